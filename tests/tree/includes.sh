@@ -28,7 +28,7 @@ sim/validate sim/figures
 sim/sweep
 sim/collect sim/cli sim/gvmd/host
 kernel-port/linux
-kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia
+kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia kernel-port/shim
 bench
 EOF
 

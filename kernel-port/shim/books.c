@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Books of device memory: what is allocated, by address, and the sum against the limit.
+ *
+ * Memory is charged before the driver is asked for it, and uncharged once, by the size that was
+ * recorded. So the sum never exceeds the limit, not even between two threads. It is the sum of what the
+ * application asked for: contexts, code and rounding of the driver are not in it.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim.h"
+
+/* Open addressing; the size is a power of two, and half of it stays free. */
+static struct shim_allocation *table;
+static size_t table_size;
+static size_t table_count;
+static u64 used[SHIM_DEVICES];
+static u64 peak[SHIM_DEVICES];
+static u64 counts[SHIM_CREATED + 1];
+static pthread_mutex_t books_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t slot_of(cu_ptr ptr)
+{
+	return (size_t)((ptr >> 8) * 0x9e3779b97f4a7c15ull >> 20) & (table_size - 1);
+}
+
+static struct shim_allocation *find_locked(cu_ptr ptr)
+{
+	if (!table_size)
+		return NULL;
+	for (size_t i = slot_of(ptr); table[i].ptr; i = (i + 1) & (table_size - 1))
+		if (table[i].ptr == ptr)
+			return &table[i];
+	return NULL;
+}
+
+static void insert_locked(const struct shim_allocation *allocation)
+{
+	size_t i = slot_of(allocation->ptr);
+
+	while (table[i].ptr)
+		i = (i + 1) & (table_size - 1);
+	table[i] = *allocation;
+	table_count++;
+}
+
+static bool grow_locked(void)
+{
+	struct shim_allocation *old = table;
+	size_t old_size = table_size;
+	size_t size = old_size ? 2 * old_size : 1024;
+	struct shim_allocation *new = calloc(size, sizeof(*new));
+
+	if (!new)
+		return false;
+	table = new;
+	table_size = size;
+	table_count = 0;
+	for (size_t i = 0; i < old_size; i++)
+		if (old[i].ptr)
+			insert_locked(&old[i]);
+	free(old);
+	return true;
+}
+
+/* The entries behind a removed one may have been put there because of it: they are inserted again. */
+static void remove_locked(struct shim_allocation *entry)
+{
+	size_t i = (size_t)(entry - table);
+
+	entry->ptr = 0;
+	table_count--;
+	for (i = (i + 1) & (table_size - 1); table[i].ptr; i = (i + 1) & (table_size - 1)) {
+		struct shim_allocation moved = table[i];
+
+		table[i].ptr = 0;
+		table_count--;
+		insert_locked(&moved);
+	}
+}
+
+static bool valid(int device)
+{
+	return device >= 0 && device < SHIM_DEVICES;
+}
+
+u64 books_limit(int device, u64 total)
+{
+	(void)device;
+	if (shim_settings.limit_percent)
+		return total / 100 * shim_settings.limit_percent;
+	return shim_settings.limit_given ? shim_settings.limit_bytes : total;
+}
+
+bool books_charge(int device, u64 bytes, u64 total)
+{
+	u64 limit = books_limit(device, total);
+	bool fits = true;
+
+	if (!valid(device))
+		return true;
+	if (shared_wanted() && !shared_charge(device, bytes, limit))
+		return false;
+	pthread_mutex_lock(&books_lock);
+	if (!shared_wanted())
+		fits = bytes <= limit && used[device] <= limit - bytes;
+	if (fits) {
+		used[device] += bytes;
+		if (used[device] > peak[device])
+			peak[device] = used[device];
+	}
+	pthread_mutex_unlock(&books_lock);
+	return fits;
+}
+
+void books_uncharge(int device, u64 bytes)
+{
+	if (!valid(device))
+		return;
+	pthread_mutex_lock(&books_lock);
+	used[device] -= bytes;
+	pthread_mutex_unlock(&books_lock);
+	if (shared_wanted())
+		shared_uncharge(device, bytes);
+}
+
+void books_add(const struct shim_allocation *allocation)
+{
+	bool known;
+
+	pthread_mutex_lock(&books_lock);
+	counts[allocation->kind]++;
+	known = 2 * (table_count + 1) <= table_size || grow_locked();
+	if (known)
+		insert_locked(allocation);
+	pthread_mutex_unlock(&books_lock);
+	if (!known) /* it could never be uncharged again */
+		books_uncharge(allocation->device, allocation->bytes);
+}
+
+bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation)
+{
+	struct shim_allocation *entry;
+
+	pthread_mutex_lock(&books_lock);
+	entry = find_locked(ptr);
+	if (entry)
+		*ret_allocation = *entry;
+	pthread_mutex_unlock(&books_lock);
+	return entry != NULL;
+}
+
+bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation)
+{
+	struct shim_allocation *entry;
+
+	pthread_mutex_lock(&books_lock);
+	entry = find_locked(ptr);
+	if (entry) {
+		*ret_allocation = *entry;
+		remove_locked(entry);
+	}
+	pthread_mutex_unlock(&books_lock);
+	if (entry)
+		books_uncharge(ret_allocation->device, ret_allocation->bytes);
+	return entry != NULL;
+}
+
+/* Memory of cuMemCreate() belongs to no context, and managed memory only to the one that made it. */
+void books_forget_context(struct CUctx_st *context)
+{
+	bool more = true;
+
+	while (more) {
+		struct shim_allocation gone;
+
+		more = false;
+		pthread_mutex_lock(&books_lock);
+		for (size_t i = 0; !more && i < table_size; i++) {
+			if (!table[i].ptr || table[i].context != context ||
+			    table[i].kind == SHIM_CREATED)
+				continue;
+			gone = table[i];
+			remove_locked(&table[i]);
+			more = true;
+		}
+		pthread_mutex_unlock(&books_lock);
+		if (more)
+			books_uncharge(gone.device, gone.bytes);
+	}
+}
+
+u64 books_used(int device)
+{
+	u64 bytes;
+
+	if (!valid(device))
+		return 0;
+	pthread_mutex_lock(&books_lock);
+	bytes = used[device];
+	pthread_mutex_unlock(&books_lock);
+	return bytes;
+}
+
+u64 books_used_all(int device)
+{
+	return shared_wanted() ? shared_used(device) : books_used(device);
+}
+
+u64 books_peak(int device)
+{
+	return valid(device) ? peak[device] : 0;
+}
+
+u64 books_count(enum shim_kind kind)
+{
+	return counts[kind];
+}
+
+/* The child of a fork has none of its parent's memory: it cannot use the parent's CUDA. */
+void books_reset(void)
+{
+	pthread_mutex_init(&books_lock, NULL);
+	free(table);
+	table = NULL;
+	table_size = 0;
+	table_count = 0;
+	memset(used, 0, sizeof(used));
+	memset(peak, 0, sizeof(peak));
+	memset(counts, 0, sizeof(counts));
+}

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# The shim on a real GPU: run.py PROGRAMS SHIM OUT [PART...]
+#
+# PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
+# order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, rates.
+# Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
+# touched.
+import concurrent.futures
+import glob
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAMS, SHIM, OUT = (os.path.abspath(a) for a in sys.argv[1:4])
+PARTS = sys.argv[4:] or ["same", "counts", "turns", "cycles", "limit", "rates"]
+BUDGET = float(os.environ.get("BUDGET", "400"))
+BEGAN = time.time()
+PYTHON = ["torch_train", "torch_infer", "torch_graphs", "torch_streams", "torch_loader", "triton_rows", "jax_train",
+          "cupy_sort"]
+BINARIES = ["sample", "vmm", "blas", "ipc"]
+COUNTED = {"GVM_SHIM_MANAGED": "0"}
+LOGS = os.path.join(OUT, "logs.txt")
+SCRATCH = tempfile.mkdtemp()
+
+
+def say(text, file="results.txt"):
+    print(text, flush=True)
+    with open(os.path.join(OUT, file), "a") as f:
+        f.write(text + "\n")
+
+
+def command(name):
+    if name in PYTHON:
+        return ["python3", os.path.join(PROGRAMS, name + ".py")]
+    return [os.path.join(PROGRAMS, "bin", name)]
+
+
+def libraries():
+    found = glob.glob("/usr/local/cuda*/lib64") + glob.glob("/usr/local/cuda*/targets/*/lib")
+    out = subprocess.run(["python3", "-c", "import nvidia,glob;print(glob.glob(list(nvidia.__path__)[0]+'/**/lib',recursive=True))"],
+                         capture_output=True, text=True).stdout
+    found += re.findall(r"'([^']+)'", out)
+    return found
+
+
+LIBRARIES = libraries()
+
+
+def find(pattern):
+    for folder in LIBRARIES + glob.glob("/usr/local/cuda*/extras/CUPTI/lib64"):
+        hits = sorted(glob.glob(os.path.join(folder, pattern)))
+        if hits:
+            return hits[-1]
+    return None
+
+
+serial = 0
+
+
+# Run a program. @shim: None without it, else variables for it. Returns what is known of it.
+def run(name, shim=None, label="", timeout=90, args=(), extra=None, profile=False):
+    global serial
+    serial += 1
+    tag = os.path.join(SCRATCH, "%03d" % serial)
+    env = dict(os.environ, XLA_PYTHON_CLIENT_MEM_FRACTION=".2", **(extra or {}))
+    if name == "blas":
+        env["LD_LIBRARY_PATH"] = ":".join(LIBRARIES + [env.get("LD_LIBRARY_PATH", "")])
+    log, count = tag + ".shim", tag + ".count"
+    if shim is not None:
+        env.update(shim, LD_PRELOAD=SHIM, GVM_SHIM_LOG=log)
+    if profile:
+        env.update(CUDA_INJECTION64_PATH=os.path.join(PROGRAMS, "bin", "libkernel_count.so"), KERNEL_COUNT=count,
+                   CUPTI_LIBRARY=find("libcupti.so.13") or find("libcupti.so*") or "libcupti.so.13")
+    start = time.time()
+    with open(tag + ".out", "w+") as o, open(tag + ".err", "w+") as e:
+        child = subprocess.Popen(command(name) + list(args), env=env, cwd=PROGRAMS, stdin=subprocess.DEVNULL,
+                                 stdout=o, stderr=e, start_new_session=True)
+        try:
+            rc = child.wait(timeout)
+        except subprocess.TimeoutExpired:
+            rc = "late"
+        try:
+            os.killpg(child.pid, 9)
+        except ProcessLookupError:
+            pass
+        child.wait()
+        o.seek(0)
+        e.seek(0)
+        out, err = o.read(), e.read()
+    seconds = time.time() - start
+    shim_log = open(log).read() if os.path.exists(log) else ""
+    counts = open(count).read() if os.path.exists(count) else ""
+    for path in (log, count, tag + ".out", tag + ".err"):
+        if os.path.exists(path):
+            os.unlink(path)
+    with open(LOGS, "a") as f:
+        f.write("==== %s %s rc %s %.1f s\n%s\n%s\n%s%s\n" % (name, label, rc, seconds, out[-1500:], err[-1500:],
+                                                           shim_log[:2500], counts))
+    hashed = re.search(r"^hash (\w+)", out, re.M)
+    rate = re.search(r"^rate ([\d.]+)", out, re.M)
+    known = re.search(r"^kernels (\d+)", out, re.M)
+    return {
+        "name": name, "rc": rc, "seconds": seconds, "hash": hashed and hashed.group(1), "out": out, "err": err,
+        "rate": rate and float(rate.group(1)), "known": known and int(known.group(1)), "log": shim_log,
+        "launched": {int(p): int(n) for p, n in re.findall(r"shim\[(\d+)\]: GPU 0: launched (\d+)", shim_log)},
+        "cupti": {int(p): int(n) for p, n in re.findall(r"cupti (\d+) (\d+)", counts)},
+        "dropped": sum(int(n) for n in re.findall(r"dropped (\d+)", counts)),
+    }
+
+
+def together(jobs, width=6):
+    with concurrent.futures.ThreadPoolExecutor(width) as pool:
+        return list(pool.map(lambda job: run(*job[0], **job[1]), jobs))
+
+
+def left():
+    return BUDGET - (time.time() - BEGAN)
+
+
+def same():
+    say("# same: name, hash without the shim, hash with managed memory, with device memory; rc of each; what CUDA "
+        "calls the program made went through")
+    names = BINARIES + PYTHON
+    plain = together([((n,), dict(label="plain")) for n in names])
+    managed = together([((n, {}), dict(label="managed")) for n in names])
+    counted = together([((n, COUNTED), dict(label="counted")) for n in names]) if left() > 240 else [None] * len(names)
+    for a, b, c in zip(plain, managed, counted):
+        say("same %-14s %s %s %s rc %s %s %s seconds %.1f %.1f launched %s redirected %s" % (
+            a["name"], a["hash"], "same" if a["hash"] and b["hash"] == a["hash"] else b["hash"],
+            "-" if c is None else "same" if a["hash"] and c["hash"] == a["hash"] else c["hash"],
+            a["rc"], b["rc"], "-" if c is None else c["rc"], a["seconds"], b["seconds"],
+            sum(b["launched"].values()), re.findall(r"redirected (\d+) pool (\d+)", b["log"])))
+
+
+def counts():
+    say("# counts: name, launches the shim counted, kernels CUPTI saw, kernels the program says; by process")
+    for r in together([((n, COUNTED if n == "ipc" else {}), dict(label="count", profile=True, timeout=120))
+                       for n in BINARIES + PYTHON]):
+        pairs = ["%s/%s" % (r["launched"].get(p), r["cupti"].get(p))
+                 for p in sorted(set(r["launched"]) | set(r["cupti"]))]
+        exact = all(r["launched"].get(p, 0) == r["cupti"].get(p, 0) for p in set(r["launched"]) | set(r["cupti"]))
+        say("counts %-14s shim/cupti %s known %s dropped %d rc %s %s" % (
+            r["name"], " ".join(pairs), r["known"], r["dropped"], r["rc"],
+            "exact" if exact and r["cupti"] else "DIFFERS" if r["cupti"] else "no profiler"))
+
+
+def turns():
+    say("# turns: two applications side by side for 8 s; steps a second of each, share of alone, timeslices")
+    shims = {"default": ({}, {}), "first": ({"GVM_PRIORITY": "2"}, {"GVM_PRIORITY": "10"}),
+             "second": ({"GVM_TIMESLICE": "512us"}, {"GVM_TIMESLICE": "131072us"})}
+    alone = {}
+    for name in ("torch_train", "torch_infer"):
+        r = run(name, COUNTED, "alone", extra={"SECONDS": "6"})
+        alone[name] = r["rate"]
+        say("turns alone %s rate %s rc %s" % (name, r["rate"], r["rc"]))
+    for label, (a, b) in shims.items():
+        if left() < 60:
+            break
+        at = {"SECONDS": "8", "START_AT": str(time.time() + 18)}
+        pair = together([(("torch_train", dict(COUNTED, **a)), dict(label="turns " + label, extra=at)),
+                         (("torch_infer", dict(COUNTED, **b)), dict(label="turns " + label, extra=at))])
+        say("turns %-8s %s" % (label, "  ".join("%s rate %s of alone %.3f rc %s %s" % (
+            r["name"], r["rate"], (r["rate"] or 0) / (alone[r["name"]] or 1e9), r["rc"],
+            re.findall(r"timeslice (\d+ us set and read back on \d+ of \d+)", r["log"])) for r in pair)))
+
+
+def gpu_memory():
+    done = subprocess.run(["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader"], capture_output=True,
+                          text=True)
+    return done.stdout.strip()
+
+
+def cycles():
+    folder = "/run/gvm-shim"
+    before = gpu_memory()
+    results = []
+    for i in range(24):
+        if left() < 20:
+            break
+        name, args = [("sample", ("20",)), ("sample", ("20", "leave")), ("vmm", ())][i % 3]
+        results.append(run(name, {}, "cycle %d" % i, timeout=30, args=args))
+    files = [os.path.join(d, f) for d, _, fs in os.walk(folder) for f in fs]
+    say("cycles %d of them rc 0: %d; GPU memory before %s after %s; files left %s; seconds each %.2f" % (
+        len(results), sum(r["rc"] == 0 for r in results), before, gpu_memory(), files or "none",
+        sum(r["seconds"] for r in results) / max(1, len(results))))
+
+
+VARIANTS = [("plain", None), ("counted", COUNTED), ("none", {"GVM_SHIM_PLACE": "none"}),
+            ("advise", {"GVM_SHIM_PLACE": "advise"}), ("prefetch", {"GVM_SHIM_PLACE": "prefetch"})]
+
+
+def rates():
+    say("# rates: steps a second, each run beside nothing else; variants in turn")
+    for turn in range(int(os.environ.get("RATES", "1"))):
+        for name in os.environ.get("RATED", "torch_train torch_graphs").split():
+            for label, shim in VARIANTS:
+                if left() < 15:
+                    return
+                r = run(name, shim, "rate " + label, extra={"STEPS": os.environ.get("RATE_STEPS", "300")})
+                say("rates %-12s %-9s %s seconds %.2f rc %s" % (name, label, r["rate"], r["seconds"], r["rc"]))
+
+
+def limit():
+    r = run("torch_train", {"GVM_LIMIT": "200M"}, "limit")
+    say("limit torch_train 200M rc %s %s refused %d" % (
+        r["rc"], re.findall(r"OutOfMemoryError|out of memory", r["err"])[:1], r["log"].count("refused")))
+
+
+def about():
+    for c in (["nvidia-smi", "--query-gpu=name,driver_version,memory.total,memory.used", "--format=csv,noheader"],
+              ["uname", "-r"], ["id", "-u"], ["sh", "-c", "ldd --version | head -1; nvcc --version | tail -2; ls -la /dev/nvidia* | head"],
+              ["python3", "-c", "import torch,triton,jax,cupy;print(torch.__version__,triton.__version__,jax.__version__,cupy.__version__)"]):
+        try:
+            done = subprocess.run(c, capture_output=True, text=True, timeout=60)
+            say("about " + (done.stdout + done.stderr).strip().replace("\n", " | "))
+        except Exception as wrong:
+            say("about %s: %s" % (c, wrong))
+    say("about libraries %s cupti %s" % (LIBRARIES, find("libcupti.so*")))
+
+
+os.makedirs(OUT, exist_ok=True)
+about()
+for part in PARTS:
+    if left() < 15:
+        say("# no time for " + part)
+        continue
+    start = time.time()
+    try:
+        {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit}[part]()
+    except Exception as wrong:
+        say("# %s failed: %r" % (part, wrong))
+    say("# %s took %.0f s" % (part, time.time() - start))

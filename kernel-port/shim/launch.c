@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Launches are counted behind the driver's call, if it succeeded: what is counted has been queued. A
+ * launch into a stream that is being captured runs nothing and is not counted.
+ */
+#include "shim.h"
+
+static cu_result launched(cu_result result, struct CUstream_st *stream, u64 kernels)
+{
+	if (result == CU_OK && kernels && !streams_capturing(stream))
+		streams_launched(stream, kernels);
+	return result;
+}
+
+/* The stream that a _ptsz call means. */
+static struct CUstream_st *own(struct CUstream_st *stream)
+{
+	return stream ? stream : CU_PER_THREAD;
+}
+
+SHIM_EXPORT cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
+				     unsigned int gz, unsigned int bx, unsigned int by,
+				     unsigned int bz, unsigned int shared,
+				     struct CUstream_st *stream, void **parameters,
+				     void **extra)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream,
+					     parameters, extra),
+			stream, 1);
+}
+
+SHIM_EXPORT cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
+					  unsigned int gz, unsigned int bx, unsigned int by,
+					  unsigned int bz, unsigned int shared,
+					  struct CUstream_st *stream, void **parameters,
+					  void **extra)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream,
+						  parameters, extra),
+			own(stream), 1);
+}
+
+static struct CUstream_st *stream_of(const struct CUlaunchConfig_st *config)
+{
+	return config ? ((const struct shim_launch_config *)config)->stream : NULL;
+}
+
+SHIM_EXPORT cu_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config,
+				       struct CUfunc_st *f, void **parameters, void **extra)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchKernelEx(config, f, parameters, extra), stream_of(config),
+			1);
+}
+
+SHIM_EXPORT cu_result cuLaunchKernelEx_ptsz(const struct CUlaunchConfig_st *config,
+					    struct CUfunc_st *f, void **parameters,
+					    void **extra)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchKernelEx_ptsz(config, f, parameters, extra),
+			own(stream_of(config)), 1);
+}
+
+SHIM_EXPORT cu_result cuLaunchCooperativeKernel(struct CUfunc_st *f, unsigned int gx,
+						unsigned int gy, unsigned int gz,
+						unsigned int bx, unsigned int by,
+						unsigned int bz, unsigned int shared,
+						struct CUstream_st *stream, void **parameters)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared,
+							stream, parameters),
+			stream, 1);
+}
+
+SHIM_EXPORT cu_result cuLaunchCooperativeKernel_ptsz(struct CUfunc_st *f, unsigned int gx,
+						     unsigned int gy, unsigned int gz,
+						     unsigned int bx, unsigned int by,
+						     unsigned int bz, unsigned int shared,
+						     struct CUstream_st *stream,
+						     void **parameters)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared,
+							     stream, parameters),
+			own(stream), 1);
+}
+
+/*
+ * One kernel on each of several devices. The streams are of other contexts than the current one, so
+ * each is booked by its own handle, which no other context shares.
+ */
+SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PARAMS_st *list,
+							   unsigned int count,
+							   unsigned int flags)
+{
+	const struct shim_real *real = shim_real();
+	const struct shim_launch_params *launch = (const struct shim_launch_params *)list;
+	cu_result result;
+
+	if (!real || !real->cuLaunchCooperativeKernelMultiDevice)
+		return CU_NOT_INITIALIZED;
+	result = real->cuLaunchCooperativeKernelMultiDevice(list, count, flags);
+	for (unsigned int i = 0; i < count; i++)
+		launched(result, launch[i].stream, 1);
+	return result;
+}
+
+SHIM_EXPORT cu_result cuLaunch(struct CUfunc_st *f)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuLaunch)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunch(f), NULL, 1);
+}
+
+SHIM_EXPORT cu_result cuLaunchGrid(struct CUfunc_st *f, int width, int height)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuLaunchGrid)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchGrid(f, width, height), NULL, 1);
+}
+
+SHIM_EXPORT cu_result cuLaunchGridAsync(struct CUfunc_st *f, int width, int height,
+					struct CUstream_st *stream)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuLaunchGridAsync)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuLaunchGridAsync(f, width, height, stream), stream, 1);
+}
+
+SHIM_EXPORT cu_result cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *stream)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuGraphLaunch(exec, stream), stream, graphs_kernels(exec));
+}
+
+SHIM_EXPORT cu_result cuGraphLaunch_ptsz(struct CUgraphExec_st *exec,
+					 struct CUstream_st *stream)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return launched(real->cuGraphLaunch_ptsz(exec, stream), own(stream),
+			graphs_kernels(exec));
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Start, fork, exec and exit of the process.
+ *
+ * exit() and a return of main() run worker.c's exit handler, which stops the thread before libcuda
+ * ends. Threads that still launch then are served by the driver, and no more counted. _exit() runs no
+ * handler, so it is hooked: Python's child processes end by it. exec() starts over in the new program, which
+ * takes the directory of the same process over. A process that is killed leaves its
+ * directory; the next process with the shim, gvmctl and a reboot remove it.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+static pid_t owner; /* a child of vfork() runs in our memory, and is not us */
+
+static void tell_summary(void)
+{
+	u64 launched, ended;
+
+	if (!shim_log_wanted() || !shim_real_if_used())
+		return;
+	for (int i = streams_next_device(-1); i >= 0; i = streams_next_device(i)) {
+		streams_counts(i, &launched, &ended);
+		shim_log("GPU %d: launched %llu ended %llu streams %u peak %llu current %llu",
+			 i, launched, ended, streams_count(), books_peak(i), books_used(i));
+	}
+	shim_log("allocations: redirected %llu pool %llu device %llu managed %llu; channel "
+		 "groups "
+		 "%u",
+		 books_count(SHIM_REDIRECTED), books_count(SHIM_POOL), books_count(SHIM_DEVICE),
+		 books_count(SHIM_MANAGED), turns_groups());
+	if (turns_groups() && streams_next_device(-1) < 0)
+		shim_warn("this program used the GPU by a way that the shim does not see");
+}
+
+static void close_all(void)
+{
+	static atomic_flag once = ATOMIC_FLAG_INIT;
+
+	if (getpid() != owner || atomic_flag_test_and_set(&once))
+		return;
+	shim_close_begins();
+	worker_stop();
+	tell_summary();
+	streams_end_all();
+	report_publish(true);
+	report_close();
+	shared_close();
+}
+
+static void after_fork(void)
+{
+	owner = getpid();
+	worker_reset();
+	streams_reset();
+	books_reset();
+	turns_reset();
+	report_reset();
+	shared_reset();
+	vmm_reset();
+	graphs_reset();
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	owner = getpid();
+	shim_log_open();
+	shim_settings_read();
+	report_init();
+	worker_init();
+	pthread_atfork(NULL, NULL, after_fork);
+	shim_log("loaded: managed %d place %d limit %llu timeslice %llu us",
+		 shim_settings.managed, shim_settings.place, shim_settings.limit_bytes,
+		 shim_settings.timeslice_us);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	close_all();
+}
+
+static void quit(int status)
+{
+	close_all();
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+SHIM_EXPORT void _exit(int status)
+{
+	quit(status);
+	__builtin_unreachable();
+}
+
+SHIM_EXPORT void _Exit(int status)
+{
+	quit(status);
+	__builtin_unreachable();
+}

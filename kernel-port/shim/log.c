@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* What the shim tells: lines in the file GVM_SHIM_LOG, or on stderr. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+static char log_path[SHIM_PATH_MAX]; /* empty: no log */
+static bool log_stderr;
+
+u64 shim_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+}
+
+void shim_log_open(void)
+{
+	const char *path = getenv("GVM_SHIM_LOG");
+
+	if (!path || !*path)
+		return;
+	log_stderr = !strcmp(path, "stderr");
+	if (!log_stderr && strlen(path) < sizeof(log_path))
+		strcpy(log_path, path);
+}
+
+bool shim_log_wanted(void)
+{
+	return log_stderr || *log_path;
+}
+
+/*
+ * A line is one write, so lines of several processes do not mix. The file is opened for each line:
+ * lines are rare, and no descriptor of ours gets in the way of programs that close all of them.
+ */
+static void write_line(const char *fmt, va_list args, bool to_stderr)
+{
+	char line[1024];
+	int saved = errno;
+	int length = snprintf(line, sizeof(line), "gvm-shim[%d]: ", (int)getpid());
+	int fd = STDERR_FILENO;
+
+	length += vsnprintf(line + length, sizeof(line) - (size_t)length - 1, fmt, args);
+	if (length > (int)sizeof(line) - 2)
+		length = (int)sizeof(line) - 2;
+	line[length++] = '\n';
+	if (!to_stderr)
+		fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd >= 0 && write(fd, line, (size_t)length) < 0)
+		fd = to_stderr ? STDERR_FILENO : fd; /* nowhere to report it */
+	if (fd >= 0 && !to_stderr)
+		close(fd);
+	errno = saved;
+}
+
+void shim_log(const char *fmt, ...)
+{
+	va_list args;
+
+	if (!shim_log_wanted())
+		return;
+	va_start(args, fmt);
+	write_line(fmt, args, log_stderr);
+	va_end(args);
+}
+
+void shim_warn(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	write_line(fmt, args, log_stderr || !*log_path);
+	va_end(args);
+}

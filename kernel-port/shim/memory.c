@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Device memory becomes managed memory, so that the driver can move it (Ghost 4.2, GVM 4.3), and is
+ * charged to the container.
+ *
+ * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory where the driver has pools of
+ * managed memory (CUDA 13.0). Stream-ordered memory of an older driver stays device memory and is
+ * counted: managed memory is freed only by a call that waits for the GPU, which an application
+ * that frees in stream order does not expect.
+ *
+ * Not touched: pinned host memory, arrays, memory of other processes, graphics, and memory nodes of
+ * graphs. cuMemCreate()'s is counted (vmm.c).
+ */
+#include <pthread.h>
+#include <string.h>
+
+#include "shim.h"
+
+#define PITCH 512u
+
+struct device_facts {
+	bool known;
+	bool managed; /* and the CPU may touch it while kernels run */
+	bool pools;
+	u64 total;
+	struct CUmemPoolHandle_st *pool; /* ours, of managed memory; NULL: none */
+	bool pool_tried;
+};
+
+static struct device_facts facts[SHIM_DEVICES];
+static pthread_mutex_t facts_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The device and context that an allocation would be of. False: there is no context. */
+static bool current(const struct shim_real *real, int *ret_device,
+		    struct CUctx_st **ret_context)
+{
+	return real->cuCtxGetCurrent(ret_context) == CU_OK && *ret_context &&
+	       real->cuCtxGetDevice(ret_device) == CU_OK && *ret_device >= 0 &&
+	       *ret_device < SHIM_DEVICES;
+}
+
+static struct device_facts *facts_of(const struct shim_real *real, int device)
+{
+	struct device_facts *fact = &facts[device];
+	int managed = 0;
+	int concurrent = 0;
+	size_t total = 0;
+
+	pthread_mutex_lock(&facts_lock);
+	if (!fact->known) {
+		real->cuDeviceGetAttribute(&managed, CU_DEVICE_MANAGED, device);
+		real->cuDeviceGetAttribute(&concurrent, CU_DEVICE_CONCURRENT, device);
+		real->cuDeviceTotalMem_v2(&total, device);
+		fact->managed = managed && concurrent;
+		fact->total = total;
+		fact->known = true;
+		if (shim_settings.managed && !fact->managed)
+			shim_warn("GPU %d cannot fault on managed memory: its memory stays "
+				  "where it "
+				  "is, and is counted",
+				  device);
+	}
+	pthread_mutex_unlock(&facts_lock);
+	return fact;
+}
+
+static void refused(int device, u64 bytes, u64 total)
+{
+	shim_log("GPU %d: %llu bytes are refused: %llu of %llu are in use", device, bytes,
+		 books_used_all(device), books_limit(device, total));
+}
+
+/*
+ * Where new managed memory is to be. Failure does no harm: its first touch brings it to the GPU.
+ * A stream of our own, so that no stream of the application waits.
+ */
+static void place(const struct shim_real *real, cu_ptr ptr, u64 bytes, int device)
+{
+	struct CUstream_st *stream;
+
+	if (shim_settings.place == SHIM_PLACE_NONE || !real->cuMemAdvise)
+		return;
+	real->cuMemAdvise(ptr, bytes, CU_ADVISE_LOCATION, device);
+	if (shim_settings.place != SHIM_PLACE_PREFETCH || !real->cuMemPrefetchAsync)
+		return;
+	if (real->cuStreamCreate(&stream, CU_STREAM_NONBLOCKING) != CU_OK)
+		return;
+	real->cuMemPrefetchAsync(ptr, bytes, device, stream);
+	real->cuStreamSynchronize(stream);
+	real->cuStreamDestroy_v2(stream);
+}
+
+/*
+ * Allocate what cuMemAlloc() would: managed memory where that can be, else the driver's. Both are
+ * freed by cuMemFree().
+ */
+static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t bytes,
+			  enum shim_kind kind, unsigned int flags)
+{
+	struct shim_allocation made = { .bytes = bytes, .kind = kind };
+	struct device_facts *fact;
+	cu_result result = CU_OK;
+
+	if (!ptr || !bytes || !current(real, &made.device, &made.context))
+		return kind == SHIM_MANAGED ? real->cuMemAllocManaged(ptr, bytes, flags) :
+					      real->cuMemAlloc_v2(ptr, bytes);
+	fact = facts_of(real, made.device);
+	if (!books_charge(made.device, bytes, fact->total)) {
+		refused(made.device, bytes, fact->total);
+		return CU_OUT_OF_MEMORY;
+	}
+	if (kind == SHIM_DEVICE && shim_settings.managed && fact->managed)
+		made.kind = SHIM_REDIRECTED;
+	if (made.kind == SHIM_REDIRECTED) {
+		result = real->cuMemAllocManaged(ptr, bytes, CU_MANAGED_GLOBAL);
+		if (result == CU_OK)
+			place(real, *ptr, bytes, made.device);
+		else
+			made.kind = SHIM_DEVICE;
+	}
+	if (made.kind == SHIM_MANAGED)
+		result = real->cuMemAllocManaged(ptr, bytes, flags);
+	else if (made.kind == SHIM_DEVICE)
+		result = real->cuMemAlloc_v2(ptr, bytes);
+	if (result != CU_OK) {
+		books_uncharge(made.device, bytes);
+		return result;
+	}
+	made.ptr = *ptr;
+	books_add(&made);
+	streams_note_device(made.device);
+	shim_wake_if_idle();
+	return CU_OK;
+}
+
+SHIM_EXPORT cu_result cuMemAlloc_v2(cu_ptr *ptr, size_t bytes)
+{
+	const struct shim_real *real = shim_real();
+
+	return real ? allocate(real, ptr, bytes, SHIM_DEVICE, 0) : CU_NOT_INITIALIZED;
+}
+
+SHIM_EXPORT cu_result cuMemAllocManaged(cu_ptr *ptr, size_t bytes, unsigned int flags)
+{
+	const struct shim_real *real = shim_real();
+
+	return real ? allocate(real, ptr, bytes, SHIM_MANAGED, flags) : CU_NOT_INITIALIZED;
+}
+
+/* Rows of a multiple of 512 bytes, as the driver's are on every GPU since 2010. */
+SHIM_EXPORT cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t width,
+					 size_t height, unsigned int element)
+{
+	const struct shim_real *real = shim_real();
+	size_t row = (width + PITCH - 1) / PITCH * PITCH;
+	size_t bytes;
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (!ptr || !pitch || !width || !height || row < width ||
+	    __builtin_mul_overflow(row, height, &bytes) ||
+	    (element != 4 && element != 8 && element != 16))
+		return real->cuMemAllocPitch_v2(ptr, pitch, width, height, element);
+	result = allocate(real, ptr, bytes, SHIM_DEVICE, 0);
+	if (result == CU_OK)
+		*pitch = row;
+	return result;
+}
+
+/*
+ * The books come first: once the driver has freed it, another thread may get the same address.
+ * If the driver then refuses, the memory is still there and is entered again.
+ */
+static cu_result free_with(cu_ptr ptr,
+			   cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
+			   struct CUstream_st *stream)
+{
+	struct shim_allocation freed;
+	bool known = ptr && books_remove(ptr, &freed);
+	cu_result result = call(ptr, stream);
+
+	if (known && result != CU_OK && books_charge(freed.device, freed.bytes, SHIM_NO_LIMIT))
+		books_add(&freed);
+	if (known)
+		shim_wake_if_idle();
+	return result;
+}
+
+static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
+{
+	(void)stream;
+	return shim_real()->cuMemFree_v2(ptr);
+}
+
+SHIM_EXPORT cu_result cuMemFree_v2(cu_ptr ptr)
+{
+	return shim_real() ? free_with(ptr, free_now, NULL) : CU_NOT_INITIALIZED;
+}
+
+/* Stream-ordered memory. */
+
+/*
+ * Our pool of managed memory becomes the device's current one, so that all of its attributes are those of
+ * the memory that is handed out. NULL: this driver has none; the driver's pool stays.
+ */
+static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int device)
+{
+	struct device_facts *fact = facts_of(real, device);
+	struct shim_pool_props props = {
+		.type = CU_ALLOC_MANAGED,
+		.location_type = CU_LOCATION_DEVICE,
+		.location_id = device,
+	};
+	cu_result result = CU_OK;
+
+	if (!shim_settings.managed || !fact->managed || !real->cuMemPoolCreate)
+		return NULL;
+	pthread_mutex_lock(&facts_lock);
+	if (!fact->pool_tried) {
+		fact->pool_tried = true;
+		result = real->cuMemPoolCreate(&fact->pool,
+					       (const struct CUmemPoolProps_st *)&props);
+		if (result == CU_OK)
+			result = real->cuDeviceSetMemPool(device, fact->pool);
+		if (result != CU_OK) {
+			fact->pool = NULL;
+			shim_log("GPU %d: no pool of managed memory (error %u): stream-ordered "
+				 "memory stays device memory, and is counted",
+				 device, result);
+		}
+	}
+	pthread_mutex_unlock(&facts_lock);
+	return fact->pool;
+}
+
+SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
+{
+	const struct shim_real *real = shim_real();
+	struct CUmemPoolHandle_st *ours = NULL;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (pool && device >= 0 && device < SHIM_DEVICES)
+		ours = managed_pool(real, device);
+	if (!ours)
+		return real->cuDeviceGetDefaultMemPool(pool, device);
+	*pool = ours;
+	return CU_OK;
+}
+
+/* A pool that is not to be exported may be of managed memory. */
+SHIM_EXPORT cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
+				      const struct CUmemPoolProps_st *props)
+{
+	const struct shim_real *real = shim_real();
+	const struct shim_pool_props *wanted = (const struct shim_pool_props *)props;
+	struct shim_pool_props ours;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (!props || wanted->type != CU_ALLOC_PINNED || wanted->handle_types ||
+	    wanted->location_type != CU_LOCATION_DEVICE || wanted->location_id < 0 ||
+	    wanted->location_id >= SHIM_DEVICES || !managed_pool(real, wanted->location_id))
+		return real->cuMemPoolCreate(pool, props);
+	ours = *wanted;
+	ours.type = CU_ALLOC_MANAGED;
+	if (real->cuMemPoolCreate(pool, (const struct CUmemPoolProps_st *)&ours) == CU_OK)
+		return CU_OK;
+	return real->cuMemPoolCreate(pool, props);
+}
+
+enum pool_call { FROM_CURRENT, FROM_CURRENT_PTSZ, FROM_POOL, FROM_POOL_PTSZ };
+
+static cu_result pool_allocate(enum pool_call call, cu_ptr *ptr, size_t bytes,
+			       struct CUmemPoolHandle_st *pool, struct CUstream_st *stream)
+{
+	const struct shim_real *real = shim_real();
+	struct shim_allocation made = { .bytes = bytes, .kind = SHIM_POOL };
+	struct device_facts *fact = NULL;
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	/* Captured, it is a node of a graph, which has memory of its own. */
+	if (ptr && bytes && current(real, &made.device, &made.context) &&
+	    !streams_capturing(stream)) {
+		managed_pool(real, made.device);
+		fact = facts_of(real, made.device);
+		if (!books_charge(made.device, bytes, fact->total)) {
+			refused(made.device, bytes, fact->total);
+			return CU_OUT_OF_MEMORY;
+		}
+	}
+	switch (call) {
+	case FROM_CURRENT:
+		result = real->cuMemAllocAsync(ptr, bytes, stream);
+		break;
+	case FROM_CURRENT_PTSZ:
+		result = real->cuMemAllocAsync_ptsz(ptr, bytes, stream);
+		break;
+	case FROM_POOL:
+		result = real->cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
+		break;
+	default:
+		result = real->cuMemAllocFromPoolAsync_ptsz(ptr, bytes, pool, stream);
+		break;
+	}
+	if (!fact)
+		return result;
+	if (result != CU_OK) {
+		books_uncharge(made.device, bytes);
+		return result;
+	}
+	made.ptr = *ptr;
+	books_add(&made);
+	streams_note_device(made.device);
+	shim_wake_if_idle();
+	return CU_OK;
+}
+
+SHIM_EXPORT cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
+{
+	return pool_allocate(FROM_CURRENT, ptr, bytes, NULL, stream);
+}
+
+SHIM_EXPORT cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes,
+					   struct CUstream_st *stream)
+{
+	return pool_allocate(FROM_CURRENT_PTSZ, ptr, bytes, NULL,
+			     stream ? stream : CU_PER_THREAD);
+}
+
+SHIM_EXPORT cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
+					      struct CUmemPoolHandle_st *pool,
+					      struct CUstream_st *stream)
+{
+	return pool_allocate(FROM_POOL, ptr, bytes, pool, stream);
+}
+
+SHIM_EXPORT cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
+						   struct CUmemPoolHandle_st *pool,
+						   struct CUstream_st *stream)
+{
+	return pool_allocate(FROM_POOL_PTSZ, ptr, bytes, pool, stream ? stream : CU_PER_THREAD);
+}
+
+/*
+ * An application may free in stream order what cuMemAlloc() gave it: the driver then waits
+ * for the stream and frees it. Managed memory is no different to it.
+ */
+static cu_result free_ordered(cu_ptr ptr, struct CUstream_st *stream)
+{
+	return shim_real()->cuMemFreeAsync(ptr, stream);
+}
+
+SHIM_EXPORT cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
+{
+	if (!shim_real())
+		return CU_NOT_INITIALIZED;
+	if (streams_capturing(stream))
+		return free_ordered(ptr, stream);
+	return free_with(ptr, free_ordered, stream);
+}
+
+SHIM_EXPORT cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
+{
+	return cuMemFreeAsync(ptr, stream ? stream : CU_PER_THREAD);
+}
+
+/* What the application is told about memory. */
+
+/*
+ * Managed memory takes room on the GPU only once it is touched. So what is free is what the
+ * application would find free if it had been given device memory.
+ */
+SHIM_EXPORT cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+	const struct shim_real *real = shim_real();
+	struct CUctx_st *context;
+	u64 limit, left, used;
+	cu_result result;
+	int device;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuMemGetInfo_v2(free_bytes, total);
+	if (result != CU_OK || !free_bytes || !total || !current(real, &device, &context))
+		return result;
+	limit = books_limit(device, *total);
+	used = books_used_all(device);
+	if (limit < *total)
+		*total = limit;
+	left = used < *total ? *total - used : 0;
+	if (left < *free_bytes)
+		*free_bytes = left;
+	return CU_OK;
+}
+
+SHIM_EXPORT cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuDeviceTotalMem_v2(bytes, device);
+	if (result == CU_OK && bytes && books_limit(device, *bytes) < *bytes)
+		*bytes = books_limit(device, *bytes);
+	return result;
+}
+
+/* Is it memory that the application believes to be device memory? */
+static bool redirected(const struct shim_real *real, cu_ptr ptr)
+{
+	struct shim_allocation found;
+	cu_ptr start = 0;
+
+	if (!shim_settings.managed || !ptr)
+		return false;
+	if (!books_find(ptr, &found)) {
+		if (real->cuPointerGetAttribute(&start, CU_POINTER_START, ptr) != CU_OK ||
+		    !start || !books_find(start, &found))
+			return false;
+	}
+	return found.kind == SHIM_REDIRECTED || found.kind == SHIM_POOL;
+}
+
+static void correct(unsigned int attribute, void *data)
+{
+	switch (attribute) {
+	case CU_POINTER_IS_MANAGED:
+		*(unsigned char *)data = 0;
+		break;
+	case CU_POINTER_MEMORY_TYPE:
+		*(unsigned int *)data = CU_MEMORY_DEVICE;
+		break;
+	case CU_POINTER_HOST:
+		*(void **)data = NULL;
+		break;
+	}
+}
+
+SHIM_EXPORT cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)
+{
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuPointerGetAttribute(data, attribute, ptr);
+	if (result != CU_OK || !data || !redirected(real, ptr))
+		return result;
+	/* Device memory has no address on the host, and the driver says so by an error. */
+	if (attribute == CU_POINTER_HOST)
+		return CU_INVALID_VALUE;
+	correct(attribute, data);
+	return CU_OK;
+}
+
+SHIM_EXPORT cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes,
+					     void **data, cu_ptr ptr)
+{
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuPointerGetAttributes(count, attributes, data, ptr);
+	if (result != CU_OK || !attributes || !data || !redirected(real, ptr))
+		return result;
+	for (unsigned int i = 0; i < count; i++)
+		correct(attributes[i], data[i]);
+	return CU_OK;
+}
+
+/* Memory for other processes and devices has to be device memory from its first day. */
+static void cannot_export(const char *call)
+{
+	shim_warn("%s: memory of cuMemAlloc() is managed and cannot be exported; start this "
+		  "program with GVM_SHIM_MANAGED=0, which counts and limits it all the same",
+		  call);
+}
+
+SHIM_EXPORT cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
+{
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuIpcGetMemHandle(handle, ptr);
+	if (result != CU_OK && redirected(real, ptr))
+		cannot_export("cuIpcGetMemHandle");
+	return result;
+}
+
+SHIM_EXPORT cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, size_t bytes,
+						    unsigned int type, unsigned long long flags)
+{
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuMemGetHandleForAddressRange(handle, ptr, bytes, type, flags);
+	if (result != CU_OK && redirected(real, ptr))
+		cannot_export("cuMemGetHandleForAddressRange");
+	return result;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * What the shim hands on: the control files of gvm.ko, as files in <directory>/<pid>/<gpu>/, which
+ * gvmcollect and gvmctl read; and the launches to gvm.ko itself where /dev/gvm is.
+ *
+ * A file is replaced at once (rename), so a reader never sees half of it. Who writes a limit, a timeslice
+ * or a priority into one of them changes this process, as with gvm.ko.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "gvm_ioctl.h"
+#include "shim.h"
+
+#define FILE_LIMIT     "gmem.limit.high"
+#define FILE_TIMESLICE "compute.timeslice"
+#define FILE_PRIORITY  "compute.priority"
+
+enum report_file { CURRENT, PEAK, STAT, LIMIT, TIMESLICE, PRIORITY, FILES };
+
+static const char *const names[FILES] = {
+	"gmem.current", "gmem.peak", "gcgroup.stat", FILE_LIMIT, FILE_TIMESLICE, FILE_PRIORITY,
+};
+
+struct report_device {
+	bool ready;
+	int number; /* among the host's GPUs */
+	int watch;  /* of inotify */
+	int gvm_fd; /* /dev/gvm; -1: none, or it does not know this process */
+	bool gvm_tried;
+	u64 told_launched, told_ended;
+	char text[FILES][128]; /* what the files hold */
+};
+
+static struct report_device devices[SHIM_DEVICES];
+static bool opened;
+static bool failed;
+static int watch_fd = -1;
+static char process_path[SHIM_PATH_MAX + 32];
+
+static bool is_pid(const char *name)
+{
+	return strspn(name, "0123456789") == strlen(name) && *name;
+}
+
+/* Remove <directory>/<pid>: GPUs with files, no deeper. */
+static void remove_process(const char *path)
+{
+	char inner[SHIM_PATH_MAX + 384];
+	struct dirent *gpu, *file;
+	DIR *process = opendir(path);
+
+	while (process && (gpu = readdir(process))) {
+		DIR *files;
+
+		if (!is_pid(gpu->d_name))
+			continue;
+		snprintf(inner, sizeof(inner), "%s/%s", path, gpu->d_name);
+		files = opendir(inner);
+		while (files && (file = readdir(files)))
+			if (*file->d_name != '.' || !strncmp(file->d_name, ".new", 4))
+				unlinkat(dirfd(files), file->d_name, 0);
+		if (files)
+			closedir(files);
+		rmdir(inner);
+	}
+	if (process)
+		closedir(process);
+	rmdir(path);
+}
+
+/* Processes that were killed have left their directories. */
+static void remove_dead(void)
+{
+	char path[SHIM_PATH_MAX + 288];
+	DIR *root = opendir(shim_settings.directory);
+	struct dirent *process;
+
+	while (root && (process = readdir(root))) {
+		if (!is_pid(process->d_name) ||
+		    !kill((pid_t)strtol(process->d_name, NULL, 10), 0) || errno != ESRCH)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", shim_settings.directory, process->d_name);
+		remove_process(path);
+	}
+	if (root)
+		closedir(root);
+}
+
+static void set_process_path(void)
+{
+	snprintf(process_path, sizeof(process_path), "%s/%d", shim_settings.directory,
+		 (int)getpid());
+}
+
+void report_init(void)
+{
+	if (access(shim_settings.directory, W_OK))
+		return;
+	set_process_path();
+	remove_process(process_path);
+	remove_dead();
+	rmdir(shim_settings.directory); /* if nothing is in it */
+}
+
+static bool open_all(void)
+{
+	if (opened || failed)
+		return opened;
+	mkdir(shim_settings.directory, 0755);
+	set_process_path();
+	if (mkdir(process_path, 0755)) {
+		shim_log("%s: %s: counts are handed to nobody", process_path, strerror(errno));
+		failed = true;
+		return false;
+	}
+	watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	opened = true;
+	return true;
+}
+
+/*
+ * The number of a device among the host's GPUs, whatever CUDA_VISIBLE_DEVICES makes of it: by the
+ * order of PCI addresses, as nvidia-smi counts. Without /proc/driver/nvidia it is CUDA's number.
+ */
+static int number_of(int device)
+{
+	char address[32] = "";
+	const struct shim_real *real = shim_real();
+	DIR *gpus = opendir("/proc/driver/nvidia/gpus");
+	struct dirent *gpu;
+	bool found = false;
+	int before = 0;
+
+	if (!gpus)
+		return device;
+	if (real->cuDeviceGetPCIBusId &&
+	    real->cuDeviceGetPCIBusId(address, sizeof(address), device) == CU_OK) {
+		while ((gpu = readdir(gpus))) {
+			int order = strcasecmp(gpu->d_name, address);
+
+			if (*gpu->d_name == '.')
+				continue;
+			found |= !order;
+			before += order < 0;
+		}
+	}
+	closedir(gpus);
+	return found ? before : device;
+}
+
+static void path_of(const struct report_device *device, const char *name, char *path,
+		    size_t size)
+{
+	snprintf(path, size, "%s/%d/%s", process_path, device->number, name);
+}
+
+static void open_device(int index)
+{
+	struct report_device *device = &devices[index];
+	char path[SHIM_PATH_MAX + 64];
+
+	device->number = number_of(index);
+	path_of(device, "", path, sizeof(path));
+	mkdir(path, 0755);
+	device->watch = inotify_add_watch(watch_fd, path, IN_CLOSE_WRITE | IN_ONLYDIR);
+	device->gvm_fd = -1;
+	device->ready = true;
+}
+
+/* Where the text differs from what the file holds. */
+static void put(struct report_device *device, enum report_file file, const char *text)
+{
+	char path[SHIM_PATH_MAX + 64];
+	char new_path[SHIM_PATH_MAX + 64];
+	bool written;
+	int fd;
+
+	if (!strcmp(device->text[file], text))
+		return;
+	path_of(device, ".new", new_path, sizeof(new_path));
+	path_of(device, names[file], path, sizeof(path));
+	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	close(fd); /* before it has its name: our own writes are no events of interest */
+	if (written && !rename(new_path, path))
+		strcpy(device->text[file], text);
+}
+
+/*
+ * gvm.ko counts by open file. It answers ESRCH as long as the process has no managed memory there: it is asked
+ * again at the next report.
+ */
+static void tell_module(struct report_device *device, u64 launched, u64 ended)
+{
+	struct gvm_launch_report report = {
+		.gpu = (u32)device->number,
+		.submitted = launched - device->told_launched,
+		.ended = ended - device->told_ended,
+	};
+
+	if (!device->gvm_tried) {
+		device->gvm_tried = true;
+		device->gvm_fd = open("/dev/gvm", O_RDWR | O_CLOEXEC);
+	}
+	if (device->gvm_fd < 0 || (!report.submitted && !report.ended))
+		return;
+	if (syscall(SYS_ioctl, device->gvm_fd, GVM_IOCTL_LAUNCHES, &report))
+		return;
+	device->told_launched = launched;
+	device->told_ended = ended;
+}
+
+static void publish_device(int index)
+{
+	struct report_device *device = &devices[index];
+	u64 launched, ended, limit = shim_settings.limit_bytes;
+	char text[128];
+	size_t total;
+
+	if (!device->ready)
+		open_device(index);
+	streams_counts(index, &launched, &ended);
+	tell_module(device, launched, ended);
+	snprintf(text, sizeof(text),
+		 "nr_submitted_kernels: %llu\nnr_ended_kernels: %llu\nnr_pending_kernels: "
+		 "%llu\n",
+		 launched, ended, launched - ended);
+	put(device, STAT, text);
+	snprintf(text, sizeof(text), "%llu\n", books_used(index));
+	put(device, CURRENT, text);
+	snprintf(text, sizeof(text), "%llu\n", books_peak(index));
+	put(device, PEAK, text);
+	if (shim_settings.limit_percent &&
+	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
+		limit = books_limit(index, total);
+	if (limit == SHIM_NO_LIMIT)
+		strcpy(text, "max\n");
+	else
+		snprintf(text, sizeof(text), "%llu\n", limit);
+	put(device, LIMIT, text);
+	if (shim_settings.timeslice_us) {
+		snprintf(text, sizeof(text), "%lluus\n", shim_settings.timeslice_us);
+		put(device, TIMESLICE, text);
+	}
+	if (shim_settings.priority != SHIM_PRIORITY_NO) {
+		snprintf(text, sizeof(text), "%u\n", shim_settings.priority);
+		put(device, PRIORITY, text);
+	}
+}
+
+void report_publish(bool last)
+{
+	int first = streams_next_device(-1);
+
+	if (first < 0 || (last && !opened) || !open_all())
+		return;
+	for (int i = first; i >= 0; i = streams_next_device(i))
+		publish_device(i);
+}
+
+int report_watch_fd(void)
+{
+	return watch_fd;
+}
+
+/* Take a setting from one of our files. False: it is none. */
+static bool take(enum report_file file, const char *text)
+{
+	u64 value;
+
+	switch (file) {
+	case LIMIT:
+		if (!shim_parse_bytes(text, &value))
+			return false;
+		shim_settings.limit_percent = 0;
+		shim_settings.limit_given = true;
+		shim_settings.limit_bytes = value;
+		return true;
+	case TIMESLICE:
+		if (!shim_parse_timeslice(text, &value))
+			return false;
+		shim_settings.timeslice_us = value;
+		turns_changed();
+		return true;
+	case PRIORITY:
+		if (!shim_parse_number(text, 16, &value))
+			return false;
+		shim_settings.priority = (u32)value;
+		shim_settings.timeslice_us = 524288ull >> value;
+		turns_changed();
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void take_write(struct report_device *device, const char *name)
+{
+	char path[SHIM_PATH_MAX + 64];
+	char text[128];
+	ssize_t length;
+	int fd;
+
+	for (int file = LIMIT; file < FILES; file++) {
+		if (strcmp(name, names[file]) != 0)
+			continue;
+		path_of(device, name, path, sizeof(path));
+		fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+		length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (fd >= 0)
+			close(fd);
+		if (length <= 0)
+			return;
+		text[length] = '\0';
+		text[strcspn(text, "\n")] = '\0';
+		if (take((enum report_file)file, text))
+			shim_log("%s: %s", name, text);
+		else
+			shim_warn("%s: %s is refused", name, text);
+		for (int i = 0; i < SHIM_DEVICES; i++)
+			*devices[i].text[file] = '\0'; /* written again, in its usual form */
+	}
+}
+
+void report_take_writes(void)
+{
+	char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t length;
+
+	while ((length = read(watch_fd, buffer, sizeof(buffer))) > 0) {
+		const struct inotify_event *event;
+
+		for (ssize_t i = 0; i < length; i += (ssize_t)(sizeof(*event) + event->len)) {
+			event = (const struct inotify_event *)(buffer + i);
+			for (int j = 0; event->len && j < SHIM_DEVICES; j++)
+				if (devices[j].ready && devices[j].watch == event->wd)
+					take_write(&devices[j], event->name);
+		}
+	}
+}
+
+void report_close(void)
+{
+	if (!opened)
+		return;
+	for (int i = 0; i < SHIM_DEVICES; i++)
+		if (devices[i].ready && devices[i].gvm_fd >= 0)
+			close(devices[i].gvm_fd);
+	if (watch_fd >= 0)
+		close(watch_fd);
+	watch_fd = -1;
+	remove_process(process_path);
+	rmdir(shim_settings.directory); /* if it was the last one */
+	opened = false;
+	failed = true;
+}
+
+void report_reset(void)
+{
+	for (int i = 0; i < SHIM_DEVICES; i++)
+		if (devices[i].ready && devices[i].gvm_fd >= 0)
+			close(devices[i].gvm_fd);
+	if (watch_fd >= 0)
+		close(watch_fd);
+	watch_fd = -1;
+	memset(devices, 0, sizeof(devices));
+	opened = false;
+	failed = false;
+}

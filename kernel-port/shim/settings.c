@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Settings from the environment. See docs/shim.md for what each means. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+#define TIMESLICE_MAX_US 16000000ull
+#define PRIORITY_MAX	 16u
+#define PERIOD_DEFAULT	 (2 * SHIM_MS)
+
+struct shim_settings shim_settings = {
+	.managed = true,
+	.place = SHIM_PLACE_ADVISE,
+	.limit_bytes = SHIM_NO_LIMIT,
+	.priority = SHIM_PRIORITY_NO,
+	.period_ns = PERIOD_DEFAULT,
+};
+
+bool shim_parse_number(const char *text, u64 max, u64 *ret_number)
+{
+	u64 number = 0;
+
+	if (!*text)
+		return false;
+	for (; isdigit((unsigned char)*text); text++) {
+		u64 digit = (u64)(*text - '0');
+
+		if (number > (max - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*ret_number = number;
+	return !*text;
+}
+
+/* As in scenarios: K, M, G, T are powers of 1024, and 8e9 has a decimal exponent. */
+bool shim_parse_bytes(const char *text, u64 *ret_bytes)
+{
+	static const char suffixes[] = "KMGT";
+	char digits[24];
+	size_t length = strspn(text, "0123456789");
+	u64 factor = 1;
+	u64 power;
+
+	if (!strcmp(text, "max")) {
+		*ret_bytes = SHIM_NO_LIMIT;
+		return true;
+	}
+	if (!length || length >= sizeof(digits))
+		return false;
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	text += length;
+	if (*text == 'e') {
+		if (!shim_parse_number(text + 1, 18, &power))
+			return false;
+		while (power--)
+			factor *= 10;
+	} else if (*text) {
+		const char *suffix = strchr(suffixes, *text);
+
+		if (!suffix || text[1])
+			return false;
+		factor = 1ull << (10 * (suffix - suffixes + 1));
+	}
+	if (!shim_parse_number(digits, (SHIM_NO_LIMIT - 1) / factor, ret_bytes))
+		return false;
+	*ret_bytes *= factor;
+	return true;
+}
+
+bool shim_parse_timeslice(const char *text, u64 *ret_us)
+{
+	size_t length = strspn(text, "0123456789");
+	char digits[16];
+	u64 factor;
+
+	if (!length || length >= sizeof(digits))
+		return false;
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	if (!text[length] || !strcmp(text + length, "ms"))
+		factor = 1000;
+	else if (!strcmp(text + length, "us"))
+		factor = 1;
+	else
+		return false;
+	if (!shim_parse_number(digits, TIMESLICE_MAX_US / factor, ret_us) || !*ret_us)
+		return false;
+	*ret_us *= factor;
+	return true;
+}
+
+static void wrong(const char *name, const char *value, const char *allowed)
+{
+	shim_warn("%s=%s is ignored; allowed: %s", name, value, allowed);
+}
+
+static void read_limit(const char *text)
+{
+	size_t length = strlen(text);
+	char number[8];
+	u64 value;
+
+	if (length > 1 && length < sizeof(number) && text[length - 1] == '%') {
+		memcpy(number, text, length - 1);
+		number[length - 1] = '\0';
+		if (shim_parse_number(number, 1000, &value) && value) {
+			shim_settings.limit_percent = (u32)value;
+			shim_settings.limit_given = true;
+			return;
+		}
+	} else if (shim_parse_bytes(text, &value)) {
+		shim_settings.limit_bytes = value;
+		shim_settings.limit_given = true;
+		return;
+	}
+	wrong("GVM_LIMIT", text, "bytes with K, M, G or T, 8e9, a share such as 50%, or max");
+}
+
+static void read_turns(void)
+{
+	const char *timeslice = getenv("GVM_TIMESLICE");
+	const char *priority = getenv("GVM_PRIORITY");
+	u64 value;
+
+	if (priority && *priority) {
+		if (shim_parse_number(priority, PRIORITY_MAX, &value)) {
+			shim_settings.priority = (u32)value;
+			shim_settings.timeslice_us = 524288ull >> value;
+		} else {
+			wrong("GVM_PRIORITY", priority, "0 to 16; 0 is the most important");
+		}
+	}
+	if (timeslice && *timeslice) {
+		if (shim_parse_timeslice(timeslice, &value))
+			shim_settings.timeslice_us = value;
+		else
+			wrong("GVM_TIMESLICE", timeslice, "2, 2ms or 2048us, up to 16 s");
+	}
+}
+
+static void read_names(void)
+{
+	const char *directory = getenv("GVM_SHIM_DIR");
+	const char *container = getenv("GVM_CONTAINER");
+
+	if (directory && *directory == '/' && strlen(directory) < SHIM_PATH_MAX - 128)
+		strcpy(shim_settings.directory, directory);
+	else if (!geteuid())
+		strcpy(shim_settings.directory, "/run/gvm-shim");
+	else
+		snprintf(shim_settings.directory, sizeof(shim_settings.directory),
+			 "/tmp/gvm-shim-%u", geteuid());
+	if (directory && *directory && *directory != '/')
+		wrong("GVM_SHIM_DIR", directory, "an absolute path");
+	if (!container || !*container)
+		return;
+	if (strlen(container) < SHIM_NAME_MAX && *container != '.' && !strchr(container, '/'))
+		strcpy(shim_settings.container, container);
+	else
+		wrong("GVM_CONTAINER", container, "a name of up to 63 characters without '/'");
+}
+
+void shim_settings_read(void)
+{
+	const char *managed = getenv("GVM_SHIM_MANAGED");
+	const char *place = getenv("GVM_SHIM_PLACE");
+	const char *period = getenv("GVM_SHIM_PERIOD");
+	const char *limit = getenv("GVM_LIMIT");
+	u64 value;
+
+	if (managed && *managed) {
+		if (!strcmp(managed, "0") || !strcmp(managed, "1"))
+			shim_settings.managed = *managed == '1';
+		else
+			wrong("GVM_SHIM_MANAGED", managed, "0, 1");
+	}
+	if (place && *place) {
+		if (!strcmp(place, "none"))
+			shim_settings.place = SHIM_PLACE_NONE;
+		else if (!strcmp(place, "advise"))
+			shim_settings.place = SHIM_PLACE_ADVISE;
+		else if (!strcmp(place, "prefetch"))
+			shim_settings.place = SHIM_PLACE_PREFETCH;
+		else
+			wrong("GVM_SHIM_PLACE", place, "none, advise, prefetch");
+	}
+	if (period && *period) {
+		if (shim_parse_timeslice(period, &value))
+			shim_settings.period_ns = value * 1000;
+		else
+			wrong("GVM_SHIM_PERIOD", period, "2, 2ms or 500us");
+	}
+	if (limit && *limit)
+		read_limit(limit);
+	read_turns();
+	read_names();
+}

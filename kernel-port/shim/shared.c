@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The book of a container of several processes: a file that all of them map, GVM_CONTAINER in the
+ * shim's directory. A process has a row in it. flock() guards the rows, and the kernel gives it back
+ * when a process is killed. The row of a process that has died is taken back when room is short.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+#define ROWS 512
+
+struct shared_row {
+	u64 pid;     /* 0: free */
+	u64 started; /* in clock ticks since boot: tells a pid that was given again */
+	u64 bytes[SHIM_DEVICES];
+};
+
+static struct shared_row *rows; /* NULL: not opened, or not to be had */
+static struct shared_row *mine;
+static int rows_fd = -1;
+static bool failed;
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+static char rows_path[SHIM_PATH_MAX + SHIM_NAME_MAX + 16];
+
+bool shared_wanted(void)
+{
+	return *shim_settings.container && !failed;
+}
+
+/* Field 22 of /proc/PID/stat, behind the command's name. 0: there is no such process. */
+static u64 start_of(u64 pid)
+{
+	char path[64];
+	char text[1024];
+	ssize_t length;
+	char *field;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%llu/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	field = strrchr(text, ')');
+	for (int i = 0; field && i < 20; i++)
+		field = strchr(field + 1, ' ');
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
+/* The file may be removed by its last process between our open and our lock. */
+static bool open_file(void)
+{
+	struct stat info;
+
+	for (;;) {
+		rows_fd = open(rows_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (rows_fd < 0)
+			return false;
+		if (flock(rows_fd, LOCK_EX) || fstat(rows_fd, &info))
+			break;
+		if (info.st_nlink)
+			return !ftruncate(rows_fd, ROWS * sizeof(*rows));
+		close(rows_fd);
+	}
+	close(rows_fd);
+	rows_fd = -1;
+	return false;
+}
+
+/* Under both locks. */
+static struct shared_row *take_row(void)
+{
+	u64 pid = (u64)getpid();
+
+	/* Ours from before exec(), a free one, or one of a process that has died. */
+	for (int pass = 0; pass < 3; pass++) {
+		for (int i = 0; i < ROWS; i++) {
+			struct shared_row *row = &rows[i];
+
+			if (!pass ? row->pid != pid :
+				    row->pid &&
+					    (pass == 1 || start_of(row->pid) == row->started))
+				continue;
+			memset(row, 0, sizeof(*row));
+			row->pid = pid;
+			row->started = start_of(pid);
+			return row;
+		}
+	}
+	return NULL;
+}
+
+/* Under shared_lock. On success the file is locked. */
+static bool lock_rows(void)
+{
+	if (rows)
+		return !flock(rows_fd, LOCK_EX);
+	if (failed)
+		return false;
+	mkdir(shim_settings.directory, 0755);
+	snprintf(rows_path, sizeof(rows_path), "%s/containers", shim_settings.directory);
+	mkdir(rows_path, 0755);
+	snprintf(rows_path, sizeof(rows_path), "%s/containers/%s", shim_settings.directory,
+		 shim_settings.container);
+	if (open_file()) {
+		rows = mmap(NULL, ROWS * sizeof(*rows), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    rows_fd, 0);
+		if (rows == MAP_FAILED)
+			rows = NULL;
+		mine = rows ? take_row() : NULL;
+		if (mine)
+			return true;
+	}
+	shim_warn("%s: %s; the limit holds for this process alone", rows_path,
+		  rows ? "too many processes" : strerror(errno));
+	failed = true;
+	if (rows_fd >= 0)
+		close(rows_fd);
+	rows_fd = -1;
+	rows = NULL;
+	return false;
+}
+
+static u64 sum_rows(int device)
+{
+	u64 sum = 0;
+
+	for (int i = 0; i < ROWS; i++)
+		if (rows[i].pid)
+			sum += rows[i].bytes[device];
+	return sum;
+}
+
+static void drop_dead_rows(void)
+{
+	for (int i = 0; i < ROWS; i++)
+		if (rows[i].pid && start_of(rows[i].pid) != rows[i].started)
+			memset(&rows[i], 0, sizeof(rows[i]));
+}
+
+bool shared_charge(int device, u64 bytes, u64 limit)
+{
+	bool fits = true;
+
+	pthread_mutex_lock(&shared_lock);
+	if (lock_rows()) {
+		fits = bytes <= limit && sum_rows(device) <= limit - bytes;
+		if (!fits) {
+			drop_dead_rows();
+			fits = bytes <= limit && sum_rows(device) <= limit - bytes;
+		}
+		if (fits)
+			mine->bytes[device] += bytes;
+		flock(rows_fd, LOCK_UN);
+	}
+	pthread_mutex_unlock(&shared_lock);
+	return fits;
+}
+
+void shared_uncharge(int device, u64 bytes)
+{
+	pthread_mutex_lock(&shared_lock);
+	if (rows && lock_rows()) {
+		mine->bytes[device] -= bytes;
+		flock(rows_fd, LOCK_UN);
+	}
+	pthread_mutex_unlock(&shared_lock);
+}
+
+u64 shared_used(int device)
+{
+	u64 sum = 0;
+
+	pthread_mutex_lock(&shared_lock);
+	if (device >= 0 && device < SHIM_DEVICES && lock_rows()) {
+		sum = sum_rows(device);
+		flock(rows_fd, LOCK_UN);
+	}
+	pthread_mutex_unlock(&shared_lock);
+	return sum;
+}
+
+void shared_close(void)
+{
+	bool others = false;
+
+	pthread_mutex_lock(&shared_lock);
+	if (rows && lock_rows()) {
+		memset(mine, 0, sizeof(*mine));
+		drop_dead_rows();
+		for (int i = 0; i < ROWS; i++)
+			others |= rows[i].pid != 0;
+		if (!others)
+			unlink(rows_path);
+		munmap(rows, ROWS * sizeof(*rows));
+		close(rows_fd);
+		rows = NULL;
+		rows_fd = -1;
+		failed = true; /* what is freed now has left with the row */
+	}
+	pthread_mutex_unlock(&shared_lock);
+}
+
+void shared_reset(void)
+{
+	pthread_mutex_init(&shared_lock, NULL);
+	if (rows) {
+		munmap(rows, ROWS * sizeof(*rows));
+		close(rows_fd);
+	}
+	rows = NULL;
+	mine = NULL;
+	rows_fd = -1;
+	failed = false;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * libgvm_shim.so: between an application and CUDA's driver library (GVM 4.4, Ghost's appendix).
+ *
+ *     application  ->  cuMemAlloc(), cuLaunchKernel()...  ->  shim  ->  libcuda.so.1
+ *
+ * LD_PRELOAD loads it. A hooked call does what the application asked for, and books it:
+ *
+ *     real.c     the driver's own calls
+ *     lookup.c   how applications find a call: linked, dlsym(), cuGetProcAddress()
+ *     memory.c   device memory becomes managed memory; memory information
+ *     vmm.c      memory of cuMemCreate() is counted
+ *     books.c    what is allocated, by address; the limit
+ *     shared.c   the limit of a container of several processes
+ *     launch.c   launches, graphs.c the kernels of a graph
+ *     streams.c  launches by stream, and how many have ended
+ *     wake.c     wakes the worker
+ *     worker.c   the thread that looks which have ended, and hands the counts on
+ *     report.c   files for gvmcollect, counts for gvm.ko
+ *     turns.c    timeslices of the process's channel groups
+ *     life.c     start, fork, exit
+ *
+ * Locks, outermost first: worker_lock, books_lock, streams_lock, graphs_lock, turns_lock. No lock is
+ * held over a call of the driver that can wait for the GPU.
+ */
+#ifndef GVM_SHIM_H
+#define GVM_SHIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cuda_api.h"
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+#define SHIM_DEVICES	 16
+#define SHIM_NO_LIMIT	 (~0ull)
+#define SHIM_NAME_MAX	 64
+#define SHIM_PATH_MAX	 512
+#define SHIM_EXPORT	 __attribute__((visibility("default")))
+#define SHIM_MS		 1000000ull
+#define SHIM_PRIORITY_NO 0xffffffffu
+
+/* The driver's own calls; NULL: this driver has none of that name. */
+struct shim_real {
+#define SHIM_POINTER(name, ...) __typeof__(&(name)) name;
+	SHIM_HOOKED(SHIM_POINTER)
+	SHIM_MADE(SHIM_POINTER)
+#undef SHIM_POINTER
+};
+
+/* Where redirected memory is put when it is allocated. */
+enum shim_place {
+	SHIM_PLACE_NONE,     /* at the first touch */
+	SHIM_PLACE_ADVISE,   /* likewise, and the GPU is its preferred location */
+	SHIM_PLACE_PREFETCH, /* on the GPU at once */
+};
+
+/* From the environment: docs/shim.md. */
+struct shim_settings {
+	bool managed;
+	enum shim_place place;
+	_Atomic u64 limit_bytes; /* SHIM_NO_LIMIT: none */
+	bool limit_given;
+	u32 limit_percent;	       /* of the device; 0: the limit is in bytes */
+	_Atomic u64 timeslice_us;      /* 0: as the driver has it */
+	_Atomic u32 priority;	       /* SHIM_PRIORITY_NO: none */
+	u64 period_ns;		       /* between two looks at the GPU */
+	char container[SHIM_NAME_MAX]; /* empty: this process */
+	char directory[SHIM_PATH_MAX];
+};
+
+extern struct shim_settings shim_settings;
+
+/* wake.c: what lies below the worker. */
+
+/* The process has begun to end: nothing is started any more. */
+bool shim_closing(void);
+void shim_close_begins(void);
+
+/* Something changed: the worker looks at it. Starts it if there is none. */
+void shim_wake(void);
+/* Only if it sleeps. This is what a launch pays. */
+void shim_wake_if_idle(void);
+void shim_set_idle(bool idle);
+/* Who wakes it up; the worker sets it. */
+void shim_set_waker(void (*waker)(void));
+
+/* settings.c */
+
+/* Read the environment. Wrong values are reported and ignored. */
+void shim_settings_read(void);
+
+/* "8G", "8e9", "max". False: no size. */
+bool shim_parse_bytes(const char *text, u64 *ret_bytes);
+
+/* "2", "2ms", "512us" as in compute.timeslice. False: no such time, or out of bounds. */
+bool shim_parse_timeslice(const char *text, u64 *ret_us);
+
+/* A whole number up to @max. */
+bool shim_parse_number(const char *text, u64 max, u64 *ret_number);
+
+/* log.c */
+
+void shim_log_open(void);
+bool shim_log_wanted(void);
+/* One line into GVM_SHIM_LOG, if it is set. */
+void shim_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same; without GVM_SHIM_LOG it goes to stderr: what the user has to know. */
+void shim_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+u64 shim_now_ns(void);
+
+/* real.c */
+
+typedef void *(*shim_dlsym_call)(void *handle, const char *name);
+
+/* The C library's; NULL before shim_find_dlsym(). */
+extern __attribute__((visibility("hidden"))) shim_dlsym_call shim_dlsym;
+void shim_find_dlsym(void);
+
+/*
+ * The driver's calls. The first caller loads libcuda.so.1. NULL: there is none on this machine; a
+ * hook then answers CU_NOT_INITIALIZED.
+ */
+const struct shim_real *shim_real(void);
+/* The same; NULL also where libcuda.so.1 has not been used yet. */
+const struct shim_real *shim_real_if_used(void);
+
+/* books.c: allocations by address. */
+
+enum shim_kind { SHIM_DEVICE, SHIM_MANAGED, SHIM_REDIRECTED, SHIM_POOL, SHIM_CREATED };
+
+struct shim_allocation {
+	cu_ptr ptr; /* 0: a free place */
+	u64 bytes;
+	struct CUctx_st *context;
+	int device;
+	enum shim_kind kind;
+};
+
+/*
+ * Charge @bytes to the container. False: it would be above its limit, and nothing is charged.
+ * @total: memory of the device, the limit where none was given.
+ */
+bool books_charge(int device, u64 bytes, u64 total);
+void books_uncharge(int device, u64 bytes);
+/* Enter an allocation that was charged. */
+void books_add(const struct shim_allocation *allocation);
+/* Take an allocation out and uncharge it. False: not known, as one from before the shim. */
+bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation);
+bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation);
+/* A context has gone, and its memory with it. */
+void books_forget_context(struct CUctx_st *context);
+u64 books_used(int device);	/* of this process */
+u64 books_used_all(int device); /* of its container */
+u64 books_peak(int device);
+u64 books_limit(int device, u64 total);
+void books_reset(void);
+/* For the summary: allocations by kind so far. */
+u64 books_count(enum shim_kind kind);
+
+/* shared.c: a book of all processes of GVM_CONTAINER. */
+
+bool shared_wanted(void);
+bool shared_charge(int device, u64 bytes, u64 limit);
+void shared_uncharge(int device, u64 bytes);
+u64 shared_used(int device);
+/* Leave the container; the last process removes its file. */
+void shared_close(void);
+/* The child of a fork has a row of its own. */
+void shared_reset(void);
+
+/* vmm.c */
+
+void vmm_reset(void);
+
+/* streams.c: launches by stream. */
+
+struct shim_stream {
+	struct CUctx_st *context;
+	struct CUstream_st *stream;
+	pid_t thread; /* of a per-thread default stream, else 0 */
+	int device;
+	_Atomic u64 launched;
+	_Atomic u64 ended;
+	atomic_flag event_busy; /* guards what follows */
+	struct CUevent_st *event;
+	u64 event_count; /* launches up to the event; 0: none is outstanding */
+	struct CUevent_st *next;
+	u64 next_count; /* the same of a later event, for per-thread streams */
+	bool gone;	/* destroyed: nothing more is recorded */
+	bool used;
+};
+
+/* @kernels were launched on a stream of the current context. */
+void streams_launched(struct CUstream_st *stream, u64 kernels);
+/* Is this stream being captured into a graph? */
+bool streams_capturing(struct CUstream_st *stream);
+void streams_capture_began(void);
+void streams_capture_ended(void);
+/* The application destroys a stream, or a context has gone: its work counts as ended. */
+void streams_forget(struct CUstream_st *stream);
+void streams_forget_context(struct CUctx_st *context);
+/* For the worker: look which launches have ended. Returns how many are pending. */
+u64 streams_poll(const struct shim_real *real);
+void streams_counts(int device, u64 *ret_launched, u64 *ret_ended);
+/* A device that was used; -1: no more. Start with -1. */
+int streams_next_device(int device);
+void streams_note_device(int device);
+void streams_end_all(void);
+void streams_reset(void);
+u32 streams_count(void);
+
+/* worker.c */
+
+/* Ready to be woken up; the thread starts when it is first needed. */
+void worker_init(void);
+/* Stop it, publish the last counts, take everything away. */
+void worker_stop(void);
+/* The child of a fork has no such thread. */
+void worker_reset(void);
+
+/* report.c */
+
+/* Remove what dead processes have left, and this one before exec(). */
+void report_init(void);
+void report_publish(bool last);
+/* Descriptor to wait on for writes to our control files, or -1. */
+int report_watch_fd(void);
+void report_take_writes(void);
+void report_close(void);
+/* The child of a fork: the files are its parent's. */
+void report_reset(void);
+
+/* turns.c */
+
+/* Set the timeslice of the groups that have not got it yet. */
+void turns_apply(void);
+bool turns_due(void);
+/* The setting changed: all groups are due. */
+void turns_changed(void);
+u32 turns_groups(void);
+void turns_reset(void);
+
+/* graphs.c */
+
+/* Kernels that a launch of this graph runs. */
+u64 graphs_kernels(struct CUgraphExec_st *exec);
+void graphs_reset(void);
+
+#endif

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Launches by stream, and how many have ended (GVM 4.4).
+ *
+ * A launch adds to its stream's count. The worker records an event behind what was launched so far, and asks
+ * for it later: when it has come, all of that has ended. There is at most one event under way on a
+ * stream, and the worker records the next one only when launches were added. So a burst is complete
+ * at its last event, however short, and a launch costs an addition.
+ *
+ * The default stream of a thread means another stream in every thread. So the launching thread
+ * records the events there: one under way, and one that moves with each launch.
+ *
+ * Streams of a context and their counts stay in place until the process ends; a destroyed one is used again
+ * for the next stream.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+#define STREAMS_MAX 4096
+#define NO_EVENT    0ull
+
+static struct shim_stream streams[STREAMS_MAX];
+static _Atomic u32 stream_count;   /* places ever used */
+static _Atomic u64 generation = 1; /* changes when a stream goes: caches are stale then */
+static _Atomic u32 captures;
+static _Atomic bool recording;
+static _Atomic u32 device_used; /* a bit for each */
+static _Atomic u64
+	lost_launched[SHIM_DEVICES]; /* of places that were used again; all have ended */
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t poll_lock = PTHREAD_MUTEX_INITIALIZER; /* outer to streams_lock */
+
+/* The stream that this thread launched on last. */
+static __thread struct {
+	u64 generation;
+	struct CUctx_st *context;
+	struct CUstream_st *stream;
+	struct shim_stream *entry;
+} last;
+
+void streams_note_device(int device)
+{
+	if (device >= 0 && device < SHIM_DEVICES)
+		atomic_fetch_or(&device_used, 1u << device);
+}
+
+int streams_next_device(int device)
+{
+	u32 used = device_used;
+
+	for (device++; device < SHIM_DEVICES; device++)
+		if (used >> device & 1)
+			return device;
+	return -1;
+}
+
+u32 streams_count(void)
+{
+	return stream_count;
+}
+
+static void lock_events(struct shim_stream *entry)
+{
+	while (atomic_flag_test_and_set_explicit(&entry->event_busy, memory_order_acquire))
+		sched_yield();
+}
+
+static void unlock_events(struct shim_stream *entry)
+{
+	atomic_flag_clear_explicit(&entry->event_busy, memory_order_release);
+}
+
+static struct shim_stream *new_place_locked(void)
+{
+	for (u32 i = 0; i < stream_count; i++) {
+		struct shim_stream *entry = &streams[i];
+
+		if (entry->used || entry->launched != entry->ended)
+			continue;
+		lost_launched[entry->device] += entry->launched;
+		memset(entry, 0, sizeof(*entry));
+		return entry;
+	}
+	return stream_count < STREAMS_MAX ? &streams[stream_count] : NULL;
+}
+
+/* NULL: more streams than places. */
+static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *context,
+				struct CUstream_st *stream)
+{
+	pid_t thread = stream == CU_PER_THREAD ? (pid_t)syscall(SYS_gettid) : 0;
+	struct shim_stream *entry = NULL;
+	int device = 0;
+
+	if (last.generation == generation && last.context == context && last.stream == stream)
+		return last.entry;
+	real->cuCtxGetDevice(&device);
+	if (device < 0 || device >= SHIM_DEVICES)
+		return NULL;
+	pthread_mutex_lock(&streams_lock);
+	for (u32 i = 0; !entry && i < stream_count; i++)
+		if (streams[i].used && streams[i].context == context &&
+		    streams[i].stream == stream && streams[i].thread == thread)
+			entry = &streams[i];
+	if (!entry) {
+		entry = new_place_locked();
+		if (entry) {
+			entry->context = context;
+			entry->stream = stream;
+			entry->thread = thread;
+			entry->device = device;
+			entry->used = true;
+			if (entry == &streams[stream_count])
+				stream_count++;
+		}
+	}
+	pthread_mutex_unlock(&streams_lock);
+	streams_note_device(device);
+	last.generation = generation;
+	last.context = context;
+	last.stream = stream;
+	last.entry = entry;
+	return entry;
+}
+
+bool streams_capturing(struct CUstream_st *stream)
+{
+	const struct shim_real *real;
+	unsigned int status = 0;
+
+	if (!captures)
+		return false;
+	real = shim_real();
+	return real->cuStreamIsCapturing(stream, &status) == CU_OK && status;
+}
+
+/*
+ * An event that is recorded while a capture begins may spoil it. So a capture waits for the record
+ * that is under way, and none is made until the last capture has ended.
+ */
+void streams_capture_began(void)
+{
+	atomic_fetch_add(&captures, 1);
+	for (int i = 0; recording && i < 100000; i++)
+		sched_yield();
+}
+
+void streams_capture_ended(void)
+{
+	u32 now = captures;
+
+	while (now && !atomic_compare_exchange_weak(&captures, &now, now - 1))
+		;
+}
+
+/* Record @event on the entry's stream. The context is current, or the worker pushes it. */
+static bool record(const struct shim_real *real, struct shim_stream *entry,
+		   struct CUevent_st **event)
+{
+	if (!*event && real->cuEventCreate(event, CU_EVENT_NO_TIMING) != CU_OK) {
+		*event = NULL;
+		return false;
+	}
+	return real->cuEventRecord(*event, entry->stream) == CU_OK;
+}
+
+static void record_own(const struct shim_real *real, struct shim_stream *entry)
+{
+	lock_events(entry);
+	if (entry->event_count == NO_EVENT) {
+		if (record(real, entry, &entry->event))
+			entry->event_count = entry->launched;
+	} else if (record(real, entry, &entry->next)) {
+		entry->next_count = entry->launched;
+	}
+	unlock_events(entry);
+}
+
+void streams_launched(struct CUstream_st *stream, u64 kernels)
+{
+	const struct shim_real *real = shim_real();
+	struct CUctx_st *context = NULL;
+	struct shim_stream *entry;
+	int device;
+
+	if (shim_closing() || real->cuCtxGetCurrent(&context) != CU_OK || !context)
+		return;
+	if (stream == CU_LEGACY)
+		stream = NULL;
+	entry = find(real, context, stream);
+	if (!entry) {
+		if (real->cuCtxGetDevice(&device) == CU_OK && device >= 0 &&
+		    device < SHIM_DEVICES)
+			lost_launched[device] += kernels;
+		return;
+	}
+	atomic_fetch_add(&entry->launched, kernels);
+	if (entry->thread && !captures)
+		record_own(real, entry);
+	shim_wake_if_idle();
+}
+
+/* The event has come, or never will: what is behind it counts as ended. Under the event's lock. */
+static void take_event(struct shim_stream *entry)
+{
+	struct CUevent_st *event = entry->event;
+
+	if (entry->event_count > entry->ended)
+		entry->ended = entry->event_count;
+	entry->event = entry->next;
+	entry->event_count = entry->next_count;
+	entry->next = event;
+	entry->next_count = NO_EVENT;
+}
+
+static void give_up(struct shim_stream *entry)
+{
+	entry->ended = entry->launched;
+	entry->event = NULL;
+	entry->next = NULL;
+	entry->event_count = NO_EVENT;
+	entry->next_count = NO_EVENT;
+}
+
+/* Record an event behind what was launched since the last one. Under the event's lock. */
+static void record_next(const struct shim_real *real, struct shim_stream *entry)
+{
+	struct CUctx_st *popped;
+	u64 launched = entry->launched;
+
+	if (entry->thread || entry->gone || captures)
+		return;
+	recording = true;
+	if (!captures && real->cuCtxPushCurrent_v2(entry->context) == CU_OK) {
+		if (record(real, entry, &entry->event))
+			entry->event_count = launched;
+		else
+			give_up(entry);
+		real->cuCtxPopCurrent_v2(&popped);
+	}
+	recording = false;
+}
+
+static void poll_stream(const struct shim_real *real, struct shim_stream *entry)
+{
+	lock_events(entry);
+	if (entry->event_count != NO_EVENT) {
+		cu_result result = real->cuEventQuery(entry->event);
+
+		if (result == CU_OK) {
+			take_event(entry);
+		} else if (result == CU_CAPTURED_EVENT) {
+			real->cuEventDestroy_v2(entry->event);
+			entry->event = NULL;
+			entry->event_count = NO_EVENT;
+		} else if (result != CU_NOT_READY) {
+			shim_log("a stream failed with error %u: its launches count as ended",
+				 result);
+			give_up(entry);
+		}
+	}
+	if (entry->event_count == NO_EVENT && entry->launched != entry->ended)
+		record_next(real, entry);
+	unlock_events(entry);
+}
+
+u64 streams_poll(const struct shim_real *real)
+{
+	u32 count = stream_count;
+	u64 pending = 0;
+
+	pthread_mutex_lock(&poll_lock);
+	for (u32 i = 0; i < count; i++) {
+		struct shim_stream *entry = &streams[i];
+
+		if (entry->launched == entry->ended)
+			continue;
+		poll_stream(real, entry);
+		pending += entry->launched - entry->ended;
+	}
+	pthread_mutex_unlock(&poll_lock);
+	return pending;
+}
+
+void streams_counts(int device, u64 *ret_launched, u64 *ret_ended)
+{
+	u32 count = stream_count;
+
+	*ret_launched = lost_launched[device];
+	*ret_ended = lost_launched[device];
+	for (u32 i = 0; i < count; i++) {
+		u64 ended = streams[i].ended; /* first: it must not pass what is read next */
+
+		if (streams[i].device != device)
+			continue;
+		*ret_ended += ended;
+		*ret_launched += streams[i].launched;
+	}
+}
+
+/*
+ * The stream's work may go on, but can no more be told from other work: it counts as ended. The events
+ * of a context go with it.
+ */
+static void forget(struct shim_stream *entry, bool destroy_events)
+{
+	lock_events(entry);
+	for (int i = 0; destroy_events && i < 2; i++) {
+		struct CUevent_st *event = i ? entry->next : entry->event;
+
+		if (event)
+			shim_real()->cuEventDestroy_v2(event);
+	}
+	entry->gone = true;
+	give_up(entry);
+	entry->used = false;
+	unlock_events(entry);
+}
+
+void streams_forget(struct CUstream_st *stream)
+{
+	u32 count = stream_count;
+
+	if ((uintptr_t)stream <= 2) /* a default stream goes with its context */
+		return;
+	pthread_mutex_lock(&streams_lock);
+	for (u32 i = 0; i < count; i++)
+		if (streams[i].used && streams[i].stream == stream)
+			forget(&streams[i], true);
+	generation++;
+	pthread_mutex_unlock(&streams_lock);
+}
+
+void streams_forget_context(struct CUctx_st *context)
+{
+	u32 count = stream_count;
+
+	pthread_mutex_lock(&streams_lock);
+	for (u32 i = 0; i < count; i++)
+		if (streams[i].used && streams[i].context == context)
+			forget(&streams[i], false);
+	generation++;
+	pthread_mutex_unlock(&streams_lock);
+}
+
+/* The process ends: nothing of it stays pending. */
+void streams_end_all(void)
+{
+	u32 count = stream_count;
+
+	for (u32 i = 0; i < count; i++)
+		streams[i].ended = streams[i].launched;
+}
+
+void streams_reset(void)
+{
+	pthread_mutex_init(&streams_lock, NULL);
+	pthread_mutex_init(&poll_lock, NULL);
+	memset(streams, 0, sizeof(streams));
+	memset(lost_launched, 0, sizeof(lost_launched));
+	stream_count = 0;
+	generation++;
+	captures = 0;
+	recording = false;
+	device_used = 0;
+}
+
+/* Streams and contexts go. */
+
+SHIM_EXPORT cu_result cuStreamDestroy_v2(struct CUstream_st *stream)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (!shim_closing())
+		streams_forget(stream);
+	return real->cuStreamDestroy_v2(stream);
+}
+
+/* The worker asks for no event of it meanwhile: it waits for poll_lock. */
+static cu_result context_goes(struct CUctx_st *context,
+			      cu_result (*call)(struct CUctx_st *context, int device),
+			      int device, bool (*gone)(int device))
+{
+	cu_result result;
+
+	if (shim_closing())
+		return call(context, device);
+	pthread_mutex_lock(&poll_lock);
+	result = call(context, device);
+	if (result == CU_OK && context && gone(device)) {
+		streams_forget_context(context);
+		books_forget_context(context);
+	}
+	pthread_mutex_unlock(&poll_lock);
+	shim_wake_if_idle();
+	return result;
+}
+
+static bool always(int device)
+{
+	(void)device;
+	return true;
+}
+
+/* A primary context goes with its last owner, which the driver alone knows. */
+static bool inactive(int device)
+{
+	unsigned int flags;
+	int active = 1;
+
+	return shim_real()->cuDevicePrimaryCtxGetState(device, &flags, &active) == CU_OK &&
+	       !active;
+}
+
+/* NULL: it is not active. */
+static struct CUctx_st *primary_of(const struct shim_real *real, int device)
+{
+	struct CUctx_st *context = NULL;
+
+	if (inactive(device) || !real->cuDevicePrimaryCtxRetain ||
+	    real->cuDevicePrimaryCtxRetain(&context, device) != CU_OK)
+		return NULL;
+	real->cuDevicePrimaryCtxRelease_v2(device);
+	return context;
+}
+
+static cu_result destroy(struct CUctx_st *context, int device)
+{
+	(void)device;
+	return shim_real()->cuCtxDestroy_v2(context);
+}
+
+static cu_result reset(struct CUctx_st *context, int device)
+{
+	(void)context;
+	return shim_real()->cuDevicePrimaryCtxReset_v2(device);
+}
+
+static cu_result release(struct CUctx_st *context, int device)
+{
+	(void)context;
+	return shim_real()->cuDevicePrimaryCtxRelease_v2(device);
+}
+
+SHIM_EXPORT cu_result cuCtxDestroy_v2(struct CUctx_st *context)
+{
+	if (!shim_real())
+		return CU_NOT_INITIALIZED;
+	return context_goes(context, destroy, 0, always);
+}
+
+SHIM_EXPORT cu_result cuDevicePrimaryCtxReset_v2(int device)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return context_goes(primary_of(real, device), reset, device, always);
+}
+
+SHIM_EXPORT cu_result cuDevicePrimaryCtxRelease_v2(int device)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return context_goes(primary_of(real, device), release, device, inactive);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The shim's thread. It sleeps until something is launched, allocated or written to a control file.
+ * While launches are pending it looks every GVM_SHIM_PERIOD which have ended; it never spins.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shim.h"
+
+#define PUBLISH_NS (10 * SHIM_MS)
+
+static pthread_t thread;
+static _Atomic bool started;
+static _Atomic bool stopping;
+static int wake_fd = -1;
+static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Wait for a kick, for a write to a control file, or for @timeout_ns; 0: without end. */
+static void wait_for_work(u64 timeout_ns)
+{
+	struct timespec timeout = { (time_t)(timeout_ns / 1000000000ull),
+				    (long)(timeout_ns % 1000000000ull) };
+	struct pollfd fds[2] = { { .fd = wake_fd, .events = POLLIN },
+				 { .fd = report_watch_fd(), .events = POLLIN } };
+	u64 count;
+
+	if (ppoll(fds, 2, timeout_ns ? &timeout : NULL, NULL) <= 0)
+		return;
+	if (fds[0].revents && read(wake_fd, &count, sizeof(count)) < 0)
+		return; /* another look does no harm */
+	if (fds[1].revents)
+		report_take_writes();
+}
+
+static void *work(void *unused)
+{
+	const struct shim_real *real = shim_real();
+	unsigned int mode = CU_CAPTURE_RELAXED;
+	u64 published_ns = 0;
+
+	/* What this thread asks must not spoil a capture of another one. */
+	if (real->cuThreadExchangeStreamCaptureMode)
+		real->cuThreadExchangeStreamCaptureMode(&mode);
+	while (!stopping) {
+		u64 pending = streams_poll(real);
+		u64 now = shim_now_ns();
+
+		if (turns_due())
+			turns_apply();
+		if (!pending || now - published_ns >= PUBLISH_NS) {
+			report_publish(false);
+			published_ns = now;
+		}
+		if (!pending) {
+			/* Who launches after this sees that we sleep, and wakes us up. */
+			shim_set_idle(true);
+			pending = streams_poll(real);
+		}
+		wait_for_work(pending ? shim_settings.period_ns : 0);
+		shim_set_idle(false);
+	}
+	streams_poll(real); /* an event behind the last launches, and a look at it */
+	streams_poll(real);
+	return unused;
+}
+
+/* Before libcuda's own end: exit handlers run in reverse order. */
+static void at_exit(void)
+{
+	worker_stop();
+}
+
+static void start_locked(void)
+{
+	static bool registered;
+	sigset_t all, old;
+
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wake_fd < 0)
+		return;
+	stopping = false;
+	shim_set_idle(false);
+	/* Signals are the application's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	started = !pthread_create(&thread, NULL, work, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (!started) {
+		shim_warn("no thread: launches are counted, and never end");
+		close(wake_fd);
+		wake_fd = -1;
+		return;
+	}
+	pthread_setname_np(thread, "gvm-shim");
+	if (!registered)
+		registered = !atexit(at_exit);
+}
+
+static void wake_up(void)
+{
+	u64 one = 1;
+
+	if (!started && shim_real()) {
+		pthread_mutex_lock(&worker_lock);
+		if (!started)
+			start_locked();
+		pthread_mutex_unlock(&worker_lock);
+	}
+	if (started && write(wake_fd, &one, sizeof(one)) < 0)
+		return; /* its counter is full: it will wake up */
+}
+
+void worker_init(void)
+{
+	shim_set_waker(wake_up);
+}
+
+/*
+ * The thread is in a call of the driver at most. If that waits for the GPU, the process ends without
+ * it: half a second is enough for every other call.
+ */
+void worker_stop(void)
+{
+	struct timespec until;
+	u64 one = 1;
+
+	pthread_mutex_lock(&worker_lock);
+	if (started && !pthread_equal(pthread_self(), thread)) {
+		stopping = true;
+		if (write(wake_fd, &one, sizeof(one)) < 0)
+			shim_log("the shim's thread cannot be woken");
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 500000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		if (!pthread_timedjoin_np(thread, NULL, &until)) {
+			started = false;
+			close(wake_fd);
+			wake_fd = -1;
+		}
+	}
+	pthread_mutex_unlock(&worker_lock);
+}
+
+void worker_reset(void)
+{
+	pthread_mutex_init(&worker_lock, NULL);
+	if (wake_fd >= 0)
+		close(wake_fd);
+	wake_fd = -1;
+	started = false;
+	shim_set_idle(true);
+	stopping = false;
+}

@@ -1,0 +1,731 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A CUDA driver library over host memory: libcuda.so.1 for tests of the shim. Memory is the host's, and
+ * a kernel is a function of the program, which runs when it is launched. Events come at once, or
+ * when fake_release() is called after fake_hold().
+ *
+ * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library appends
+ * what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12.
+ */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fake_cuda.h"
+
+#define NODES	64
+#define BLOCKS	65536
+#define DEVICES 2
+
+struct CUctx_st {
+	int device;
+	int owners;
+};
+
+struct CUstream_st {
+	unsigned long launched;
+	struct CUgraph_st *capture;
+};
+
+struct CUevent_st {
+	unsigned long after; /* launches of all streams */
+};
+
+struct CUgraphNode_st {
+	unsigned int type;
+	void (*kernel)(void **parameters);
+	void **parameters;
+	struct CUgraph_st *child;
+};
+
+struct CUgraph_st {
+	struct CUgraphNode_st nodes[NODES];
+	size_t count;
+};
+
+struct CUgraphExec_st {
+	struct CUgraph_st graph;
+	bool disabled[NODES];
+	struct CUgraph_st *source;
+};
+
+struct CUmemPoolHandle_st {
+	unsigned int type;
+};
+
+struct block {
+	char *ptr;
+	size_t bytes;
+	bool managed;
+};
+
+static struct CUctx_st primary[DEVICES] = { { 0, 0 }, { 1, 0 } };
+static struct CUstream_st legacy_stream;
+static __thread struct CUstream_st own_stream;
+static __thread struct CUctx_st *stack[16];
+static __thread int depth;
+static struct block blocks[BLOCKS];
+static struct CUmemPoolHandle_st default_pool[DEVICES] = { { 1 }, { 1 } };
+static struct CUmemPoolHandle_st *current_pool[DEVICES] = { &default_pool[0],
+							    &default_pool[1] };
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long launches, ended, events_live, wrong_frees, managed_made, after_end;
+static bool held;
+static bool finished;
+
+FAKE void fake_hold(void)
+{
+	held = true;
+}
+
+FAKE void fake_release(void)
+{
+	held = false;
+	ended = launches;
+}
+
+__attribute__((destructor)) static void report(void)
+{
+	const char *path = getenv("FAKE_REPORT");
+	FILE *file = path ? fopen(path, "a") : NULL;
+	unsigned long live = 0;
+
+	finished = true;
+	for (int i = 0; i < BLOCKS; i++)
+		live += blocks[i].ptr != NULL;
+	if (!file)
+		return;
+	fprintf(file,
+		"fake pid %d launches %lu live %lu wrong_frees %lu managed %lu events %lu "
+		"after_end %lu\n",
+		(int)getpid(), launches, live, wrong_frees, managed_made, events_live,
+		after_end);
+	fclose(file);
+}
+
+static struct CUstream_st *stream_of(struct CUstream_st *stream, bool per_thread)
+{
+	if (stream == CU_PER_THREAD || (!stream && per_thread))
+		return &own_stream;
+	return !stream || stream == CU_LEGACY ? &legacy_stream : stream;
+}
+
+static cu_result start(struct CUstream_st *stream, void (*kernel)(void **parameters),
+		       void **parameters)
+{
+	if (finished)
+		after_end++;
+	if (!kernel)
+		return CU_INVALID_VALUE;
+	if (stream->capture) {
+		stream->capture->nodes[stream->capture->count++] =
+			(struct CUgraphNode_st){ CU_NODE_KERNEL, kernel, parameters, NULL };
+		return CU_OK;
+	}
+	pthread_mutex_lock(&lock);
+	stream->launched++;
+	launches++;
+	if (!held)
+		ended = launches;
+	pthread_mutex_unlock(&lock);
+	kernel(parameters);
+	return CU_OK;
+}
+
+static void *host_memory(size_t bytes, bool managed)
+{
+	void *ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);
+
+	pthread_mutex_lock(&lock);
+	managed_made += managed;
+	for (int i = 0; i < BLOCKS; i++) {
+		if (blocks[i].ptr)
+			continue;
+		blocks[i] = (struct block){ ptr, bytes, managed };
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+	return ptr;
+}
+
+static bool give_back(cu_ptr ptr)
+{
+	bool known = false;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; !known && i < BLOCKS; i++) {
+		if (!ptr || (cu_ptr)(uintptr_t)blocks[i].ptr != ptr)
+			continue;
+		free(blocks[i].ptr);
+		blocks[i].ptr = NULL;
+		known = true;
+	}
+	wrong_frees += !known && ptr;
+	pthread_mutex_unlock(&lock);
+	return known || !ptr;
+}
+
+static const struct block *block_of(cu_ptr ptr)
+{
+	for (int i = 0; i < BLOCKS; i++)
+		if (blocks[i].ptr && ptr >= (cu_ptr)(uintptr_t)blocks[i].ptr &&
+		    ptr < (cu_ptr)(uintptr_t)blocks[i].ptr + blocks[i].bytes)
+			return &blocks[i];
+	return NULL;
+}
+
+static size_t memory(void)
+{
+	const char *text = getenv("FAKE_MEMORY");
+
+	return text ? strtoull(text, NULL, 10) : 1ull << 30;
+}
+
+static size_t in_use(void)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < BLOCKS; i++)
+		bytes += blocks[i].ptr && !blocks[i].managed ? blocks[i].bytes : 0;
+	return bytes;
+}
+
+/* Devices and contexts. */
+
+FAKE cu_result cuInit(unsigned int flags)
+{
+	return flags ? CU_INVALID_VALUE : CU_OK;
+}
+
+FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int device)
+{
+	(void)device;
+	*value = attribute == CU_DEVICE_MANAGED || attribute == CU_DEVICE_CONCURRENT;
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceGetPCIBusId(char *text, int length, int device)
+{
+	snprintf(text, (size_t)length, "0000:0%d:00.0", device + 1);
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	(void)device;
+	*bytes = memory();
+	return CU_OK;
+}
+
+FAKE cu_result cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
+{
+	primary[device].owners++;
+	*context = &primary[device];
+	return CU_OK;
+}
+
+FAKE cu_result cuDevicePrimaryCtxRelease_v2(int device)
+{
+	primary[device].owners--;
+	return CU_OK;
+}
+
+FAKE cu_result cuDevicePrimaryCtxReset_v2(int device)
+{
+	primary[device].owners = 0;
+	return CU_OK;
+}
+
+FAKE cu_result cuDevicePrimaryCtxGetState(int device, unsigned int *flags, int *active)
+{
+	*flags = 0;
+	*active = primary[device].owners > 0;
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxDestroy_v2(struct CUctx_st *context)
+{
+	(void)context;
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxSetCurrent(struct CUctx_st *context)
+{
+	depth = depth ? depth : 1;
+	stack[depth - 1] = context;
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxGetCurrent(struct CUctx_st **context)
+{
+	*context = depth ? stack[depth - 1] : NULL;
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxPushCurrent_v2(struct CUctx_st *context)
+{
+	stack[depth++] = context;
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxPopCurrent_v2(struct CUctx_st **context)
+{
+	*context = stack[--depth];
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxGetDevice(int *device)
+{
+	*device = depth ? stack[depth - 1]->device : 0;
+	return depth ? CU_OK : 201;
+}
+
+/* Memory. */
+
+static cu_result allocate(cu_ptr *ptr, size_t bytes, bool managed)
+{
+	if (!bytes)
+		return CU_INVALID_VALUE;
+	if (!managed && in_use() + bytes > memory())
+		return CU_OUT_OF_MEMORY;
+	*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, managed);
+	return CU_OK;
+}
+
+FAKE cu_result cuMemAlloc_v2(cu_ptr *ptr, size_t bytes)
+{
+	return allocate(ptr, bytes, false);
+}
+
+FAKE cu_result cuMemAllocManaged(cu_ptr *ptr, size_t bytes, unsigned int flags)
+{
+	return flags ? allocate(ptr, bytes, true) : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t width, size_t height,
+				  unsigned int element)
+{
+	(void)element;
+	*pitch = (width + 511) / 512 * 512;
+	return allocate(ptr, *pitch * height, false);
+}
+
+FAKE cu_result cuMemFree_v2(cu_ptr ptr)
+{
+	return give_back(ptr) ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
+				       struct CUmemPoolHandle_st *pool,
+				       struct CUstream_st *stream)
+{
+	(void)stream;
+	return allocate(ptr, bytes, pool->type == CU_ALLOC_MANAGED);
+}
+
+FAKE cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
+					    struct CUmemPoolHandle_st *pool,
+					    struct CUstream_st *stream)
+{
+	return cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
+}
+
+FAKE cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
+{
+	int device = 0;
+
+	cuCtxGetDevice(&device);
+	return cuMemAllocFromPoolAsync(ptr, bytes, current_pool[device], stream);
+}
+
+FAKE cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
+{
+	return cuMemAllocAsync(ptr, bytes, stream);
+}
+
+FAKE cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
+{
+	(void)stream;
+	return cuMemFree_v2(ptr);
+}
+
+FAKE cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
+{
+	return cuMemFreeAsync(ptr, stream);
+}
+
+FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
+			       const struct CUmemPoolProps_st *props)
+{
+	unsigned int type = ((const struct shim_pool_props *)props)->type;
+
+	if (type == CU_ALLOC_MANAGED && getenv("FAKE_NO_MANAGED_POOLS"))
+		return CU_INVALID_VALUE;
+	*pool = calloc(1, sizeof(**pool));
+	(*pool)->type = type;
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
+{
+	*pool = &default_pool[device];
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
+{
+	current_pool[device] = pool;
+	return CU_OK;
+}
+
+FAKE cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
+{
+	*total = memory();
+	*free_bytes = *total - in_use();
+	return CU_OK;
+}
+
+FAKE cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
+			   const struct CUmemAllocationProp_st *prop, unsigned long long flags)
+{
+	(void)prop;
+	(void)flags;
+	return allocate(handle, bytes, false);
+}
+
+FAKE cu_result cuMemRelease(unsigned long long handle)
+{
+	return block_of(handle) ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
+{
+	*handle = (unsigned long long)(uintptr_t)address;
+	return CU_OK;
+}
+
+/* An address that cuMemMap() maps is the handle itself: reserved memory is not modelled. */
+FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
+			unsigned long long flags)
+{
+	(void)bytes;
+	(void)flags;
+	return ptr == handle && !offset ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
+{
+	(void)bytes;
+	return cuMemFree_v2(ptr);
+}
+
+FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)
+{
+	const struct block *block = block_of(ptr);
+
+	if (!block)
+		return CU_INVALID_VALUE;
+	switch (attribute) {
+	case CU_POINTER_IS_MANAGED:
+		*(unsigned char *)data = block->managed;
+		return CU_OK;
+	case CU_POINTER_MEMORY_TYPE:
+		*(unsigned int *)data = CU_MEMORY_DEVICE;
+		return CU_OK;
+	case CU_POINTER_START:
+		*(cu_ptr *)data = (cu_ptr)(uintptr_t)block->ptr;
+		return CU_OK;
+	case CU_POINTER_HOST:
+		*(void **)data = block->managed ? (void *)(uintptr_t)ptr : NULL;
+		return block->managed ? CU_OK : CU_INVALID_VALUE;
+	}
+	return CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes, void **data,
+				      cu_ptr ptr)
+{
+	for (unsigned int i = 0; i < count; i++)
+		cuPointerGetAttribute(data[i], attributes[i], ptr);
+	return CU_OK;
+}
+
+FAKE cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
+{
+	const struct block *block = block_of(ptr);
+
+	if (!handle || !block || block->managed)
+		return CU_INVALID_VALUE;
+	return CU_OK;
+}
+
+FAKE cu_result cuMemAdvise(cu_ptr ptr, size_t bytes, unsigned int advice, int device)
+{
+	const struct block *block = block_of(ptr);
+
+	(void)advice;
+	(void)device;
+	return block && block->managed && bytes <= block->bytes ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device,
+				  struct CUstream_st *stream)
+{
+	(void)stream;
+	return cuMemAdvise(ptr, bytes, 0, device);
+}
+
+/* Streams and events. */
+
+FAKE cu_result cuStreamCreate(struct CUstream_st **stream, unsigned int flags)
+{
+	(void)flags;
+	*stream = calloc(1, sizeof(**stream));
+	return CU_OK;
+}
+
+FAKE cu_result cuStreamDestroy_v2(struct CUstream_st *stream)
+{
+	free(stream);
+	return CU_OK;
+}
+
+FAKE cu_result cuStreamSynchronize(struct CUstream_st *stream)
+{
+	(void)stream;
+	while (held)
+		usleep(100);
+	return CU_OK;
+}
+
+FAKE cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags)
+{
+	(void)flags;
+	*event = calloc(1, sizeof(**event));
+	__atomic_fetch_add(&events_live, 1, __ATOMIC_SEQ_CST);
+	return CU_OK;
+}
+
+FAKE cu_result cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
+{
+	if (stream_of(stream, false)->capture)
+		return 906;
+	event->after = launches;
+	return CU_OK;
+}
+
+FAKE cu_result cuEventQuery(struct CUevent_st *event)
+{
+	return event->after <= ended ? CU_OK : CU_NOT_READY;
+}
+
+FAKE cu_result cuEventDestroy_v2(struct CUevent_st *event)
+{
+	free(event);
+	__atomic_fetch_sub(&events_live, 1, __ATOMIC_SEQ_CST);
+	return CU_OK;
+}
+
+FAKE cu_result cuThreadExchangeStreamCaptureMode(unsigned int *mode)
+{
+	*mode = 0;
+	return CU_OK;
+}
+
+/* Launches. */
+
+FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
+			      unsigned int gz, unsigned int bx, unsigned int by,
+			      unsigned int bz, unsigned int shared, struct CUstream_st *stream,
+			      void **parameters, void **extra)
+{
+	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
+	return start(stream_of(stream, false), (void (*)(void **))(uintptr_t)f, parameters);
+}
+
+FAKE cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
+				   unsigned int gz, unsigned int bx, unsigned int by,
+				   unsigned int bz, unsigned int shared,
+				   struct CUstream_st *stream, void **parameters, void **extra)
+{
+	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
+	return start(stream_of(stream, true), (void (*)(void **))(uintptr_t)f, parameters);
+}
+
+FAKE cu_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, struct CUfunc_st *f,
+				void **parameters, void **extra)
+{
+	const struct shim_launch_config *launch = (const struct shim_launch_config *)config;
+
+	(void)extra;
+	return start(stream_of(launch->stream, false), (void (*)(void **))(uintptr_t)f,
+		     parameters);
+}
+
+FAKE cu_result cuLaunchCooperativeKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
+					 unsigned int gz, unsigned int bx, unsigned int by,
+					 unsigned int bz, unsigned int shared,
+					 struct CUstream_st *stream, void **parameters)
+{
+	return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, NULL);
+}
+
+FAKE cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PARAMS_st *list,
+						    unsigned int count, unsigned int flags)
+{
+	const struct shim_launch_params *launch = (const struct shim_launch_params *)list;
+
+	(void)flags;
+	for (unsigned int i = 0; i < count; i++)
+		start(stream_of(launch[i].stream, false),
+		      (void (*)(void **))(uintptr_t)launch[i].function, launch[i].parameters);
+	return CU_OK;
+}
+
+/* Graphs. */
+
+FAKE cu_result fake_graph_create(struct CUgraph_st **graph)
+{
+	*graph = calloc(1, sizeof(**graph));
+	return CU_OK;
+}
+
+FAKE struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st *f,
+					   void **parameters, struct CUgraph_st *child)
+{
+	struct CUgraphNode_st *node = &graph->nodes[graph->count++];
+
+	*node = (struct CUgraphNode_st){ child ? CU_NODE_GRAPH : CU_NODE_KERNEL,
+					 (void (*)(void **))(uintptr_t)f, parameters, child };
+	return node;
+}
+
+FAKE cu_result cuGraphGetNodes(struct CUgraph_st *graph, struct CUgraphNode_st **nodes,
+			       size_t *count)
+{
+	if (nodes)
+		for (size_t i = 0; i < *count; i++)
+			nodes[i] = &graph->nodes[i];
+	*count = graph->count;
+	return CU_OK;
+}
+
+FAKE cu_result cuGraphNodeGetType(struct CUgraphNode_st *node, unsigned int *type)
+{
+	*type = node->type;
+	return CU_OK;
+}
+
+FAKE cu_result cuGraphChildGraphNodeGetGraph(struct CUgraphNode_st *node,
+					     struct CUgraph_st **graph)
+{
+	*graph = node->child;
+	return CU_OK;
+}
+
+FAKE cu_result cuGraphInstantiateWithFlags(struct CUgraphExec_st **exec,
+					   struct CUgraph_st *graph, unsigned long long flags)
+{
+	(void)flags;
+	*exec = calloc(1, sizeof(**exec));
+	(*exec)->graph = *graph;
+	(*exec)->source = graph;
+	return CU_OK;
+}
+
+FAKE cu_result cuGraphInstantiate_v2(struct CUgraphExec_st **exec, struct CUgraph_st *graph,
+				     struct CUgraphNode_st **node, char *log, size_t size)
+{
+	(void)node, (void)log, (void)size;
+	return cuGraphInstantiateWithFlags(exec, graph, 0);
+}
+
+FAKE cu_result cuGraphExecDestroy(struct CUgraphExec_st *exec)
+{
+	free(exec);
+	return CU_OK;
+}
+
+FAKE cu_result cuGraphNodeSetEnabled(struct CUgraphExec_st *exec, struct CUgraphNode_st *node,
+				     unsigned int enabled)
+{
+	exec->disabled[node - exec->source->nodes] = !enabled;
+	return CU_OK;
+}
+
+static void run_graph(const struct CUgraph_st *graph, const bool *disabled,
+		      struct CUstream_st *stream)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct CUgraphNode_st *node = &graph->nodes[i];
+
+		if (disabled && disabled[i])
+			continue;
+		if (node->type == CU_NODE_GRAPH)
+			run_graph(node->child, NULL, stream);
+		else
+			start(stream, node->kernel, node->parameters);
+	}
+}
+
+FAKE cu_result cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *stream)
+{
+	run_graph(&exec->graph, exec->disabled, stream_of(stream, false));
+	return CU_OK;
+}
+
+FAKE cu_result cuStreamBeginCapture_v2(struct CUstream_st *stream, unsigned int mode)
+{
+	(void)mode;
+	return fake_graph_create(&stream->capture);
+}
+
+FAKE cu_result cuStreamEndCapture(struct CUstream_st *stream, struct CUgraph_st **graph)
+{
+	*graph = stream->capture;
+	stream->capture = NULL;
+	return CU_OK;
+}
+
+FAKE cu_result cuStreamIsCapturing(struct CUstream_st *stream, unsigned int *status)
+{
+	*status = stream_of(stream, false)->capture != NULL;
+	return CU_OK;
+}
+
+/* How a statically linked CUDA runtime finds all of them. */
+
+struct entry {
+	const char *name;
+	int version;
+	bool per_thread;
+	void *call;
+};
+
+#define ENTRY(symbol, name, version, per_thread) \
+	{ name, version, per_thread, (void *)(symbol) },
+static const struct entry entries[] = { FAKE_CALLS(ENTRY) };
+
+FAKE cu_result cuGetProcAddress_v2(const char *symbol, void **pfn, int version, uint64_t flags,
+				   unsigned int *found)
+{
+	const struct entry *best = NULL;
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		const struct entry *entry = &entries[i];
+
+		if (strcmp(entry->name, symbol) != 0 || entry->version > version ||
+		    (entry->per_thread && !(flags & CU_PROC_PER_THREAD)))
+			continue;
+		if (!best || entry->per_thread > best->per_thread ||
+		    entry->version > best->version)
+			best = entry;
+	}
+	*pfn = best ? best->call : NULL;
+	if (found)
+		*found = !best;
+	return best ? CU_OK : CU_SYMBOL_NOT_FOUND;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What fake_cuda.c has and its programs use beside the calls of cuda_api.h. */
+#ifndef TESTS_SHIM_FAKE_CUDA_H
+#define TESTS_SHIM_FAKE_CUDA_H
+
+#include <stdbool.h>
+
+#include "cuda_api.h"
+
+#define FAKE __attribute__((visibility("default")))
+
+/* Of CUDA, and not hooked. */
+cu_result cuInit(unsigned int flags);
+cu_result cuCtxSetCurrent(struct CUctx_st *context);
+
+/* Not of CUDA. */
+
+/* From now on launches do not end; fake_release() ends them all. */
+void fake_hold(void);
+void fake_release(void);
+cu_result fake_graph_create(struct CUgraph_st **graph);
+/* Append a kernel, or a graph where @child is one. */
+struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st *f,
+				      void **parameters, struct CUgraph_st *child);
+
+/* X(symbol, name for cuGetProcAddress, first version, per-thread variant) */
+#define FAKE_CALLS(X)                                                                         \
+	X(cuInit, "cuInit", 2000, 0)                                                          \
+	X(cuCtxSetCurrent, "cuCtxSetCurrent", 4000, 0)                                        \
+	X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 7000, 0)                      \
+	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000, 0)                    \
+	X(cuMemAlloc_v2, "cuMemAlloc", 3020, 0)                                               \
+	X(cuMemAllocManaged, "cuMemAllocManaged", 6000, 0)                                    \
+	X(cuMemAllocPitch_v2, "cuMemAllocPitch", 3020, 0)                                     \
+	X(cuMemFree_v2, "cuMemFree", 3020, 0)                                                 \
+	X(cuMemAllocAsync, "cuMemAllocAsync", 11020, 0)                                       \
+	X(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0)                                         \
+	X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, 0)                       \
+	X(cuMemPoolCreate, "cuMemPoolCreate", 11020, 0)                                       \
+	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \
+	X(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020, 0)                                   \
+	X(cuMemCreate, "cuMemCreate", 10020, 0)                                               \
+	X(cuMemRelease, "cuMemRelease", 10020, 0)                                             \
+	X(cuMemMap, "cuMemMap", 10020, 0)                                                     \
+	X(cuMemUnmap, "cuMemUnmap", 10020, 0)                                                 \
+	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000, 0)                            \
+	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010, 0)                                    \
+	X(cuStreamCreate, "cuStreamCreate", 2000, 0)                                          \
+	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000, 0)                                     \
+	X(cuStreamSynchronize, "cuStreamSynchronize", 2000, 0)                                \
+	X(cuStreamBeginCapture_v2, "cuStreamBeginCapture", 10010, 0)                          \
+	X(cuStreamEndCapture, "cuStreamEndCapture", 10000, 0)                                 \
+	X(cuLaunchKernel, "cuLaunchKernel", 4000, 0)                                          \
+	X(cuLaunchKernel_ptsz, "cuLaunchKernel", 7000, 1)                                     \
+	X(cuLaunchKernelEx, "cuLaunchKernelEx", 11060, 0)                                     \
+	X(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel", 9000, 0)                    \
+	X(cuLaunchCooperativeKernelMultiDevice, "cuLaunchCooperativeKernelMultiDevice", 9000, \
+	  0)                                                                                  \
+	X(cuGraphInstantiate_v2, "cuGraphInstantiate", 11000, 0)                              \
+	X(cuGraphInstantiateWithFlags, "cuGraphInstantiate", 12000, 0)                        \
+	X(cuGraphLaunch, "cuGraphLaunch", 10000, 0)                                           \
+	X(cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled", 11060, 0)                           \
+	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000, 0)
+
+#endif

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * libgvm_shim.so between unmodified programs and a driver library over host memory: what they compute, what is
+ * counted, what is charged, and what is left behind.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "suite.h"
+
+static char folder[64];
+
+static void setup(void)
+{
+	strcpy(folder, "");
+	suite_make_folder(folder, sizeof(folder));
+}
+
+static void teardown(void)
+{
+	suite_remove_folder(folder);
+}
+
+/* A program that runs: its pipes, and what it has printed so far. */
+struct program {
+	pid_t pid;
+	FILE *to, *from;
+	char out[4096];
+	int status;
+};
+
+static void path_of(const char *name, char *path, size_t size)
+{
+	snprintf(path, size, "%s/%s", folder, name);
+}
+
+/*
+ * Start PROGRAM WAY TASK NUMBER; @shim: with the shim. @variables: "A=1 B=2", or NULL. Its files
+ * are in @folder: shim/ (control files), log, report (of the driver).
+ */
+static void start(struct program *program, bool shim, const char *way, const char *task,
+		  int number, const char *variables)
+{
+	int to[2], from[2];
+	char text[512];
+
+	ck_assert_int_eq(pipe2(to, O_CLOEXEC) | pipe2(from, O_CLOEXEC), 0);
+	program->pid = fork();
+	if (!program->pid) {
+		bool linked = !strcmp(way, "linked");
+
+		dup2(to[0], 0);
+		dup2(from[1], 1);
+		setenv("LD_LIBRARY_PATH", DRIVER, 1);
+		path_of("report", text, sizeof(text));
+		setenv("FAKE_REPORT", text, 1);
+		if (shim) {
+			setenv("LD_PRELOAD", SHIM, 1);
+			path_of("log", text, sizeof(text));
+			setenv("GVM_SHIM_LOG", text, 1);
+			path_of("shim", text, sizeof(text));
+			setenv("GVM_SHIM_DIR", text, 1);
+		}
+		snprintf(text, sizeof(text), "%s", variables ? variables : "");
+		for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+			putenv(strdup(word));
+		snprintf(text, sizeof(text), "%d", number);
+		/* A path: exec() of the program's own name works, too. */
+		execl(linked ? LINKED : LOADED, linked ? LINKED : LOADED, way, task, text,
+		      NULL);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	program->to = fdopen(to[1], "w");
+	program->from = fdopen(from[0], "r");
+	*program->out = '\0';
+}
+
+/* Read until it says that it is ready. */
+static void wait_ready(struct program *program)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), program->from)) {
+		if (!strcmp(line, "ready\n"))
+			return;
+		strcat(program->out, line);
+	}
+	ck_abort_msg("the program ended early: %s", program->out);
+}
+
+static void go_on(struct program *program)
+{
+	fputs("go\n", program->to);
+	fflush(program->to);
+}
+
+static void finish(struct program *program)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), program->from))
+		strcat(program->out, line);
+	fclose(program->to);
+	fclose(program->from);
+	ck_assert_int_eq(waitpid(program->pid, &program->status, 0), program->pid);
+}
+
+static void run(struct program *program, bool shim, const char *way, const char *task,
+		int number, const char *variables)
+{
+	start(program, shim, way, task, number, variables);
+	finish(program);
+	ck_assert_msg(WIFEXITED(program->status) && !WEXITSTATUS(program->status),
+		      "%s %s: status %x: %s", way, task, (unsigned int)program->status,
+		      program->out);
+}
+
+/* All of a file; empty if there is none. */
+static const char *content(const char *name)
+{
+	static char text[65536];
+	char path[256];
+	FILE *file;
+	size_t length = 0;
+
+	path_of(name, path, sizeof(path));
+	file = fopen(path, "r");
+	if (file) {
+		length = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[length] = '\0';
+	return text;
+}
+
+/* The number behind the last @key in a file; -1: there is none. */
+static long long last_number(const char *name, const char *key)
+{
+	const char *text = content(name);
+	long long number = -1;
+
+	while ((text = strstr(text, key))) {
+		text += strlen(key);
+		number = strtoll(text, NULL, 10);
+	}
+	return number;
+}
+
+static void forget_files(void)
+{
+	char path[256];
+
+	path_of("log", path, sizeof(path));
+	unlink(path);
+	path_of("report", path, sizeof(path));
+	unlink(path);
+}
+
+/* A control file of a running program. */
+static const char *control(const struct program *program, const char *file)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "shim/%d/0/%s", (int)program->pid, file);
+	return content(name);
+}
+
+/* The worker publishes a while after the program has said something. */
+static void await(const struct program *program, const char *file, const char *expected)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (!strcmp(control(program, file), expected))
+			return;
+		usleep(10000);
+	}
+	ck_abort_msg("%s holds '%s' and not '%s'", file, control(program, file), expected);
+}
+
+static void assert_nothing_left(void)
+{
+	char path[256];
+
+	path_of("shim", path, sizeof(path));
+	ck_assert_msg(access(path, F_OK) != 0, "%s is still there", path);
+}
+
+static const char *const ways[] = { "linked", "dlsym", "ask" };
+
+START_TEST(programs_compute_the_same)
+{
+	static const struct {
+		const char *task;
+		int number;
+	} tasks[] = { { "launches", 50 }, { "memory", 3 }, { "symbols", 1 }, { "fork", 4 } };
+	struct program plain, shim;
+
+	for (size_t w = 0; w < 3; w++)
+		for (size_t t = 0; t < sizeof(tasks) / sizeof(tasks[0]); t++) {
+			run(&plain, false, ways[w], tasks[t].task, tasks[t].number, NULL);
+			run(&shim, true, ways[w], tasks[t].task, tasks[t].number, NULL);
+			ck_assert_str_eq(shim.out, plain.out);
+		}
+	assert_nothing_left();
+}
+END_TEST
+
+/* The driver counts, too: by every way to find its calls, and by every way to launch. */
+START_TEST(launches_are_counted_exactly)
+{
+	struct program program;
+
+	for (size_t w = 0; w < 3; w++) {
+		forget_files();
+		run(&program, true, ways[w], "launches", 100, NULL);
+		ck_assert_int_eq(last_number("report", " launches "), 300 + 5 + 29);
+		ck_assert_int_eq(last_number("log", ": launched "), 300 + 5 + 29);
+		ck_assert_int_eq(last_number("log", " ended "), 300 + 5 + 29);
+	}
+}
+END_TEST
+
+START_TEST(sixty_four_streams_of_eight_threads_are_counted)
+{
+	struct program program;
+
+	run(&program, true, "ask", "streams", 200, NULL);
+	ck_assert_int_eq(last_number("log", ": launched "), 64 * 200);
+	ck_assert_int_eq(last_number("log", " ended "), 64 * 200);
+	ck_assert_int_eq(last_number("log", " streams "), 64);
+}
+END_TEST
+
+START_TEST(pending_launches_are_seen_and_end)
+{
+	struct program program;
+
+	start(&program, true, "ask", "pending", 7, NULL);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 7\nnr_ended_kernels: 0\nnr_pending_kernels: 7\n");
+	go_on(&program);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 7\nnr_ended_kernels: 7\nnr_pending_kernels: 0\n");
+	go_on(&program);
+	finish(&program);
+	assert_nothing_left();
+}
+END_TEST
+
+/* Device memory is managed, and the program is told that it is not. All is freed, by the call that fits. */
+START_TEST(memory_is_redirected_and_freed)
+{
+	struct program program;
+
+	run(&program, true, "ask", "memory", 5, NULL);
+	ck_assert_ptr_nonnull(strstr(program.out, "as before"));
+	ck_assert_int_eq(last_number("report", " live "), 0);
+	ck_assert_int_eq(last_number("report", " wrong_frees "),
+			 1); /* of nothing, on purpose */
+	ck_assert_int_eq(last_number("report", " managed "), 5 * 5);
+	ck_assert_int_eq(last_number("log", "redirected "), 5 * 2);
+	ck_assert_int_eq(last_number("log", " pool "), 5 * 2);
+	ck_assert_int_eq(last_number("log", " current "), 0);
+	forget_files();
+	run(&program, true, "ask", "memory", 5, "GVM_SHIM_MANAGED=0");
+	ck_assert_int_eq(last_number("report", " managed "), 5);
+	ck_assert_int_eq(last_number("report", " live "), 0);
+	ck_assert_int_eq(last_number("log", " current "), 0);
+	/* A driver of CUDA 12 has no pools of managed memory. */
+	forget_files();
+	run(&program, true, "ask", "memory", 5, "FAKE_NO_MANAGED_POOLS=1");
+	ck_assert_int_eq(last_number("report", " managed "), 5 * 3);
+	ck_assert_int_eq(last_number("log", " current "), 0);
+	ck_assert_ptr_nonnull(strstr(content("log"), "no pool of managed memory"));
+}
+END_TEST
+
+START_TEST(a_limit_holds_to_the_byte)
+{
+	struct program program;
+
+	start(&program, true, "ask", "fill", 100, "GVM_LIMIT=10M");
+	wait_ready(&program);
+	ck_assert_str_eq(program.out, "free 10485760 of 10485760, device 10485760\n"
+				      "allocated 10, free 0\n");
+	await(&program, "gmem.current", "10485760\n");
+	await(&program, "gmem.limit.high", "10485760\n");
+	go_on(&program);
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "freed, free 10485760\n"));
+	await(&program, "gmem.current", "0\n");
+	await(&program, "gmem.peak", "10485760\n");
+	go_on(&program);
+	finish(&program);
+	/* One byte less is one allocation less; a share of the device; and no limit is the device. */
+	start(&program, true, "dlsym", "fill", 100, "GVM_LIMIT=10485759");
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "allocated 9, free 1048575\n"));
+	kill(program.pid, SIGKILL);
+	finish(&program);
+	start(&program, true, "dlsym", "fill", 2000, "GVM_LIMIT=50% FAKE_MEMORY=209715200");
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "allocated 100, free 0\n"));
+	kill(program.pid, SIGKILL);
+	finish(&program);
+	start(&program, true, "dlsym", "fill", 2000, "FAKE_MEMORY=209715200");
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "allocated 200, free 0\n"));
+	kill(program.pid, SIGKILL);
+	finish(&program);
+}
+END_TEST
+
+/* Managed memory may exceed the device where the user says so. */
+START_TEST(a_limit_above_the_device_is_allowed)
+{
+	struct program program;
+
+	start(&program, true, "ask", "fill", 300, "GVM_LIMIT=250M FAKE_MEMORY=209715200");
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "free 209715200 of 209715200"));
+	ck_assert_ptr_nonnull(strstr(program.out, "allocated 250, free 0\n"));
+	kill(program.pid, SIGKILL);
+	finish(&program);
+}
+END_TEST
+
+START_TEST(a_container_of_two_processes_has_one_limit)
+{
+	struct program first, second;
+
+	start(&first, true, "ask", "fill", 6, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	wait_ready(&first);
+	start(&second, true, "ask", "fill", 100, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	wait_ready(&second);
+	ck_assert_ptr_nonnull(strstr(first.out, "allocated 6, free 4194304\n"));
+	ck_assert_ptr_nonnull(strstr(second.out, "free 4194304 of 10485760"));
+	ck_assert_ptr_nonnull(strstr(second.out, "allocated 4, free 0\n"));
+	/* What a killed process had is free again when another one needs it. */
+	kill(first.pid, SIGKILL);
+	finish(&first);
+	go_on(&second);
+	wait_ready(&second);
+	start(&first, true, "ask", "fill", 100, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	wait_ready(&first);
+	ck_assert_ptr_nonnull(strstr(first.out, "allocated 10, free 0\n"));
+	go_on(&second);
+	finish(&second);
+	go_on(&first);
+	wait_ready(&first);
+	go_on(&first);
+	finish(&first);
+	ck_assert_str_eq(content("shim/containers/llm"), "");
+}
+END_TEST
+
+/* As with gvm.ko: a write into a control file is in force, and is read back in the usual form. */
+START_TEST(control_files_can_be_written)
+{
+	struct program program;
+	char path[256];
+
+	start(&program, true, "ask", "fill", 3, "GVM_LIMIT=10M GVM_TIMESLICE=2");
+	wait_ready(&program);
+	await(&program, "compute.timeslice", "2000us\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program.pid);
+	suite_put_file(path, "12M\n");
+	await(&program, "gmem.limit.high", "12582912\n");
+	suite_put_file(path, "twelve\n");
+	await(&program, "gmem.limit.high", "12582912\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/compute.priority", folder, (int)program.pid);
+	suite_put_file(path, "3\n");
+	await(&program, "compute.timeslice", "65536us\n");
+	go_on(&program);
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "freed, free 12582912\n"));
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+/* Children of fork() and vfork(), _exit() and exit(): each leaves nothing, and none takes the parent's files. */
+START_TEST(forks_leave_nothing)
+{
+	struct program program;
+
+	run(&program, true, "dlsym", "fork", 6, NULL);
+	assert_nothing_left();
+	start(&program, true, "dlsym", "fork_late", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 2\nnr_ended_kernels: 2\nnr_pending_kernels: 0\n");
+	go_on(&program);
+	finish(&program);
+	assert_nothing_left();
+}
+END_TEST
+
+START_TEST(exec_starts_over)
+{
+	struct program program;
+
+	run(&program, true, "linked", "exec", 10, NULL);
+	ck_assert_int_eq(last_number("log", ": launched "), 30 + 5 + 29);
+	assert_nothing_left();
+}
+END_TEST
+
+START_TEST(threads_that_launch_at_exit_do_no_harm)
+{
+	struct program program;
+
+	for (int i = 0; i < 10; i++) {
+		run(&program, true, ways[i % 3], "exit_launching", 3, NULL);
+		assert_nothing_left();
+	}
+}
+END_TEST
+
+START_TEST(a_reset_context_takes_its_memory_along)
+{
+	struct program program;
+
+	start(&program, true, "ask", "reset", 5, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "0\n");
+	await(&program, "gmem.peak", "5242880\n");
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+START_TEST(memory_that_cannot_be_exported_is_said)
+{
+	struct program program;
+
+	run(&program, true, "ask", "export", 1, NULL);
+	ck_assert_str_eq(program.out, "exported 0\n");
+	ck_assert_ptr_nonnull(strstr(content("log"), "GVM_SHIM_MANAGED=0"));
+	run(&program, true, "ask", "export", 1, "GVM_SHIM_MANAGED=0");
+	ck_assert_str_eq(program.out, "exported 1\n");
+}
+END_TEST
+
+START_TEST(wrong_settings_are_named)
+{
+	static const struct {
+		const char *setting, *message;
+	} wrong[] = {
+		{ "GVM_LIMIT=8X", "GVM_LIMIT=8X is ignored; allowed: bytes" },
+		{ "GVM_LIMIT=99999999999G", "GVM_LIMIT=" },
+		{ "GVM_PRIORITY=17", "GVM_PRIORITY=17 is ignored; allowed: 0 to 16" },
+		{ "GVM_TIMESLICE=0", "GVM_TIMESLICE=0 is ignored" },
+		{ "GVM_TIMESLICE=17000", "GVM_TIMESLICE=17000 is ignored" },
+		{ "GVM_SHIM_MANAGED=yes", "GVM_SHIM_MANAGED=yes is ignored; allowed: 0, 1" },
+		{ "GVM_SHIM_PLACE=there", "GVM_SHIM_PLACE=there is ignored" },
+		{ "GVM_SHIM_PERIOD=soon", "GVM_SHIM_PERIOD=soon is ignored" },
+		{ "GVM_CONTAINER=../a", "GVM_CONTAINER=../a is ignored" },
+	};
+	struct program program;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		forget_files();
+		run(&program, true, "ask", "launches", 1, wrong[i].setting);
+		ck_assert_msg(strstr(content("log"), wrong[i].message), "%s", content("log"));
+	}
+}
+END_TEST
+
+/* A process that was killed leaves a directory; the next one removes it. */
+START_TEST(directories_of_killed_processes_go)
+{
+	struct program program;
+	char name[64], path[256];
+
+	start(&program, true, "ask", "fill", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "3145728\n");
+	kill(program.pid, SIGKILL);
+	finish(&program);
+	snprintf(name, sizeof(name), "shim/%d", (int)program.pid);
+	path_of(name, path, sizeof(path));
+	ck_assert_int_eq(access(path, F_OK), 0);
+	run(&program, true, "ask", "launches", 1, NULL);
+	assert_nothing_left();
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, programs_compute_the_same);
+	tcase_add_test(tests, launches_are_counted_exactly);
+	tcase_add_test(tests, sixty_four_streams_of_eight_threads_are_counted);
+	tcase_add_test(tests, pending_launches_are_seen_and_end);
+	tcase_add_test(tests, memory_is_redirected_and_freed);
+	tcase_add_test(tests, a_limit_holds_to_the_byte);
+	tcase_add_test(tests, a_limit_above_the_device_is_allowed);
+	tcase_add_test(tests, a_container_of_two_processes_has_one_limit);
+	tcase_add_test(tests, control_files_can_be_written);
+	tcase_add_test(tests, forks_leave_nothing);
+	tcase_add_test(tests, exec_starts_over);
+	tcase_add_test(tests, threads_that_launch_at_exit_do_no_harm);
+	tcase_add_test(tests, a_reset_context_takes_its_memory_along);
+	tcase_add_test(tests, memory_that_cannot_be_exported_is_said);
+	tcase_add_test(tests, wrong_settings_are_named);
+	tcase_add_test(tests, directories_of_killed_processes_go);
+}
+
+int main(void)
+{
+	return suite_run("shim", setup, teardown, add_tests);
+}
