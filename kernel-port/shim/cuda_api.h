@@ -277,8 +277,14 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000, 0)                \
 	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000, 0)
 
-/* cuGetProcAddress knows this one by a second name; the symbol is listed above. */
-#define SHIM_ALIASES(X) X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0)
+/*
+ * cuGetProcAddress knows these by a second name or version; the symbols are listed above. The CUDA runtime
+ * asks for the primary context's calls by their first version, whose prototypes are the same.
+ */
+#define SHIM_ALIASES(X)                                                         \
+	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0) \
+	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 7000, 0)   \
+	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 7000, 0)
 
 #define SHIM_MADE(X)                         \
 	X(cuCtxGetCurrent)                   \

@@ -74,6 +74,7 @@ static void *work(void *unused)
 /* Before libcuda's own end: exit handlers run in reverse order. */
 static void at_exit(void)
 {
+	shim_close_begins();
 	worker_stop();
 }
 

@@ -4,7 +4,8 @@
 # The shim on a real GPU: run.py PROGRAMS SHIM OUT [PART...]
 #
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
-# order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, rates.
+# order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
+# rates.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -17,7 +18,7 @@ import tempfile
 import time
 
 PROGRAMS, SHIM, OUT = (os.path.abspath(a) for a in sys.argv[1:4])
-PARTS = sys.argv[4:] or ["same", "counts", "turns", "cycles", "limit", "rates"]
+PARTS = sys.argv[4:] or ["same", "counts", "turns", "cycles", "limit", "places", "rates"]
 BUDGET = float(os.environ.get("BUDGET", "400"))
 BEGAN = time.time()
 PYTHON = ["torch_train", "torch_infer", "torch_graphs", "torch_streams", "torch_loader", "triton_rows", "jax_train",
@@ -102,11 +103,11 @@ def run(name, shim=None, label="", timeout=90, args=(), extra=None, profile=Fals
         f.write("==== %s %s rc %s %.1f s\n%s\n%s\n%s%s\n" % (name, label, rc, seconds, out[-1500:], err[-1500:],
                                                            shim_log[:2500], counts))
     hashed = re.search(r"^hash (\w+)", out, re.M)
-    rate = re.search(r"^rate ([\d.]+)", out, re.M)
+    rate = re.findall(r"^rate ([\d.]+)", out, re.M)
     known = re.search(r"^kernels (\d+)", out, re.M)
     return {
         "name": name, "rc": rc, "seconds": seconds, "hash": hashed and hashed.group(1), "out": out, "err": err,
-        "rate": rate and float(rate.group(1)), "known": known and int(known.group(1)), "log": shim_log,
+        "rate": float(rate[0]) if rate else None, "rates": [float(x) for x in rate], "known": known and int(known.group(1)), "log": shim_log,
         "launched": {int(p): int(n) for p, n in re.findall(r"shim\[(\d+)\]: GPU 0: launched (\d+)", shim_log)},
         "cupti": {int(p): int(n) for p, n in re.findall(r"cupti (\d+) (\d+)", counts)},
         "dropped": sum(int(n) for n in re.findall(r"dropped (\d+)", counts)),
@@ -125,7 +126,7 @@ def left():
 def same():
     say("# same: name, hash without the shim, hash with managed memory, with device memory; rc of each; what CUDA "
         "calls the program made went through")
-    names = BINARIES + PYTHON
+    names = (os.environ.get("ONLY") or " ".join(BINARIES + PYTHON)).split()
     plain = together([((n,), dict(label="plain")) for n in names])
     managed = together([((n, {}), dict(label="managed")) for n in names])
     counted = together([((n, COUNTED), dict(label="counted")) for n in names]) if left() > 240 else [None] * len(names)
@@ -140,7 +141,7 @@ def same():
 def counts():
     say("# counts: name, launches the shim counted, kernels CUPTI saw, kernels the program says; by process")
     for r in together([((n, COUNTED if n == "ipc" else {}), dict(label="count", profile=True, timeout=120))
-                       for n in BINARIES + PYTHON]):
+                       for n in (os.environ.get("ONLY") or " ".join(BINARIES + PYTHON)).split()]):
         pairs = ["%s/%s" % (r["launched"].get(p), r["cupti"].get(p))
                  for p in sorted(set(r["launched"]) | set(r["cupti"]))]
         exact = all(r["launched"].get(p, 0) == r["cupti"].get(p, 0) for p in set(r["launched"]) | set(r["cupti"]))
@@ -154,16 +155,17 @@ def turns():
     shims = {"default": ({}, {}), "first": ({"GVM_PRIORITY": "2"}, {"GVM_PRIORITY": "10"}),
              "second": ({"GVM_TIMESLICE": "512us"}, {"GVM_TIMESLICE": "131072us"})}
     alone = {}
+    heavy = {"torch_train": {"BATCH": "256"}, "torch_infer": {"BATCH": "64"}}
     for name in ("torch_train", "torch_infer"):
-        r = run(name, COUNTED, "alone", extra={"SECONDS": "6"})
+        r = run(name, COUNTED, "alone", extra=dict(heavy[name], SECONDS="6"))
         alone[name] = r["rate"]
         say("turns alone %s rate %s rc %s" % (name, r["rate"], r["rc"]))
     for label, (a, b) in shims.items():
         if left() < 60:
             break
-        at = {"SECONDS": "8", "START_AT": str(time.time() + 18)}
-        pair = together([(("torch_train", dict(COUNTED, **a)), dict(label="turns " + label, extra=at)),
-                         (("torch_infer", dict(COUNTED, **b)), dict(label="turns " + label, extra=at))])
+        at = {"SECONDS": "8", "START_AT": str(time.time() + 15)}
+        pair = together([(("torch_train", dict(COUNTED, **a)), dict(label="turns " + label, extra=dict(heavy["torch_train"], **at))),
+                         (("torch_infer", dict(COUNTED, **b)), dict(label="turns " + label, extra=dict(heavy["torch_infer"], **at)))])
         say("turns %-8s %s" % (label, "  ".join("%s rate %s of alone %.3f rc %s %s" % (
             r["name"], r["rate"], (r["rate"] or 0) / (alone[r["name"]] or 1e9), r["rc"],
             re.findall(r"timeslice (\d+ us set and read back on \d+ of \d+)", r["log"])) for r in pair)))
@@ -178,6 +180,8 @@ def gpu_memory():
 def cycles():
     folder = "/run/gvm-shim"
     before = gpu_memory()
+    plain = [run("sample", None, "plain leave", timeout=30, args=("20", "leave"))["rc"] for i in range(8)]
+    say("cycles of a program that launches while it exits, without the shim: rc %s" % plain)
     results = []
     for i in range(24):
         if left() < 20:
@@ -185,6 +189,7 @@ def cycles():
         name, args = [("sample", ("20",)), ("sample", ("20", "leave")), ("vmm", ())][i % 3]
         results.append(run(name, {}, "cycle %d" % i, timeout=30, args=args))
     files = [os.path.join(d, f) for d, _, fs in os.walk(folder) for f in fs]
+    say("cycles that launch at exit, with the shim: rc %s" % [r["rc"] for r in results[1::3]])
     say("cycles %d of them rc 0: %d; GPU memory before %s after %s; files left %s; seconds each %.2f" % (
         len(results), sum(r["rc"] == 0 for r in results), before, gpu_memory(), files or "none",
         sum(r["seconds"] for r in results) / max(1, len(results))))
@@ -194,15 +199,48 @@ VARIANTS = [("plain", None), ("counted", COUNTED), ("none", {"GVM_SHIM_PLACE": "
             ("advise", {"GVM_SHIM_PLACE": "advise"}), ("prefetch", {"GVM_SHIM_PLACE": "prefetch"})]
 
 
+RATED = {"torch_train": "300", "torch_graphs": "1500", "torch_infer": "100"}
+
+
+# With BACKWARDS set the variants come in the opposite order.
 def rates():
-    say("# rates: steps a second, each run beside nothing else; variants in turn")
-    for turn in range(int(os.environ.get("RATES", "1"))):
-        for name in os.environ.get("RATED", "torch_train torch_graphs").split():
-            for label, shim in VARIANTS:
-                if left() < 15:
-                    return
-                r = run(name, shim, "rate " + label, extra={"STEPS": os.environ.get("RATE_STEPS", "300")})
-                say("rates %-12s %-9s %s seconds %.2f rc %s" % (name, label, r["rate"], r["seconds"], r["rc"]))
+    say("# rates: steps a second, five measurements in each process; variants in turn")
+    variants = VARIANTS[::-1] if os.environ.get("BACKWARDS") else VARIANTS
+    for name, steps in RATED.items():
+        for label, shim in variants:
+            if left() < 15:
+                return
+            r = run(name, shim, "rate " + label, extra={"STEPS": steps, "REPEAT": "5"})
+            say("rates %-12s %-9s %s median %s seconds %.2f rc %s" % (
+                name, label, " ".join("%.1f" % x for x in r["rates"]), sorted(r["rates"])[2:3], r["seconds"], r["rc"]))
+
+
+# Environments that change how CUDA finds its devices and code, and a server between it and the GPU.
+def places():
+    plain = run("sample", None, "plain", args=("50",))
+    for label, extra in (("visible", {"CUDA_VISIBLE_DEVICES": "0"}), ("eager", {"CUDA_MODULE_LOADING": "EAGER"}),
+                         ("lazy", {"CUDA_MODULE_LOADING": "LAZY"})):
+        r = run("sample", {}, label, args=("50",), extra=extra)
+        say("places %-8s rc %s %s launched %s known %s" % (
+            label, r["rc"], "same" if r["hash"] and r["hash"] == plain["hash"] else r["hash"], list(r["launched"].values()), r["known"]))
+    pipe = tempfile.mkdtemp()
+    mps = dict(os.environ, CUDA_MPS_PIPE_DIRECTORY=pipe, CUDA_MPS_LOG_DIRECTORY=pipe)
+    try:
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], env=mps, timeout=20)
+        r = run("sample", {}, "mps", args=("50",), extra={"CUDA_MPS_PIPE_DIRECTORY": pipe}, timeout=40)
+        say("places %-8s rc %s %s launched %s known %s %s" % (
+            "mps", r["rc"], "same" if r["hash"] and r["hash"] == plain["hash"] else r["hash"], list(r["launched"].values()), r["known"],
+            (r["out"] + r["err"])[-100:] if r["rc"] else ""))
+        r = run("sample", COUNTED, "mps counted", args=("50",), extra={"CUDA_MPS_PIPE_DIRECTORY": pipe}, timeout=40)
+        say("places %-8s rc %s %s launched %s" % ("mps, 0", r["rc"], "same" if r["hash"] and r["hash"] == plain["hash"] else r["hash"],
+                                                list(r["launched"].values())))
+    except Exception as wrong:
+        say("places mps: %r" % wrong)
+    finally:
+        try:
+            subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=mps, timeout=20)
+        except Exception:
+            pass
 
 
 def limit():
@@ -231,7 +269,8 @@ for part in PARTS:
         continue
     start = time.time()
     try:
-        {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit}[part]()
+        {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
+         "places": places}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))

@@ -10,6 +10,7 @@ import torch
 torch.manual_seed(7)
 torch.use_deterministic_algorithms(True)
 torch.backends.cudnn.benchmark = False
+BATCH = int(os.environ.get("BATCH", "0"))
 STEPS = int(os.environ.get("STEPS", "0"))
 
 
@@ -20,9 +21,9 @@ def steps(default):
 def finish(tensors, work=None, seconds=None):
     digest = hashlib.sha256()
     for tensor in tensors:
-        tensor = tensor.detach().cpu().contiguous()
+        tensor = tensor.detach().cpu().reshape(-1)
         digest.update(tensor.view(torch.uint8).numpy().tobytes())
-    if seconds:
+    if seconds and "REPEAT" not in os.environ:
         print("rate %.4f" % (work / seconds))
     print("hash", digest.hexdigest()[:32], flush=True)
 
@@ -37,11 +38,15 @@ def clock():
 def loop(step, default):
     seconds = float(os.environ.get("SECONDS", "0"))
     n = 0
-    if not seconds:
+    for turn in range(0 if seconds else int(os.environ.get("REPEAT", "1"))):
         start = clock()
         for n in range(steps(default)):
             step(n)
-        return n + 1, clock() - start
+        taken = clock() - start
+        if "REPEAT" in os.environ:
+            print("rate %.4f" % (steps(default) / taken))
+    if not seconds:
+        return n + 1, taken
     while time.time() < float(os.environ.get("START_AT", "0")):
         time.sleep(0.01)
     start = clock()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # Training: a small convolutional network, eager, SGD.
-from common import finish, loop, torch
+from common import BATCH, finish, loop, torch
 
 net = torch.nn.Sequential(
     torch.nn.Conv2d(3, 64, 3, padding=1), torch.nn.BatchNorm2d(64), torch.nn.ReLU(),
@@ -9,8 +9,8 @@ net = torch.nn.Sequential(
     torch.nn.Flatten(), torch.nn.Linear(256 * 16 * 16, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10),
 ).cuda()
 optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
-images = torch.randn(64, 3, 64, 64, device="cuda")
-labels = torch.randint(0, 10, (64,), device="cuda")
+images = torch.randn(BATCH or 64, 3, 64, 64, device="cuda")
+labels = torch.randint(0, 10, (BATCH or 64,), device="cuda")
 
 
 def step():
