@@ -24,6 +24,14 @@ int app_host_work(const struct app_env *env, u64 ns)
 	return ns ? eng_sleep_until(eng_now() + ns) : 0;
 }
 
+int app_malloc(const struct app_env *env, u64 bytes, bool on_host,
+	       struct cuda_memory *ret_memory)
+{
+	return env->container->memory == CFG_MEMORY_MANAGED ?
+		       cuda_malloc_managed(env->cuda, bytes, on_host, ret_memory) :
+		       cuda_malloc(env->cuda, bytes, on_host, ret_memory);
+}
+
 enum app_reason app_death(const struct app_env *env)
 {
 	if (env->stopping)

@@ -49,6 +49,13 @@ static inline u64 app_open_ns(const struct app_env *env)
 }
 
 /*
+ * Blocking: allocate memory as app.memory says: cuda_malloc_managed() or cuda_malloc(), and
+ * returns as these do.
+ */
+int app_malloc(const struct app_env *env, u64 bytes, bool on_host,
+	       struct cuda_memory *ret_memory);
+
+/*
  * Why the context of an application died, or is about to end. Called while its process has not
  * exited.
  */

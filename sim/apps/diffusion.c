@@ -92,8 +92,8 @@ static int diffusion_allocate(struct diffusion *diffusion)
 	int status = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && !status; i++)
-		status = cuda_malloc_managed(diffusion->env->cuda, parts[i].bytes,
-					     parts[i].on_host, parts[i].memory);
+		status = app_malloc(diffusion->env, parts[i].bytes, parts[i].on_host,
+				    parts[i].memory);
 	return status;
 }
 

@@ -89,7 +89,6 @@ static u32 server_group_count(const struct cfg_llm *cfg, const struct cfg_gpu *g
 static int server_init(struct llm_server *server)
 {
 	const struct cfg_llm *cfg = server->cfg;
-	struct cuda_context *cuda = server->env->cuda;
 	u32 groups = server_group_count(cfg, &server->env->config->gpu);
 	struct llm_scheduler_config config = {
 		.block_count = groups * KV_GROUP_BLOCKS,
@@ -110,12 +109,12 @@ static int server_init(struct llm_server *server)
 		return -ENOMEM;
 	status = llm_scheduler_init(&server->scheduler, &config);
 	if (!status)
-		status = cuda_malloc_managed(cuda, cfg->weights, true, &server->weights);
+		status = app_malloc(server->env, cfg->weights, true, &server->weights);
 	if (!status)
-		status = cuda_malloc_managed(cuda, cfg->workspace, false, &server->workspace);
+		status = app_malloc(server->env, cfg->workspace, false, &server->workspace);
 	if (!status)
-		status = cuda_malloc_managed(cuda, groups * server_group_bytes(cfg), false,
-					     &server->kv);
+		status = app_malloc(server->env, groups * server_group_bytes(cfg), false,
+				    &server->kv);
 	if (status)
 		return status;
 	if (cfg->experts)

@@ -260,8 +260,7 @@ static int pages_init(struct pages *pages)
 	pages->random_state = pages->env->config->seed;
 	for (const char *c = pages->env->container->name; *c; c++)
 		pages->random_state = pages->random_state * 31 + (u8)*c;
-	status =
-		cuda_malloc_managed(pages->env->cuda, cfg->bytes, cfg->on_host, &pages->region);
+	status = app_malloc(pages->env, cfg->bytes, cfg->on_host, &pages->region);
 	if (status)
 		return status;
 	/* At least one a kernel, for events; and then NULL means no memory. */

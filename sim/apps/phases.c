@@ -350,9 +350,8 @@ static int phases_run(const struct app_env *env)
 		return -ENOMEM; /* the declaration was checked */
 	phases.trace = env->prepared;
 	for (u32 i = 0; i < phases.program->tensor_count && !status; i++)
-		status = cuda_malloc_managed(env->cuda, phases.program->tensors[i].bytes,
-					     phases.program->tensors[i].on_host,
-					     &phases.tensors[i]);
+		status = app_malloc(env, phases.program->tensors[i].bytes,
+				    phases.program->tensors[i].on_host, &phases.tensors[i]);
 	if (!status)
 		status = app_listen(env, &phases.pressure);
 	if (!status)

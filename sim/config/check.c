@@ -41,10 +41,28 @@ static int check_mps(struct cfg_load *load, const struct cfg_container *containe
 {
 	const struct config *config = load->config;
 
-	if (!*container->mps_server && container->mps_limit != 100 &&
-	    !config->system->common_server)
-		return cfg_reject_container(load, container, "mps.limit",
-					    "has no mps.server beside it, allowed: 100");
+	const struct {
+		const char *leaf;
+		u64 value, without;
+	} keys[] = {
+		{ "mps.limit", container->mps_limit, 100 },
+		{ "mps.priority", container->mps_priority, 0 },
+		{ "mps.memory_hard", container->mps_memory_hard, 0 },
+		{ "mps.memory_soft", container->mps_memory_soft, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!*container->mps_server && keys[i].value != keys[i].without &&
+		    !config->system->common_server)
+			return cfg_reject_container(
+				load, container, keys[i].leaf,
+				"has no mps.server beside it, allowed: %llu", keys[i].without);
+	if (container->mps_memory_hard &&
+	    container->mps_memory_soft > container->mps_memory_hard)
+		return cfg_reject_container(
+			load, container, "mps.memory_soft",
+			"%llu is too much, allowed: at most mps.memory_hard, %llu",
+			container->mps_memory_soft, container->mps_memory_hard);
 	for (const struct cfg_container *other = config->containers; other != container;
 	     other++) {
 		if (!*container->mps_server ||

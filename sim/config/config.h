@@ -36,6 +36,12 @@ enum cfg_product {
 	CFG_PRODUCT_H200_141GB,
 };
 
+/* "app.memory": who allocates what an application uses. */
+enum cfg_memory {
+	CFG_MEMORY_MANAGED,   /* cudaMallocManaged: drivers page it */
+	CFG_MEMORY_UNMANAGED, /* cudaMalloc */
+};
+
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
@@ -101,6 +107,9 @@ struct cfg_container {
 	u64 start;		       /* ns */
 	char mps_server[CFG_NAME_MAX]; /* "mps.server": whose client it is; empty: none */
 	u64 mps_limit;		       /* "mps.limit": of the GPU's SMs, percent */
+	u64 mps_priority;	       /* 0: normal, 1: below normal */
+	u64 mps_memory_hard;	       /* bytes of unmanaged memory; 0: no limit */
+	u64 mps_memory_soft;	       /* likewise: what is guaranteed */
 	struct {
 		char profile[CFG_NAME_MAX]; /* "3g.20gb"; empty: an equal part */
 		char instance
@@ -110,6 +119,7 @@ struct cfg_container {
 	char vgpu_type[CFG_NAME_MAX];	 /* "vgpu.type": "40C"; empty: an equal part */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
+	u64 memory; /* "app.memory": enum cfg_memory */
 	/* "app.pressure": listens for pressure events, where the system has them */
 	bool pressure;
 	void *app; /* the struct of app_type's keys; owned by the config */

@@ -57,6 +57,12 @@ static const char *const products[] = { "other",     "a100-40gb",  "a100-80gb",
 
 static const char *const blocks[] = { "core", "nvidia", NULL };
 
+static const char *const memories[] = {
+	[CFG_MEMORY_MANAGED] = "managed",
+	[CFG_MEMORY_UNMANAGED] = "unmanaged",
+	NULL,
+};
+
 /* The rows before those of the systems. */
 static const struct cfg_key scenario_rows[] = {
 	ROOT("name", NAME, name, "name of the scenario"),
@@ -178,6 +184,18 @@ static const struct cfg_key container_rows[] = {
 		  "percent of the SMs that it gets at most as a client "
 		  "(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)",
 		  CFG_RANGE(1, 100), CFG_DEFAULT("100")),
+	CONTAINER("mps.priority", INTEGER, mps_priority,
+		  "0: normal, 1: below normal, its thread blocks get the SMs that others leave "
+		  "(CUDA_MPS_CLIENT_PRIORITY)",
+		  CFG_RANGE(0, 1), CFG_DEFAULT("0")),
+	CONTAINER("mps.memory_hard", SIZE, mps_memory_hard,
+		  "bytes of context and unmanaged memory above which an allocation of the "
+		  "client fails; 0: no limit",
+		  CFG_RANGE(0, 16 * CFG_TIB), CFG_DEFAULT("0")),
+	CONTAINER("mps.memory_soft", SIZE, mps_memory_soft,
+		  "bytes of them above which the client may be ended when another one within "
+		  "its own finds no memory; 0: no limit",
+		  CFG_RANGE(0, 16 * CFG_TIB), CFG_DEFAULT("0")),
 	CONTAINER("mig.profile", NAME, mig.profile,
 		  "under mig, its GPU instance: \"3g.20gb\"; default: an equal part",
 		  CFG_DEFAULT("")),
@@ -194,6 +212,9 @@ static const struct cfg_key container_rows[] = {
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
 		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),
+	CONTAINER("app.memory", ENUM, memory,
+		  "memory of cudaMallocManaged, which drivers page, or of cudaMalloc",
+		  .words = memories, CFG_DEFAULT("managed")),
 	CONTAINER("app.pressure", BOOL, pressure,
 		  "it listens for pressure events and gives memory back", CFG_DEFAULT("false")),
 };

@@ -5,6 +5,7 @@
 #include "cuda/device.h"
 #include "cuda/library.h"
 #include "cuda/op.h"
+#include "gpu/unmanaged.h"
 
 void cuda_process_exit(struct cuda_context *context)
 {
@@ -44,14 +45,37 @@ int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 	return 0;
 }
 
+int cuda_malloc(struct cuda_context *context, u64 bytes, bool on_host,
+		struct cuda_memory *ret_memory)
+{
+	u32 chunks = (u32)((bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
+	int status;
+
+	*ret_memory = (struct cuda_memory){ .context = context, .unmanaged = true };
+	if (!bytes)
+		return 0;
+	sim_process_take_unmanaged(context->process, (u64)chunks << GVM_CHUNK_SHIFT);
+	ret_memory->bytes = bytes;
+	ret_memory->chunks = chunks;
+	if (!on_host)
+		return 0;
+	status = cuda_memcpy(ret_memory, 0, bytes, CUDA_DEVICE);
+	/* The first launch finds that the context is dead. */
+	return status == -EIO ? 0 : status;
+}
+
 int cuda_free(struct cuda_memory *memory)
 {
 	struct cuda_context *context = memory->context;
 
-	if (memory->range && context->process) {
+	if (memory->bytes && context->process) {
 		if (cuda_synchronize(context) == -EINTR)
 			return -EINTR;
-		sim_process_unmap(context->process, memory->range);
+		if (memory->unmanaged)
+			sim_process_give_unmanaged(context->process,
+						   (u64)memory->chunks << GVM_CHUNK_SHIFT);
+		else
+			sim_process_unmap(context->process, memory->range);
 	}
 	*memory = (struct cuda_memory){ 0 };
 	return 0;
@@ -96,7 +120,7 @@ int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *co
 	if (!op)
 		return -ENOMEM;
 	for (u32 i = 0; i < config->access_count; i++)
-		if (config->accesses[i].chunks)
+		if (config->accesses[i].chunks && !config->accesses[i].memory->unmanaged)
 			op->touches[count++] = access_touch(&config->accesses[i]);
 	op->burst = (struct fifo_burst){
 		.kernels = config->kernels,
@@ -145,7 +169,7 @@ int cuda_memcpy_async(const struct cuda_memory *memory, u64 offset, u64 bytes,
 		.kernels = 1,
 		.kernel_ns = 1,
 		.touches = op->touches,
-		.touch_count = 1,
+		.touch_count = memory->unmanaged ? 0 : 1,
 	};
 	op->copy.bytes = bytes;
 	op->direction = to == CUDA_DEVICE ? PCIE_H2D : PCIE_D2H;
@@ -158,7 +182,7 @@ int cuda_memcpy(const struct cuda_memory *memory, u64 offset, u64 bytes, enum cu
 	struct cuda_stream *stream;
 	int status;
 
-	if (!memory->range)
+	if (!memory->bytes)
 		return offset || bytes ? -EINVAL : 0;
 	stream = cuda_default_stream(memory->context);
 	status = cuda_memcpy_async(memory, offset, bytes, to, stream);

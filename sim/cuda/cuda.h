@@ -23,7 +23,8 @@
 #include "gvm/pressure.h"
 
 /*
- * Managed memory (cudaMallocManaged). It stays until it is freed, or the process exits.
+ * Memory of cudaMallocManaged, or of cudaMalloc. It stays until it is freed, or the process
+ * exits.
  * All-zero is an allocation of no bytes, and may be given to every call.
  */
 struct cuda_memory {
@@ -31,7 +32,8 @@ struct cuda_memory {
 	u64 va;	   /* a multiple of a chunk */
 	u64 bytes; /* as asked for */
 	u32 chunks;
-	struct gvm_range *range; /* of sim/gpu */
+	struct gvm_range *range; /* of sim/gpu; NULL: empty or unmanaged */
+	bool unmanaged;		 /* cudaMalloc: always on the GPU */
 };
 
 enum cuda_mode { CUDA_READ, CUDA_WRITE };
@@ -111,6 +113,14 @@ bool cuda_died_of_memory(const struct cuda_context *context);
  */
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory);
+
+/*
+ * Blocking: allocate @bytes of device memory that no driver pages (cudaMalloc), and with
+ * @on_host copy the application's data there. If there is no room for it, the context dies
+ * (gpu/unmanaged.h). Returns 0, or -ENOMEM or -EINTR from the copy.
+ */
+int cuda_malloc(struct cuda_context *context, u64 bytes, bool on_host,
+		struct cuda_memory *ret_memory);
 
 /*
  * Blocking: wait until all work of the context has ended, as cudaFree does, and free an

@@ -383,6 +383,14 @@ void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
 		tsg_plan(tsg);
 }
 
+void fifo_set_sm_priority(struct fifo_tsg *tsg, u32 priority)
+{
+	GVM_ASSERT(priority < FIFO_SM_PRIORITIES);
+	fifo_update(tsg->fifo);
+	tsg->sm_priority = priority;
+	tsg_plan(tsg);
+}
+
 struct fifo_usage fifo_usage(const struct fifo *fifo)
 {
 	struct fifo_usage usage = { .switches = fifo->switches };

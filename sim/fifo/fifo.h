@@ -62,6 +62,8 @@
  *                 fill, up to its TSG's limit. A kernel that waits for its faults keeps its
  *                 SMs: its blocks stay resident. SMs that wait for memory are held, too. A
  *                 limit does not lengthen the time in which no block runs.
+ *                 Clients of lower priority share what those of higher priority leave. On a GPU
+ *                 their blocks that run already end first; here they give way at once.
  *     2. memory   Kernels use it in turns, each all of it or nothing, and independently: a
  *                 kernel's time with memory grows by the part of the time in which another one
  *                 uses it, too. With a limit below its need a kernel draws less at a time, and
@@ -123,6 +125,12 @@ void fifo_server_init(struct fifo *fifo, struct fifo_entry *server, u32 partitio
 void fifo_server_destroy(struct fifo_entry *server);
 int fifo_tsg_init_client(struct fifo_entry *server, struct fifo_tsg *tsg,
 			 const struct page_table *table, u32 limit_ppm);
+
+/*
+ * Thread blocks of a TSG get SMs before those of TSGs with a larger @priority that share its
+ * turns (CUDA_MPS_CLIENT_PRIORITY). Below FIFO_SM_PRIORITIES; 0 at first.
+ */
+void fifo_set_sm_priority(struct fifo_tsg *tsg, u32 priority);
 
 /* The TSGs that there are, by id modulo FIFO_CHANNELS_MAX: @i counts, @tsg is each of them. */
 #define fifo_for_each_tsg(fifo, i, tsg)                 \

@@ -67,6 +67,7 @@ struct partition_claim {
 	u32 needs; /* likewise, at full speed; its limit permits no more than wants / needs */
 	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
 	u32 speed; /* that it is given */
+	u32 priority;
 	bool stalled;
 };
 
@@ -122,6 +123,7 @@ static u32 partition_collect(const struct fifo_partition *partition,
 		claims[count] =
 			claim_of(burst, min(tsg->sm_limit_ppm, partition->share.sm_ppm));
 		claims[count].rate = min(claims[count].rate, partition->share.bandwidth_ppm);
+		claims[count].priority = tsg->sm_priority;
 		claims[count].stalled = tsg->stalled;
 		ret_weights[count] =
 			(u64)((unsigned __int128)burst->kernel_ns *
@@ -177,11 +179,38 @@ static void partition_share_memory(struct partition_claim *claims, u32 count, u3
 	}
 }
 
+/* SMs: kernels of lower priority share what those of higher priority leave of @total. */
+static void partition_share_sms(struct partition_claim *claims, const u64 *weights, u32 count,
+				u32 total)
+{
+	for (u32 priority = 0; priority < FIFO_SM_PRIORITIES; priority++) {
+		u32 sms[FIFO_CHANNELS_MAX], at[FIFO_CHANNELS_MAX], members = 0;
+		u64 weight[FIFO_CHANNELS_MAX];
+
+		for (u32 i = 0; i < count; i++) {
+			if (claims[i].priority != priority)
+				continue;
+			at[members] = i;
+			sms[members] = claims[i].wants;
+			weight[members++] = weights[i];
+		}
+		if (!members)
+			continue;
+		share_max_min(total, sms, weight, members);
+		for (u32 i = 0; i < members; i++) {
+			struct partition_claim *claim = &claims[at[i]];
+
+			claim->speed = (u32)min((u64)sms[i] * FIFO_ALL_PPM / claim->needs,
+						(u64)FIFO_ALL_PPM);
+			total -= sms[i];
+		}
+	}
+}
+
 /* Give each kernel on the partition the speed that its shares permit. */
 static void partition_set_speeds(struct fifo_partition *partition)
 {
 	struct partition_claim claims[FIFO_CHANNELS_MAX];
-	u32 sms[FIFO_CHANNELS_MAX];
 	u64 weights[FIFO_CHANNELS_MAX];
 	const struct fifo_share *share = &partition->share;
 	u32 count = partition_collect(partition, claims, weights);
@@ -190,12 +219,7 @@ static void partition_set_speeds(struct fifo_partition *partition)
 	if (count == 1 && claims[0].needs <= claims[0].wants &&
 	    claims[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
-	for (u32 i = 0; i < count; i++)
-		sms[i] = claims[i].wants;
-	share_max_min(share->sm_ppm, sms, weights, count);
-	for (u32 i = 0; i < count; i++)
-		claims[i].speed = (u32)min((u64)sms[i] * FIFO_ALL_PPM / claims[i].needs,
-					   (u64)FIFO_ALL_PPM);
+	partition_share_sms(claims, weights, count, share->sm_ppm);
 	partition_share_memory(claims, count, share->bandwidth_ppm);
 	for (u32 i = 0; i < count; i++)
 		claims[i].burst->speed_ppm = max(claims[i].speed, 1u);

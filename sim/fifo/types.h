@@ -14,6 +14,9 @@
 /* No limit to the launches of a TSG. */
 #define FIFO_ALLOW_ALL (~0ull)
 
+/* Priorities of clients of an MPS server: normal and below normal. */
+#define FIFO_SM_PRIORITIES 2u
+
 /* All of a GPU's SMs or bandwidth, and full speed. */
 #define FIFO_ALL_PPM 1000000u
 
@@ -169,7 +172,8 @@ struct fifo_tsg {
 	struct fifo_entry own;	  /* its entry, unless it is a client of a server */
 	struct fifo_tsg *sibling; /* the next TSG of its entry */
 	u32 id;
-	u32 sm_limit_ppm;		/* of the GPU's SMs, that its kernels get at most */
+	u32 sm_limit_ppm; /* of the GPU's SMs, that its kernels get at most */
+	u32 sm_priority;  /* below FIFO_SM_PRIORITIES; blocks of 0 get SMs first */
 	const struct page_table *table; /* of its address space; NULL: it touches no memory */
 	u64 timeslice_ns;		/* the same for all TSGs of an entry */
 	bool enabled;

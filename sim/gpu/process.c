@@ -74,6 +74,7 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 		gvm_tsg_attach(process->container, &process->core_tsg, process->tsg.id);
 	process->running = true;
 	gvm_unevictable_init(&process->context, process->container);
+	gvm_unevictable_init(&process->unmanaged, process->container);
 	process_take(process, gpu->profile->context + gvm_page_table_space_bytes());
 	return 0;
 }
@@ -85,7 +86,7 @@ static u64 process_allocated(const struct sim_process *process)
 
 	for (u32 i = 0; i < SIM_PROCESS_RANGES_MAX; i++)
 		blocks += process->ranges[i].block_count;
-	return process->context.bytes + (blocks << GVM_CHUNK_SHIFT);
+	return process->context.bytes + process->unmanaged.bytes + (blocks << GVM_CHUNK_SHIFT);
 }
 
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host)
@@ -199,6 +200,8 @@ void sim_process_exit(struct sim_process *process)
 	 * counters.
 	 */
 	sim_gpu_drain(process->gpu);
+	device->memory_ops->unevictable_remove(device->memory, &process->unmanaged,
+					       process->unmanaged.bytes);
 	device->memory_ops->unevictable_remove(device->memory, &process->context,
 					       process->context.bytes);
 	gvm_container_detach(process->container);

@@ -89,6 +89,14 @@ struct sim_process_stats {
 	struct gvm_range_stats block; /* of its ranges */
 };
 
+/* Why a context died, where its status does not tell. */
+enum sim_death {
+	SIM_DEATH_BY_STATUS,  /* by a fault or a context's memory: killed_status */
+	SIM_DEATH_NO_ROOM,    /* an allocation of unmanaged memory found none */
+	SIM_DEATH_HARD_LIMIT, /* such an allocation would have exceeded memory_hard */
+	SIM_DEATH_BORROWER, /* above memory_soft when another client of its server needed memory */
+};
+
 struct sim_process {
 	struct sim_gpu *gpu;
 	struct gvm_container *container;
@@ -106,6 +114,13 @@ struct sim_process {
 	u32 range_count;			 /* in use */
 	u64 next_va;
 	u64 frame_buffer; /* bytes that it may allocate, with its context; 0: it pages */
+	/*
+	 * Limits of a client of an MPS server to its context and its unmanaged memory, bytes; 0:
+	 * none. unmanaged.h.
+	 */
+	u64 memory_hard;
+	u64 memory_soft;
+	struct gvm_unevictable unmanaged; /* memory of cudaMalloc */
 	struct sim_process_stats stats;
 	bool running;
 	/* a fault was cancelled, or the driver had no memory: the context is dead */
@@ -113,6 +128,7 @@ struct sim_process {
 	u64 killed_ns; /* when that happened */
 	/* -EFAULT: by a fault of another client of its MPS server; else no memory */
 	int killed_status;
+	enum sim_death death;
 };
 
 #endif

@@ -147,6 +147,11 @@ static int container_live(struct sim_container *container)
 	}
 	if (container->machine->system->frame_buffers)
 		process->frame_buffer = container->config->gpu.memory;
+	if (container->server) {
+		process->memory_hard = cfg->mps_memory_hard;
+		process->memory_soft = cfg->mps_memory_soft;
+		fifo_set_sm_priority(&process->tsg, (u32)cfg->mps_priority);
+	}
 	cuda_context_create(&container->cuda, container->device, process);
 	container->started = true;
 	if (container->device->library)

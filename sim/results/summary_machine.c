@@ -84,6 +84,12 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 static void compute_status(struct summary_container *container, const struct sim_container *ran)
 {
 	u64 ms = ran->failed_ns / NS_PER_MS_INT;
+	static const char *const deaths[] = {
+		[SIM_DEATH_NO_ROOM] = "an allocation found no free memory that is not managed",
+		[SIM_DEATH_HARD_LIMIT] = "an allocation exceeded its mps.memory_hard",
+		[SIM_DEATH_BORROWER] = "MPS ended it: it was above its mps.memory_soft, and "
+				       "another client within its own needed memory",
+	};
 	const char *what = "context died";
 	const char *why = "a page fault found no free memory and nothing to evict";
 
@@ -96,6 +102,8 @@ static void compute_status(struct summary_container *container, const struct sim
 		why = "a page fault found no room, and its hmem.limit refused the eviction";
 	if (ran->process.frame_buffer)
 		why = "an allocation did not fit into its frame buffer";
+	if (ran->process.death)
+		why = deaths[ran->process.death];
 	if (ran->stopped_ns) {
 		ms = ran->stopped_ns / NS_PER_MS_INT;
 		snprintf(container->status, sizeof(container->status),

@@ -11,7 +11,8 @@
  * A container with an mps.server of its own is a client of that server, which has turns beside
  * the common one. Under other systems only such containers have a server.
  *
- * Priorities of clients, and memory limits of clients (CUDA 11.5 and later), are not modelled.
+ * mps.priority is CUDA_MPS_CLIENT_PRIORITY. mps.memory_hard and .memory_soft are the limits of
+ * MPS's third version to memory of cudaMalloc (app.memory "unmanaged"; sim/gpu/unmanaged.h).
  */
 #include "systems/system.h"
 

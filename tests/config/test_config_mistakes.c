@@ -134,7 +134,7 @@ START_TEST(keys_of_another_application_are_named)
 	assert_bad_set(
 		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
 		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
-		"profile, pressure, text_weights, clip_weights, denoiser_weights, "
+		"profile, memory, pressure, text_weights, clip_weights, denoiser_weights, "
 		"decoder_weights, denoiser_activation, decoder_activation, steps, "
 		"passes_per_step, text_passes, text_flops, denoiser_flops, denoiser_traffic, "
 		"decoder_flops, decoder_traffic, efficiency, memory_efficiency, kernel_launch, "
@@ -186,7 +186,8 @@ START_TEST(unknown_keys_are_named)
 	assert_bad(
 		"\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
 		"s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
-		"profile, pressure, model, quantization, weights, embeddings, expert_weights, "
+		"profile, memory, pressure, model, quantization, weights, embeddings, "
+		"expert_weights, "
 		"experts, experts_per_token, kv_bytes_per_token, workspace, "
 		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "
 		"max_model_len, prefix_caching, flops_per_token, head_flops, "

@@ -166,6 +166,26 @@ START_TEST(a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run)
 }
 END_TEST
 
+static void below_normal(void)
+{
+	struct fifo_burst high = kernel(1000, 600000, 0), low = kernel(1000, 0, 0);
+
+	/* low gets the 40 % that high leaves: 400 by 1000. Then the last 600 have all SMs. */
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_set_sm_priority(&tsg_b, 1);
+	fifo_submit(&tsg_b, &low);
+	fifo_submit(&tsg_a, &high);
+	expect_end(&high, 1000);
+	expect_end(&low, 1600);
+}
+
+START_TEST(a_client_below_normal_gets_the_sms_that_others_leave)
+{
+	simulate(&everything_in_space, NULL, below_normal);
+}
+END_TEST
+
 static void bound_by_memory(void)
 {
 	struct fifo_burst a = kernel(900, HALF, 800000), b = kernel(900, HALF, 400000);
@@ -614,6 +634,7 @@ TEST_MAIN("partitions", an_mps_server_takes_turns_and_its_clients_share_them,
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
 	  a_kernel_waits_for_one_kernel_of_its_neighbour_however_long,
 	  a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run,
+	  a_client_below_normal_gets_the_sms_that_others_leave,
 	  kernels_use_memory_in_turns_unless_both_draw_little,
 	  all_together_draw_no_more_than_the_bandwidth,
 	  what_is_less_than_a_ns_of_work_is_not_lost_between_looks,
