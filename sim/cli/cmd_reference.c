@@ -336,7 +336,8 @@ static int print_results(void)
 	print_generated("Results", "results");
 	printf("A results folder holds `summary.json`, `config.json`, `requests.csv` and "
 	       "`timeline.csv`; with `output.controls`\nalso `controls.csv`, with "
-	       "`output.evictions` also `evictions.csv`.\n\n"
+	       "`output.evictions` also `evictions.csv`, and with `output.activity` also "
+	       "`activity.csv`.\n\n"
 	       "## summary.json\n\n"
 	       "Paths below `containers.NAME`. A value that is not known is null. A value that "
 	       "the run only bounds is\n`{\"at_least\": 12.5}`, and is shown as `> 12.5`.\n\n"

@@ -182,6 +182,7 @@ struct config {
 	u64 timeline_interval;	/* "output.timeline_interval", ns */
 	bool record_controls;	/* "output.controls": sample control files, too */
 	bool record_evictions;	/* "output.evictions": record each eviction */
+	bool record_activity;	/* "output.activity": record what TSGs spend their time on */
 	/*
 	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths
 	 * in schema order. Keys of profiles do not count.

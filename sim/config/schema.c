@@ -251,6 +251,10 @@ static const struct cfg_key output_rows[] = {
 	     "record the content of control files in controls.csv", CFG_DEFAULT("false")),
 	ROOT("output.evictions", BOOL, record_evictions,
 	     "record each eviction in evictions.csv", CFG_DEFAULT("false")),
+	ROOT("output.activity", BOOL, record_activity,
+	     "record what containers do on their GPUs in activity.csv, which gvmsim explain "
+	     "reads",
+	     CFG_DEFAULT("false")),
 };
 
 /* Append rows that belong to @set (NULL: to no set). */

@@ -161,6 +161,32 @@ void entry_leave(struct fifo_tsg *tsg)
 	}
 }
 
+/* Tell the recorder, if there is one, on what a TSG spent its time. */
+static void tsg_observe(const struct fifo_tsg *tsg, enum fifo_activity activity, u64 from_ns,
+			u64 to_ns)
+{
+	const struct fifo_observer *observer = &tsg->fifo->observer;
+
+	if (observer->spent && from_ns < to_ns)
+		observer->spent(observer->data, tsg, activity, from_ns, to_ns, 0, 0);
+}
+
+/* The same of a loaded TSG that ran since the last update and executed @busy_ns. */
+static void tsg_observe_run(const struct fifo_tsg *tsg, u64 now, u64 busy_ns)
+{
+	const struct fifo_observer *observer = &tsg->fifo->observer;
+	u64 from_ns = tsg->entry->runlist->updated_ns, spent_ns = busy_ns;
+	u32 speed = tsg->first->speed_ppm;
+
+	if (!observer->spent || from_ns == now)
+		return;
+	if (speed)
+		spent_ns = (u64)((unsigned __int128)busy_ns * FIFO_ALL_PPM / speed);
+	spent_ns = max(min(spent_ns, now - from_ns), busy_ns);
+	observer->spent(observer->data, tsg, FIFO_RUNS, from_ns, now, busy_ns,
+			spent_ns - busy_ns);
+}
+
 /*
  * Count the time since the last update that TSGs of other entries had work ready. With a
  * current TSG that @stalled they were blocked by its faults. Else it was not their turn, or
@@ -175,13 +201,21 @@ static void runlist_count_ready(struct fifo_runlist *runlist, u64 now, bool stal
 		fifo_for_each_in(entry, tsg) {
 			u64 ready;
 
-			if (tsg->loaded || tsg->dead || !tsg->first)
+			if (tsg->loaded || tsg->dead)
 				continue;
-			ready = burst_ready_date(tsg->first, runlist->updated_ns);
-			if (stalled && tsg->enabled && entry != runlist->current)
-				tsg->blocked_ns += now - min(ready, now);
-			else
-				tsg->waited_ns += now - min(ready, now);
+			if (!tsg->first) {
+				tsg_observe(tsg, FIFO_IDLE, runlist->updated_ns, now);
+				continue;
+			}
+			ready = min(burst_ready_date(tsg->first, runlist->updated_ns), now);
+			tsg_observe(tsg, FIFO_IDLE, runlist->updated_ns, ready);
+			if (stalled && tsg->enabled && entry != runlist->current) {
+				tsg->blocked_ns += now - ready;
+				tsg_observe(tsg, FIFO_BLOCKED, ready, now);
+			} else {
+				tsg->waited_ns += now - ready;
+				tsg_observe(tsg, FIFO_WAITS, ready, now);
+			}
 		}
 		entry = entry->next;
 	} while (entry != runlist->entries);
@@ -212,16 +246,22 @@ void runlist_update(struct fifo_runlist *runlist)
 		if (runlist->switching)
 			tsg->switching_ns += passed;
 		if (tsg->stalled) {
+			tsg_observe(tsg, FIFO_STALLED, runlist->updated_ns, now);
 			tsg_book_stall(tsg, now);
 			stalled = true;
-		} else if (tsg->first && !tsg->first->waits && !runlist->switching) {
+		} else if (runlist->switching) {
+			tsg_observe(tsg, FIFO_SWITCHING, runlist->updated_ns, now);
+		} else if (tsg->first && !tsg->first->waits) {
 			struct fifo_burst *burst = tsg->first;
 			u64 done = burst_work_at(burst, runlist->updated_ns, now,
 						 &burst->done_ppm);
 
+			tsg_observe_run(tsg, now, done - burst->done_ns);
 			tsg->busy_ns += done - burst->done_ns;
 			worked += done - burst->done_ns;
 			burst->done_ns = done;
+		} else {
+			tsg_observe(tsg, FIFO_IDLE, runlist->updated_ns, now);
 		}
 	}
 	runlist->busy_ns += worked;

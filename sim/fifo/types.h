@@ -123,6 +123,28 @@ struct fifo_stall_ops {
 	void *data;
 };
 
+/* What a TSG does with its time. */
+enum fifo_activity {
+	FIFO_RUNS, /* it is loaded and has work: kernels run, or the next launch is awaited */
+	FIFO_STALLED,	/* it is loaded and waits for its faults */
+	FIFO_SWITCHING, /* its context is being loaded */
+	FIFO_BLOCKED,	/* it has work, and faults of another entry hold the runlist */
+	FIFO_WAITS,	/* it has work, and is not loaded for another reason */
+	FIFO_IDLE,	/* it has nothing to execute */
+	FIFO_ACTIVITIES
+};
+
+/*
+ * A recorder: a TSG spent its time from @from_ns to @to_ns, which is now, or before now for
+ * FIFO_IDLE. @busy_ns: of FIFO_RUNS, the GPU time at full speed that it executed; @slow_ns: how
+ * much longer that took with fewer SMs or less bandwidth. Must not block, nor change anything.
+ */
+struct fifo_observer {
+	void (*spent)(void *data, const struct fifo_tsg *tsg, enum fifo_activity activity,
+		      u64 from_ns, u64 to_ns, u64 busy_ns, u64 slow_ns);
+	void *data;
+};
+
 /*
  * One entry of a runlist: what takes a turn. A TSG has an entry of its own, or shares the entry
  * of an MPS server with the other clients. The TSGs of an entry run side by side in its turn.
@@ -261,6 +283,7 @@ struct fifo {
 	u32 channels;				   /* in use */
 	u64 switches;				   /* from one entry to another */
 	struct fifo_stall_ops stall_ops; /* set before the start; zero: all is FIFO_STALL_CPU */
+	struct fifo_observer observer;	 /* set before the start; zero: none */
 };
 
 #endif

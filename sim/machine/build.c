@@ -87,6 +87,7 @@ static int build_gpu(struct machine *machine, const struct config *view, const c
 	if (machine->system->turns)
 		gpu->fifo.config.turns =
 			machine->system->turns(machine->config, machine->gpu_count);
+	record_observe(machine, gpu);
 	cuda_device_init(device, gpu);
 	device->policy_reads = *machine->config->policy;
 	machine->gpu_count++;

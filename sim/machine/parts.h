@@ -84,6 +84,8 @@ void timeline_start(struct machine *machine);
  * -SIM_EXIT_RUNTIME.
  */
 int record_init(struct machine *machine, struct sim_error *err);
+/* Record what the TSGs of a GPU do, if output.activity asks for it; before it starts. */
+void record_observe(struct machine *machine, struct sim_gpu *gpu);
 void record_destroy(struct machine *machine);
 
 /*

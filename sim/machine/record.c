@@ -8,6 +8,12 @@
 #include "engine/error.h"
 
 /*
+ * A record of a TSG that runs is not much longer. It has the sum of what was executed, not its
+ * moments.
+ */
+#define ACTIVITY_RUN_MAX_NS 10000000ull
+
+/*
  * Make room for one more element of *@array. Without memory the run ends, and this returns
  * false.
  */
@@ -48,6 +54,74 @@ static void record_evicted(void *data, const struct gvm_container *container, u6
 	};
 }
 
+/* The container whose process has this TSG. */
+static const struct sim_container *container_of_tsg(const struct fifo_tsg *tsg)
+{
+	const struct sim_process *process = container_of(tsg, struct sim_process, tsg);
+
+	return container_of(process, struct sim_container, process);
+}
+
+/*
+ * The container that holds the runlist of a TSG that has to wait: one with faults, if these
+ * block it. RECORD_NO_ONE: no entry is loaded, or its own, as while it is frozen.
+ */
+static u32 find_holder(const struct fifo_tsg *waiting, enum fifo_activity activity)
+{
+	const struct fifo_entry *current = waiting->entry->runlist->current;
+	u32 holder = RECORD_NO_ONE;
+	struct fifo_tsg *tsg;
+
+	if (activity != FIFO_BLOCKED && (activity != FIFO_WAITS || !waiting->enabled))
+		return RECORD_NO_ONE;
+	if (current == waiting->entry)
+		return RECORD_NO_ONE;
+	fifo_for_each_loaded(current, tsg)
+		if (holder == RECORD_NO_ONE || (tsg->stalled && activity == FIFO_BLOCKED))
+			holder = container_of_tsg(tsg)->index;
+	return holder;
+}
+
+/* spent() of struct fifo_observer; @data is the machine. Equal neighbours become one record. */
+static void record_spent(void *data, const struct fifo_tsg *tsg, enum fifo_activity activity,
+			 u64 from_ns, u64 to_ns, u64 busy_ns, u64 slow_ns)
+{
+	struct machine *machine = data;
+	struct record *record = &machine->record;
+	u32 index = container_of_tsg(tsg)->index, by = find_holder(tsg, activity);
+	struct record_activity *last;
+
+	if (record->last_activity[index]) {
+		last = &record->activities[record->last_activity[index] - 1];
+		if (last->to_ns == from_ns && last->activity == activity && last->by == by &&
+		    (activity != FIFO_RUNS || to_ns - last->from_ns <= ACTIVITY_RUN_MAX_NS)) {
+			last->to_ns = to_ns;
+			last->busy_ns += busy_ns;
+			last->slow_ns += slow_ns;
+			return;
+		}
+	}
+	if (!record_grow(machine, (void **)&record->activities, record->activity_count,
+			 &record->activity_room, sizeof(*record->activities)))
+		return;
+	record->activities[record->activity_count++] = (struct record_activity){
+		.from_ns = from_ns,
+		.to_ns = to_ns,
+		.busy_ns = busy_ns,
+		.slow_ns = slow_ns,
+		.container = index,
+		.by = by,
+		.activity = activity,
+	};
+	record->last_activity[index] = record->activity_count;
+}
+
+void record_observe(struct machine *machine, struct sim_gpu *gpu)
+{
+	if (machine->config->record_activity)
+		gpu->fifo.observer = (struct fifo_observer){ record_spent, machine };
+}
+
 int record_init(struct machine *machine, struct sim_error *err)
 {
 	struct record *record = &machine->record;
@@ -56,7 +130,11 @@ int record_init(struct machine *machine, struct sim_error *err)
 		gvm_port_recorder = (struct gvm_port_recorder){ record_evicted, machine };
 	record->newest = calloc((size_t)machine->container_count * gvm_control_count(),
 				sizeof(*record->newest));
-	return record->newest ? 0 : sim_runtime_error(err, "out of memory");
+	record->last_activity =
+		calloc(machine->container_count + 1, sizeof(*record->last_activity));
+	return record->newest && record->last_activity ?
+		       0 :
+		       sim_runtime_error(err, "out of memory");
 }
 
 void record_destroy(struct machine *machine)
@@ -65,6 +143,8 @@ void record_destroy(struct machine *machine)
 	free(machine->record.controls);
 	free(machine->record.newest);
 	free(machine->record.evictions);
+	free(machine->record.activities);
+	free(machine->record.last_activity);
 }
 
 /* Replace line ends in @text by blanks, and drop those at its end. */

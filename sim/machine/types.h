@@ -103,7 +103,23 @@ struct record_eviction {
 	u32 pages; /* of 64 KB, that were resident */
 };
 
+/* A time in which a container did one thing on its GPU. */
+struct record_activity {
+	u64 from_ns, to_ns;
+	u64 busy_ns; /* of FIFO_RUNS: GPU time at full speed */
+	u64 slow_ns; /* of FIFO_RUNS: how much longer it took with a part of the GPU */
+	u32 container;
+	u32 by; /* of FIFO_BLOCKED and FIFO_WAITS: the container that holds the GPU, or NO_ONE */
+	enum fifo_activity activity;
+};
+
+#define RECORD_NO_ONE 0xffffffffu
+
 struct record {
+	struct record_activity *activities; /* of each container in the order of time */
+	size_t activity_count;
+	size_t activity_room;
+	size_t *last_activity;		 /* by container: 1 + index of its last; 0: none */
 	struct record_control *controls; /* in the order of time */
 	size_t control_count;
 	size_t control_room;

@@ -133,10 +133,32 @@ static const struct results_column policy_columns[] = {
 	{ NULL, NULL },
 };
 
+static const struct results_column activity_columns[] = {
+	{ "container", "its name" },
+	{ "from_ns", "begin" },
+	{ "to_ns", "end" },
+	{ "activity",
+	  "runs, stalled (own faults), switching, blocked (faults of another), waits "
+	  "(for its turn) or idle (nothing to execute)" },
+	{ "busy_ns", "of runs: GPU time at full speed that its kernels executed" },
+	{ "slow_ns", "of runs: how much longer that took with a part of the GPU" },
+	{ "by", "of blocked and waits: the container that held the GPU" },
+	{ NULL, NULL },
+};
+
+const char *const results_activities[FIFO_ACTIVITIES] = {
+	[FIFO_RUNS] = "runs",	    [FIFO_STALLED] = "stalled", [FIFO_SWITCHING] = "switching",
+	[FIFO_BLOCKED] = "blocked", [FIFO_WAITS] = "waits",	[FIFO_IDLE] = "idle",
+};
+
 const struct results_file results_files[] = {
-	{ RESULTS_REQUESTS, requests_columns }, { RESULTS_TIMELINE, timeline_columns },
-	{ RESULTS_CONTROLS, controls_columns }, { RESULTS_EVICTIONS, evictions_columns },
-	{ RESULTS_POLICY, policy_columns },	{ NULL, NULL },
+	{ RESULTS_REQUESTS, requests_columns },
+	{ RESULTS_TIMELINE, timeline_columns },
+	{ RESULTS_CONTROLS, controls_columns },
+	{ RESULTS_EVICTIONS, evictions_columns },
+	{ RESULTS_POLICY, policy_columns },
+	{ RESULTS_ACTIVITY, activity_columns },
+	{ NULL, NULL },
 };
 
 /* Begin a CSV file with its header. Returns 0 or -SIM_EXIT_RUNTIME. */
@@ -341,6 +363,30 @@ static int write_evictions(struct writer *writer, const struct machine *machine,
 	return writer_end(writer, err);
 }
 
+static int write_activity(struct writer *writer, const struct machine *machine,
+			  struct sim_error *err)
+{
+	const struct record *record = &machine->record;
+	int status;
+
+	if (!machine->config->record_activity)
+		return 0;
+	status = begin_file(writer, RESULTS_ACTIVITY, activity_columns, err);
+	if (status)
+		return status;
+	for (size_t i = 0; i < record->activity_count; i++) {
+		const struct record_activity *row = &record->activities[i];
+		const char *by =
+			row->by == RECORD_NO_ONE ? "" : machine->containers[row->by].cfg->name;
+
+		writer_printf(writer, "%s,%llu,%llu,%s,%llu,%llu,%s\n",
+			      machine->containers[row->container].cfg->name, row->from_ns,
+			      row->to_ns, results_activities[row->activity], row->busy_ns,
+			      row->slow_ns, by);
+	}
+	return writer_end(writer, err);
+}
+
 static int write_policy(struct writer *writer, const struct machine *machine,
 			struct sim_error *err)
 {
@@ -377,6 +423,8 @@ int results_write(struct writer *writer, const struct machine *machine,
 	if (!status)
 		status = write_evictions(writer, machine, err);
 	if (!status)
+		status = write_activity(writer, machine, err);
+	if (!status)
 		status = write_policy(writer, machine, err);
 	if (!status)
 		status = results_write_summary(writer, summary, err);
@@ -386,6 +434,8 @@ int results_write(struct writer *writer, const struct machine *machine,
 		writer_remove(writer, RESULTS_CONTROLS);
 	if (!status && !machine->config->record_evictions)
 		writer_remove(writer, RESULTS_EVICTIONS);
+	if (!status && !machine->config->record_activity)
+		writer_remove(writer, RESULTS_ACTIVITY);
 	if (!status && !machine->policy)
 		writer_remove(writer, RESULTS_POLICY);
 	if (status)

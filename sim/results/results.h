@@ -20,6 +20,11 @@
  * evictions.csv (output.evictions): a row per block that left the GPU, in that order: where it
  * is mapped, the chunk that it left, and how many of its pages of 64 KB were resident.
  *
+ * activity.csv (output.activity): a row per time in which a container did one thing on its GPU.
+ * The rows of a container follow each other without a gap while its process has a context;
+ * their sums are the times of summary.json. "busy_ns" and "slow_ns" are of "runs" alone; the
+ * rest of such a row waited for the host to launch.
+ *
  * policy.csv (policy.file): a row per write that the policy of gvmd asked for, in order.
  */
 #ifndef SIM_RESULTS_RESULTS_H
@@ -36,6 +41,7 @@
 #define RESULTS_CONTROLS  "controls.csv"
 #define RESULTS_EVICTIONS "evictions.csv"
 #define RESULTS_POLICY	  "policy.csv"
+#define RESULTS_ACTIVITY  "activity.csv"
 
 /* A column of a CSV file. The file's header and the reference document are made from it. */
 struct results_column {
@@ -57,6 +63,9 @@ extern const struct results_file results_files[];
  * Returns 0 with an open writer, or -SIM_EXIT_RUNTIME.
  */
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err);
+
+/* The activities of activity.csv, by enum fifo_activity. */
+extern const char *const results_activities[FIFO_ACTIVITIES];
 
 /* Write all files, or none, and close the writer. Returns 0 or -SIM_EXIT_RUNTIME. */
 int results_write(struct writer *writer, const struct machine *machine,

@@ -17,7 +17,7 @@
 
 struct sim_error;
 
-#define WRITER_FILES_MAX  8
+#define WRITER_FILES_MAX  12
 #define WRITER_MADE_MAX	  32 /* folders beyond that stay when writing fails */
 #define WRITER_NAME_MAX	  64
 #define WRITER_FOLDER_MAX (PATH_MAX - 2 * WRITER_NAME_MAX)

@@ -24,7 +24,7 @@ sim/cuda
 sim/apps sim/systems
 sim/machine
 sim/results
-sim/validate sim/figures
+sim/validate sim/figures sim/explain
 sim/sweep
 sim/collect sim/cli sim/gvmd/host
 kernel-port/linux
