@@ -20,8 +20,9 @@ symbols() {
 }
 find "$2/CMakeFiles/gvmcollect.dir" -name '*.o' | symbols >"$work/gvmcollect"
 find "$2/CMakeFiles/gvmd.dir" -name '*.o' | symbols >"$work/gvmd"
-find "$2/CMakeFiles" -path '*/gvmcollect.dir' -prune -o -path '*/gvmd.dir' -prune -o -path '*/sim/*.o' -print | symbols >"$work/gvmsim"
-for program in gvmsim gvmcollect gvmd; do
+find "$2/CMakeFiles/gvmctl.dir" -name '*.o' | symbols >"$work/gvmctl"
+find "$2/CMakeFiles" -path '*/gvmcollect.dir' -prune -o -path '*/gvmd.dir' -prune -o -path '*/gvmctl.dir' -prune -o -path '*/sim/*.o' -print | symbols >"$work/gvmsim"
+for program in gvmsim gvmcollect gvmd gvmctl; do
 	[ "$(wc -l <"$work/$program")" -gt 500 ] || { echo "$program: too few symbols"; exit 1; }
 done
 
@@ -72,4 +73,5 @@ status=0
 circles "$work/gvmsim" || status=1
 circles "$work/gvmcollect" || status=1
 circles "$work/gvmd" || status=1
+circles "$work/gvmctl" || status=1
 exit $status

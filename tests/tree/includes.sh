@@ -26,7 +26,7 @@ sim/machine
 sim/results
 sim/validate sim/figures sim/explain
 sim/sweep
-sim/collect sim/cli sim/gvmd/host
+sim/collect sim/cli sim/ctl sim/gvmd/host
 kernel-port/linux
 kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia kernel-port/shim
 bench

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "ctl/cmd_set.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctl/host_files.h"
+#include "engine/error.h"
+#include "gvm/control.h"
+
+#define TRIES  50
+#define TRY_US 20000
+
+static int run(int argc, char **argv, struct sim_error *err);
+
+/* clang-format off */
+static const struct command_option options[] = {
+	{ "root", "DIR", false,
+"Write below DIR, as DIR/PID/GPU/FILE, and not below the directories of\n"
+"gvm.ko, of the GVM paper's driver, and of the shim (/run/gvm-shim)." },
+	{ NULL, NULL, false, NULL },
+};
+
+const struct command command_set = {
+	.name = "gvmctl set",
+	.operands = "PID[:GPU] FILE VALUE",
+	.summary = "write a control file, and wait until it holds",
+	.about =
+"Writes gmem.limit.high, compute.timeslice, compute.priority or another control file of a running\n"
+"process, on one GPU or on all that it uses. Values are those of \"gvmsim reference control-files\".\n"
+"A timeslice of a process with the shim is set by RM's control call, so the process has to run as\n"
+"root.\n",
+	.options = options,
+	.examples =
+"    gvmctl set 4201 compute.priority 2\n"
+"    gvmctl set 4242:0 gmem.limit.high 20G\n",
+	.run = run,
+};
+/* clang-format on */
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	(void)option;
+	(void)err;
+	*(const char **)data = value;
+	return 0;
+}
+
+/* The number that a text stands for, in the file's unit. False: it is none. */
+static bool number_of(const struct gvm_control_file *file, const char *text, u64 *ret_value)
+{
+	switch (file->kind) {
+	case GVM_CONTROL_BYTES:
+		return !gvm_parse_bytes(text, ret_value);
+	case GVM_CONTROL_TIMESLICE:
+		return !gvm_parse_timeslice_us(text, ret_value);
+	case GVM_CONTROL_NUMBER:
+		return !gvm_parse_u64(text, ret_value);
+	default:
+		return false;
+	}
+}
+
+/* The form in which a driver shows a value: bytes without a suffix, microseconds. */
+static bool usual_form(const struct gvm_control_file *file, const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	if (file->kind == GVM_CONTROL_TIMESLICE)
+		return !strcmp(text + digits, "us");
+	return !strcmp(text, "max") || !text[digits];
+}
+
+/*
+ * gvm.ko answers a write. The shim takes it a moment later, and writes the value in force. So the file
+ * is read until that stands there; after a second it is what was written, or it was refused.
+ */
+static int set_one(const struct ctl_container *container, const struct gvm_control_file *file,
+		   const char *text, u64 wanted, struct sim_error *err)
+{
+	char now[CTL_TEXT_MAX];
+	u64 value = 0;
+	bool holds = false;
+	int status = ctl_write(container, file->name, text);
+
+	if (status)
+		return sim_runtime_error(err, "%s/%s: %s", container->path, file->name,
+					 strerror(-status));
+	for (int i = 0; i < TRIES; i++) {
+		if (i)
+			usleep(TRY_US);
+		holds = !ctl_read(container, file->name, now) && number_of(file, now, &value) &&
+			value == wanted;
+		if (holds && usual_form(file, now))
+			break;
+	}
+	if (!holds)
+		return sim_runtime_error(err, "%s/%s holds '%s' and not %s", container->path,
+					 file->name, now, text);
+	printf("%llu:%llu %s %s\n", container->pid, container->gpu, file->name, now);
+	return 0;
+}
+
+/* "4201" or "4201:0". False: neither. */
+static bool parse_target(const char *text, u64 *ret_pid, u64 *ret_gpu)
+{
+	char *end;
+
+	*ret_gpu = U64_MAX;
+	*ret_pid = strtoull(text, &end, 10);
+	if (end == text)
+		return false;
+	if (*end == ':') {
+		text = end + 1;
+		*ret_gpu = strtoull(text, &end, 10);
+		if (end == text)
+			return false;
+	}
+	return !*end;
+}
+
+static int set_all(const char *root, u64 pid, u64 gpu, const struct gvm_control_file *file,
+		   const char *text, u64 wanted, struct sim_error *err)
+{
+	struct ctl_list list;
+	size_t found = 0;
+	int status = ctl_list(root, &list);
+
+	if (status)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; !status && i < list.count; i++) {
+		if (list.containers[i].pid != pid ||
+		    (gpu != U64_MAX && list.containers[i].gpu != gpu))
+			continue;
+		found++;
+		status = set_one(&list.containers[i], file, text, wanted, err);
+	}
+	ctl_list_destroy(&list);
+	if (!status && !found)
+		return sim_user_error(err, "process %llu has no control files; see gvmctl list",
+				      pid);
+	return status;
+}
+
+static int run(int argc, char **argv, struct sim_error *err)
+{
+	const struct gvm_control_file *file;
+	const char *root = NULL;
+	struct command_line line;
+	u64 pid, gpu, value;
+	int status = command_parse(&command_set, argc, argv, take_option, &root, &line, err);
+
+	if (status)
+		return status;
+	if (line.help) {
+		command_print_head(&command_set);
+		command_print_tail(&command_set);
+		return 0;
+	}
+	if (line.operand_count != 3)
+		return command_mistake(&command_set, err, "three words are wanted");
+	if (!parse_target(line.operands[0], &pid, &gpu))
+		return command_mistake(&command_set, err, "'%s' is no process",
+				       line.operands[0]);
+	file = gvm_control_find(line.operands[1]);
+	if (!file || !(file->mode & 0200))
+		return command_mistake(&command_set, err,
+				       "'%s' is no control file to be written",
+				       line.operands[1]);
+	if (!number_of(file, line.operands[2], &value) || value < file->min ||
+	    value > file->max)
+		return command_mistake(&command_set, err, "%s: '%s' is no value of it",
+				       file->name, line.operands[2]);
+	return set_all(root, pid, gpu, file, line.operands[2], value, err);
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "ctl/host_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gvm/control.h"
+
+static const char *const usual_roots[] = {
+	"/sys/kernel/debug/gvm",
+	"/sys/kernel/debug/nvidia-uvm/processes",
+	"/run/gvm-shim",
+};
+
+static int is_number(const struct dirent *entry)
+{
+	return strspn(entry->d_name, "0123456789") == strlen(entry->d_name);
+}
+
+static void read_command(u64 pid, char *text, size_t size)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%llu/comm", pid);
+	file = fopen(path, "r");
+	if (!file || !fgets(text, (int)size, file))
+		strcpy(text, "-");
+	text[strcspn(text, "\n")] = '\0';
+	if (file)
+		fclose(file);
+}
+
+static int append(struct ctl_list *list, const char *root, const char *pid, const char *gpu)
+{
+	struct ctl_container *more =
+		reallocarray(list->containers, list->count + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	list->containers = more;
+	more += list->count++;
+	more->pid = strtoull(pid, NULL, 10);
+	more->gpu = strtoull(gpu, NULL, 10);
+	snprintf(more->path, sizeof(more->path), "%s/%s/%s", root, pid, gpu);
+	read_command(more->pid, more->command, sizeof(more->command));
+	return 0;
+}
+
+/* Append the GPUs of a process. */
+static int list_process(struct ctl_list *list, const char *root, const char *pid)
+{
+	char path[PATH_MAX];
+	struct dirent **gpus;
+	int status = 0;
+	int count;
+
+	snprintf(path, sizeof(path), "%s/%s", root, pid);
+	count = scandir(path, &gpus, is_number, versionsort);
+	for (int i = 0; i < count; i++) {
+		if (!status)
+			status = append(list, root, pid, gpus[i]->d_name);
+		free(gpus[i]);
+	}
+	if (count >= 0)
+		free(gpus);
+	return status;
+}
+
+int ctl_list(const char *root, struct ctl_list *ret_list)
+{
+	size_t roots = root ? 1 : sizeof(usual_roots) / sizeof(usual_roots[0]);
+	int status = 0;
+
+	*ret_list = (struct ctl_list){ 0 };
+	for (size_t i = 0; i < roots; i++) {
+		const char *from = root ? root : usual_roots[i];
+		struct dirent **processes;
+		int count = scandir(from, &processes, is_number, versionsort);
+
+		for (int j = 0; j < count; j++) {
+			if (!status)
+				status = list_process(ret_list, from, processes[j]->d_name);
+			free(processes[j]);
+		}
+		if (count >= 0)
+			free(processes);
+	}
+	if (status)
+		ctl_list_destroy(ret_list);
+	return status;
+}
+
+void ctl_list_destroy(struct ctl_list *list)
+{
+	free(list->containers);
+	*list = (struct ctl_list){ 0 };
+}
+
+/* Open a file by its name, or by its alias where the driver has only that. */
+static int open_file(const struct ctl_container *container, const char *name, int flags)
+{
+	const struct gvm_control_file *file = gvm_control_find(name);
+	char path[PATH_MAX + CTL_TEXT_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", container->path, file ? file->name : name);
+	fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0644);
+	if (fd < 0 && errno == ENOENT && file && file->alias) {
+		snprintf(path, sizeof(path), "%s/%s", container->path, file->alias);
+		fd = open(path, flags | O_NONBLOCK | O_CLOEXEC);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+int ctl_read(const struct ctl_container *container, const char *file, char text[CTL_TEXT_MAX])
+{
+	int fd = open_file(container, file, O_RDONLY);
+	ssize_t length;
+
+	*text = '\0';
+	if (fd < 0)
+		return fd;
+	length = read(fd, text, CTL_TEXT_MAX - 1);
+	if (length < 0) {
+		length = -errno;
+		close(fd);
+		return (int)length;
+	}
+	close(fd);
+	text[length] = '\0';
+	if (length && text[length - 1] == '\n')
+		text[length - 1] = '\0';
+	return 0;
+}
+
+/* The shim has no file of a setting that was never made: it is created there, and nowhere else. */
+int ctl_write(const struct ctl_container *container, const char *file, const char *text)
+{
+	char line[CTL_TEXT_MAX + 1];
+	int length = snprintf(line, sizeof(line), "%s\n", text);
+	int fd = open_file(container, file, O_WRONLY | O_TRUNC);
+	int status = 0;
+
+	if (fd == -ENOENT)
+		fd = open_file(container, file, O_WRONLY | O_CREAT);
+	if (fd < 0)
+		return fd;
+	if (write(fd, line, (size_t)length) != length)
+		status = errno ? -errno : -EIO;
+	if (close(fd) && !status)
+		status = -errno;
+	return status;
+}

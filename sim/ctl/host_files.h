@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Control files of the processes of this host, wherever they are: those of gvm.ko, of the public GVM
+ * driver, and of the shim (kernel-port/shim), in directories ROOT/PID/GPU.
+ */
+#ifndef SIM_CTL_HOST_FILES_H
+#define SIM_CTL_HOST_FILES_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "engine/types.h"
+
+#define CTL_TEXT_MAX 256
+
+struct ctl_container {
+	u64 pid;
+	u64 gpu;
+	char command[32]; /* as in /proc/PID/comm; "-": the process has gone */
+	char path[PATH_MAX];
+};
+
+/* All-zero is empty. Owned by the caller: ctl_list(), ctl_list_destroy(). */
+struct ctl_list {
+	struct ctl_container *containers;
+	size_t count;
+};
+
+/*
+ * Find all directories below @root, or below the usual places where it is NULL, by process and GPU.
+ * A directory that cannot be read is left out. Returns 0 or -ENOMEM.
+ */
+int ctl_list(const char *root, struct ctl_list *ret_list);
+void ctl_list_destroy(struct ctl_list *list);
+
+/*
+ * Read a control file without the newline at its end, by its name or alias. Returns 0 or -errno; then
+ * the text is empty.
+ */
+int ctl_read(const struct ctl_container *container, const char *file, char text[CTL_TEXT_MAX]);
+
+/* Write a control file. Returns 0 or -errno. */
+int ctl_write(const struct ctl_container *container, const char *file, const char *text);
+
+#endif

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# gvmctl lists and changes a running program that has the shim, and gvmcollect samples it. Then gvmctl over
+# plain files, which take every value at once. Usage: NAME.sh GVMCTL GVMCOLLECT SHIM DRIVER PROGRAM
+set -eu
+gvmctl=$1
+gvmcollect=$2
+shim=$3
+driver=$4
+program=$5
+work=$(mktemp -d)
+pid=
+trap 'exec 3>&-; [ -z "$pid" ] || kill "$pid" 2>/dev/null || true; rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+# expect CODE PATTERN ARGUMENTS...: gvmctl fails with one line
+expect() {
+	code=$1
+	pattern=$2
+	shift 2
+	status=0
+	"$gvmctl" "$@" >out 2>err || status=$?
+	[ "$status" -eq "$code" ] || fail "gvmctl $*: exit code $status: $(cat err)"
+	grep -q -e "$pattern" err || fail "gvmctl $*: $(cat err)"
+	[ "$(wc -l <err)" -eq 1 ] || fail "gvmctl $*: more than one line: $(cat err)"
+}
+
+# A program that has filled its limit, and waits for a line.
+mkfifo lines
+LD_LIBRARY_PATH=$driver LD_PRELOAD=$shim GVM_SHIM_DIR=$work/root GVM_LIMIT=10M GVM_SHIM_LOG=$work/log \
+	"$program" ask fill 100 <lines >out.program &
+pid=$!
+exec 3>lines
+for _ in $(seq 500); do
+	grep -q 10485760 "root/$pid/0/gmem.current" 2>/dev/null && break
+	sleep 0.02
+done
+"$gvmctl" list --root root | tr -s ' ' >list.out
+grep -q "^ *$pid shim_program_lo 0 10.0M 10.0M 10.0M - - 0 0 *$" list.out || fail "$(cat list.out)"
+"$gvmctl" set "$pid" gmem.limit.high 12M --root root >set.out
+[ "$(cat set.out)" = "$pid:0 gmem.limit.high 12582912" ] || fail "$(cat set.out)"
+"$gvmctl" set "$pid:0" compute.priority 3 --root root >set.out
+[ "$(cat set.out)" = "$pid:0 compute.priority 3" ] || fail "$(cat set.out)"
+"$gvmctl" set "$pid" compute.timeslice 2 --root root >set.out
+[ "$(cat set.out)" = "$pid:0 compute.timeslice 2000us" ] || fail "$(cat set.out)"
+
+# gvmcollect while it runs, and until it has gone.
+"$gvmcollect" sample --root root --container fill="$pid" --interval 20ms --out collected --quiet &
+collector=$!
+for _ in $(seq 500); do
+	[ -e "root/$pid" ] && kill -0 $collector 2>/dev/null && sleep 0.3 && break
+done
+echo >&3
+echo >&3
+wait $pid || fail "the program: $(cat out.program log)"
+pid=
+wait $collector || fail "gvmcollect failed"
+grep -q '^[0-9]*,fill,10485760,' collected/timeline.csv || fail "$(head -3 collected/timeline.csv)"
+grep -q ',compute.timeslice,2000us$' collected/controls.csv || fail "$(cat collected/controls.csv)"
+grep -q ',gmem.limit.high,12582912$' collected/controls.csv || fail "$(cat collected/controls.csv)"
+[ ! -e root ] || fail "files are left: $(find root)"
+
+# Mistakes.
+mkdir -p files/4201/0 files/4201/1
+echo 5 >files/4201/0/memory.limit
+echo 7 >files/4201/1/gmem.limit.high
+expect 2 "'x' is no process" set x gmem.limit.high 5 --root files
+expect 2 "'gmem.current' is no control file to be written" set 4201 gmem.current 5 --root files
+expect 2 "compute.priority: '17' is no value of it" set 4201 compute.priority 17 --root files
+expect 2 "process 99 has no control files" set 99 compute.priority 3 --root files
+expect 2 "three words are wanted" set 99 --root files
+expect 2 "'now' is no time" watch --interval now --root files
+"$gvmctl" set 4201 gmem.limit.high 6M --root files >set.out
+printf '4201:0 gmem.limit.high 6M\n4201:1 gmem.limit.high 6M\n' | cmp - set.out || fail "$(cat set.out)"
+[ "$(cat files/4201/0/memory.limit files/4201/1/gmem.limit.high)" = "6M
+6M" ] || fail "an alias is not written"
+[ ! -e files/4201/0/gmem.limit.high ] || fail "a file is there twice"
+
+# Rates between two lists.
+printf 'nr_submitted_kernels: 100\nnr_ended_kernels: 90\nnr_pending_kernels: 10\n' >files/4201/1/gcgroup.stat
+"$gvmctl" watch --root files --count 2 --interval 100ms | tr -s ' ' >list.out
+grep -q '^ *4201 - 1 - - 6.0M - - 10 100 *$' list.out || fail "$(cat list.out)"
+grep -q '^ *4201 - 1 - - 6.0M - - 10 100 0 *$' list.out || fail "$(cat list.out)"
+[ "$("$gvmctl" list --root nowhere)" = "no process has control files" ] || fail "nowhere"
