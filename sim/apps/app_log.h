@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "engine/stats.h"
 #include "engine/types.h"
 
 /* How a request or an image ended. */
@@ -56,11 +57,16 @@ struct app_log {
 	struct app_record *records; /* in order of arrival: every request that a client sent */
 	size_t record_count;
 	size_t record_room;
-	/* Inter-token gaps of all requests, pooled; by enum app_gaps. */
+	/*
+	 * Inter-token gaps of all requests, pooled; by enum app_gaps. The first ones are in
+	 * folded: sequences of a step have the same gap, so a long run has far fewer values than
+	 * gaps.
+	 */
 	struct {
-		u64 *ns;
+		u64 *ns; /* in the order in which they came */
 		size_t count;
 		size_t room;
+		struct stats_weights folded;
 	} gaps[APP_GAP_KINDS];
 	u64 zero_ns;	       /* a trace's dates count from here; 0: no client has begun */
 	u64 end_ns;	       /* the client stopped; 0: the log ends with the run */

@@ -495,11 +495,11 @@ static const struct cfg_key llm_server_keys[] = {
 	CLIENT("trace.file", TRACE, trace.file, "requests that the client replays"),
 	APP_TRACE_KEYS(struct cfg_llm, client.trace),
 	CLIENT("client.start", DURATION, first_request,
-	       "from the container's start to the first request", CFG_RANGE(0, 24 * CFG_HOUR),
+	       "from the container's start to the first request", CFG_RANGE(0, CFG_RUN_MAX),
 	       CFG_DEFAULT("0s")),
 	CLIENT("client.stop", DURATION, stop,
 	       "from the first request to the last; 0s: requests do not stop",
-	       CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+	       CFG_RANGE(0, CFG_RUN_MAX), CFG_DEFAULT("0s")),
 	CLIENT("client.users", INTEGER, users,
 	       "users of a closed loop, who wait for an answer before they ask again; 0: open "
 	       "loop, requests come at their dates",

@@ -13,7 +13,10 @@
 #include "config/steps.h"
 #include "config/units.h"
 
-#define TEXT_MAX 512
+#define TEXT_MAX	  512
+
+#define TIMELINE_INTERVAL (100 * CFG_MSEC)
+#define TIMELINE_SAMPLES  36000
 
 /* Check the GPU whose keys are below @prefix. */
 static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg_gpu *gpu)
@@ -365,10 +368,33 @@ static void sort_events(struct cfg_event *events, size_t count)
 	}
 }
 
+/*
+ * The default interval is 100 ms. In a long run it is a longer one, so that the timeline of a container
+ * has TIMELINE_SAMPLES rows at most.
+ */
+static int set_timeline_interval(struct cfg_load *load)
+{
+	struct config *config = load->config;
+	u64 least = config->duration / TIMELINE_SAMPLES;
+
+	if (config->timeline_interval && config->timeline_interval < CFG_MSEC)
+		return cfg_reject(load, "output.timeline_interval",
+				  "is too short, allowed: 0s, or 1ms to 3600s");
+	if (!config->timeline_interval)
+		config->timeline_interval =
+			least > TIMELINE_INTERVAL ?
+				(least + CFG_MSEC - 1) / CFG_MSEC * CFG_MSEC :
+				TIMELINE_INTERVAL;
+	return 0;
+}
+
 int cfg_check(struct cfg_load *load)
 {
 	struct config *config = load->config;
-	int status = check_gpu(load, "gpu", &config->gpu);
+	int status = set_timeline_interval(load);
+
+	if (!status)
+		status = check_gpu(load, "gpu", &config->gpu);
 
 	for (size_t i = 0; !status && i < config->gpu_count; i++) {
 		if (!strcmp(config->gpus[i].name, config->gpu.name))

@@ -68,7 +68,7 @@ static const struct cfg_key scenario_rows[] = {
 	ROOT("name", NAME, name, "name of the scenario"),
 	ROOT("description", STRING, description, "what it shows", CFG_DEFAULT("")),
 	ROOT("duration", DURATION, duration, "simulated time that a run takes",
-	     CFG_RANGE(1, 24 * CFG_HOUR)),
+	     CFG_RANGE(1, CFG_RUN_MAX)),
 	ROOT("seed", INTEGER, seed, "seed of all random numbers", CFG_RANGE(0, INT64_MAX),
 	     CFG_DEFAULT("1")),
 	ROOT("jitter.arrivals", ENUM, jitter.arrivals,
@@ -175,7 +175,7 @@ static const struct cfg_key machine_rows[] = {
 static const struct cfg_key container_rows[] = {
 	CONTAINER("enabled", BOOL, enabled, "the container takes part", CFG_DEFAULT("true")),
 	CONTAINER("start", DURATION, start, "when its application starts",
-		  CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+		  CFG_RANGE(0, CFG_RUN_MAX), CFG_DEFAULT("0s")),
 	CONTAINER("gpu", NAME, gpu, "name of its GPU in gpus; default: the GPU of gpu",
 		  CFG_DEFAULT("")),
 	CONTAINER("mps.server", NAME, mps_server,
@@ -220,7 +220,7 @@ static const struct cfg_key container_rows[] = {
 };
 
 static const struct cfg_key event_rows[] = {
-	EVENT("at", DURATION, at, "when it happens", CFG_RANGE(0, 24 * CFG_HOUR)),
+	EVENT("at", DURATION, at, "when it happens", CFG_RANGE(0, CFG_RUN_MAX)),
 	EVENT("container", NAME, container, "to which container"),
 	EVENT("file", NAME, file, "control file that is written", CFG_DEFAULT("")),
 	EVENT("value", WRITE, value, "what is written to it", CFG_DEFAULT("")),
@@ -245,8 +245,9 @@ static const struct cfg_key policy_rows[] = {
 
 static const struct cfg_key output_rows[] = {
 	ROOT("output.timeline_interval", DURATION, timeline_interval,
-	     "between two samples of the timeline", CFG_RANGE(CFG_MSEC, CFG_HOUR),
-	     CFG_DEFAULT("100ms")),
+	     "between two samples of the timeline; 0: 100ms, and more in a run above an hour, "
+	     "which gets 36000 samples",
+	     CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
 	ROOT("output.controls", BOOL, record_controls,
 	     "record the content of control files in controls.csv", CFG_DEFAULT("false")),
 	ROOT("output.evictions", BOOL, record_evictions,

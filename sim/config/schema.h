@@ -35,6 +35,9 @@
 #define CFG_SEC	 (1000 * CFG_MSEC)
 #define CFG_HOUR (3600 * CFG_SEC)
 
+/* The longest run: a month. */
+#define CFG_RUN_MAX (31 * 24 * CFG_HOUR)
+
 /* Bounds: a value beyond them is a slip. */
 #define CFG_COUNT_MAX	  1000000000ull
 #define CFG_BANDWIDTH_MIN 1000000ull

@@ -2,6 +2,9 @@
 #include "engine/stats.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 #define SORT_SHORT 16 /* up to this number, values are sorted by insertion */
 
@@ -133,4 +136,86 @@ double stats_mean_u64(const u64 *values, size_t n)
 	for (size_t i = 0; i < n; i++)
 		sum += values[i];
 	return (double)sum / (double)n;
+}
+
+int stats_weights_merge(struct stats_weights *weights, const struct stats_weights *more)
+{
+	struct stats_weight *merged = malloc((weights->n + more->n + 1) * sizeof(*merged));
+	const struct stats_weight *a = weights->list, *b = more->list;
+	size_t i = 0, k = 0, n = 0;
+
+	if (!merged)
+		return -ENOMEM;
+	while (i < weights->n || k < more->n) {
+		if (k == more->n || (i < weights->n && a[i].value < b[k].value)) {
+			merged[n++] = a[i++];
+		} else if (i == weights->n || b[k].value < a[i].value) {
+			merged[n++] = b[k++];
+		} else {
+			merged[n] = a[i++];
+			merged[n++].count += b[k++].count;
+		}
+	}
+	free(weights->list);
+	/* The room of values that both have goes back. */
+	weights->list = realloc(merged, (n + 1) * sizeof(*merged));
+	if (!weights->list)
+		weights->list = merged;
+	weights->n = n;
+	weights->total += more->total;
+	return 0;
+}
+
+int stats_weights_add(struct stats_weights *weights, u64 *values, size_t n)
+{
+	struct stats_weights more = { .total = n };
+	int status;
+
+	stats_sort_u64(values, n);
+	for (size_t i = 0; i < n; i++)
+		more.n += !i || values[i] != values[i - 1];
+	more.list = calloc(more.n + 1, sizeof(*more.list));
+	if (!more.list)
+		return -ENOMEM;
+	more.n = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!i || values[i] != values[i - 1])
+			more.list[more.n++].value = values[i];
+		more.list[more.n - 1].count++;
+	}
+	status = stats_weights_merge(weights, &more);
+	free(more.list);
+	return status;
+}
+
+double stats_weights_percentile(const struct stats_weights *weights, u64 total,
+				unsigned int percent)
+{
+	unsigned __int128 rank, weighted;
+	unsigned int above;
+	u64 passed = 0;
+	size_t i = 0;
+
+	assert(weights->total > 0 && total >= weights->total && percent <= 100);
+	rank = (unsigned __int128)(total - 1) * percent;
+	above = (unsigned int)(rank % 100);
+	while (passed + weights->list[i].count <= (u64)(rank / 100))
+		passed += weights->list[i++].count;
+	weighted = (unsigned __int128)weights->list[i].value * (100 - above);
+	if (above) {
+		bool last = passed + weights->list[i].count == (u64)(rank / 100) + 1;
+
+		weighted += (unsigned __int128)weights->list[i + last].value * above;
+	}
+	return (double)weighted / 100;
+}
+
+double stats_weights_mean(const struct stats_weights *weights)
+{
+	unsigned __int128 sum = 0;
+
+	assert(weights->total > 0);
+	for (size_t i = 0; i < weights->n; i++)
+		sum += (unsigned __int128)weights->list[i].value * weights->list[i].count;
+	return (double)sum / (double)weights->total;
 }

@@ -25,6 +25,37 @@ void stats_sort_u64(u64 *values, size_t n);
  */
 double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int percent);
 
+/* A value and how often it occurs. */
+struct stats_weight {
+	u64 value;
+	u64 count; /* at least 1 */
+};
+
+/*
+ * Values with their counts, ascending, each value once: memory by the number of different values.
+ * All-zero is empty. Owned by the caller, who frees list.
+ */
+struct stats_weights {
+	struct stats_weight *list;
+	size_t n;
+	u64 total; /* of all counts */
+};
+
+/*
+ * Add @n @values, which are sorted in place, or all of @more. Return 0 or -ENOMEM, and then nothing was
+ * added.
+ */
+int stats_weights_add(struct stats_weights *weights, u64 *values, size_t n);
+int stats_weights_merge(struct stats_weights *weights, const struct stats_weights *more);
+
+/*
+ * As stats_percentile_u64() and stats_mean_u64() of all values, as often as they occur. The percentile is
+ * that of @total values, of which the ones behind the percentile may be missing.
+ */
+double stats_weights_percentile(const struct stats_weights *weights, u64 total,
+				unsigned int percent);
+double stats_weights_mean(const struct stats_weights *weights);
+
 /* The arithmetic mean: a sum in 128 bits, then one division. @n must not be 0. */
 double stats_mean_u64(const u64 *values, size_t n);
 

@@ -20,6 +20,9 @@ struct times {
 	u64 *ns;
 	size_t known;
 	size_t count;
+	bool folded; /* in place of ns: the known ones, and all */
+	struct stats_weights known_weights;
+	struct stats_weights all_weights;
 };
 
 /* A log with its end and its promises. */
@@ -34,6 +37,49 @@ struct log {
 static u64 record_wait_ns(const struct log *log, const struct app_record *record)
 {
 	return log->end_ns > record->arrival_ns ? log->end_ns - record->arrival_ns : 0;
+}
+
+static void times_destroy(struct times *times)
+{
+	free(times->ns);
+	free(times->known_weights.list);
+	free(times->all_weights.list);
+}
+
+/* Add all gaps of a kind, folded or not. Returns 0 or -ENOMEM. */
+static int fold_gaps(struct stats_weights *weights, const struct app_log *app,
+		     enum app_gaps kind)
+{
+	size_t count = app->gaps[kind].count;
+	u64 *copy = calloc(count + 1, sizeof(*copy));
+	int status = copy ? 0 : -ENOMEM;
+
+	if (count && copy)
+		memcpy(copy, app->gaps[kind].ns, count * sizeof(*copy));
+	if (!status)
+		status = stats_weights_add(weights, copy, count);
+	if (!status)
+		status = stats_weights_merge(weights, &app->gaps[kind].folded);
+	free(copy);
+	return status;
+}
+
+/* Gaps of a long run stay folded. Returns 0 or -ENOMEM. */
+static int collect_folded(struct times *times, const struct log *log)
+{
+	bool arrived = times->view == METRIC_OF_ARRIVED;
+	int status = fold_gaps(&times->known_weights, log->app, APP_GAPS_COMPLETED);
+
+	times->folded = true;
+	if (!status && arrived)
+		status = fold_gaps(&times->known_weights, log->app, APP_GAPS_OTHERS);
+	if (!status)
+		status = stats_weights_merge(&times->all_weights, &times->known_weights);
+	if (!status && arrived)
+		status = fold_gaps(&times->all_weights, log->app, APP_GAPS_OPEN);
+	times->known = times->known_weights.total;
+	times->count = times->all_weights.total;
+	return status;
 }
 
 static void add_gaps(struct times *times, const struct app_log *app, enum app_gaps kind)
@@ -103,11 +149,15 @@ static int times_fill(struct times *times, const struct log *log, const struct m
 
 	if (times->source == metric->source && times->view == metric->view)
 		return 0;
-	free(times->ns);
-	for (int kind = 0; kind < APP_GAP_KINDS; kind++)
-		room += log->app->gaps[kind].count;
-	/* At least one, so that NULL means no memory. */
+	times_destroy(times);
 	*times = (struct times){ .source = metric->source, .view = metric->view };
+	for (int kind = 0; kind < APP_GAP_KINDS; kind++) {
+		if (metric->source == METRIC_GAPS && log->app->gaps[kind].folded.n)
+			return collect_folded(times, log);
+		if (metric->source == METRIC_GAPS)
+			room += log->app->gaps[kind].count;
+	}
+	/* At least one, so that NULL means no memory. */
 	times->ns = calloc(room + 1, sizeof(*times->ns));
 	if (!times->ns)
 		return -ENOMEM;
@@ -152,11 +202,16 @@ static int times_statistic(const struct times *times, const struct metric *metri
 		return 0;
 	if (metric->statistic == METRIC_MEAN) {
 		bound = times->known < times->count;
-		ns = stats_mean_u64(times->ns, times->count);
+		ns = times->folded ? stats_weights_mean(&times->all_weights) :
+				     stats_mean_u64(times->ns, times->count);
 	} else {
 		/* The higher one of the two neighbours that a percentile lies between. */
 		bound = ((times->count - 1) * percent + 99) / 100 >= times->known;
-		if (bound)
+		if (times->folded)
+			ns = stats_weights_percentile(bound ? &times->all_weights :
+							      &times->known_weights,
+						      times->count, percent);
+		else if (bound)
 			status = times_bound(times, percent, &ns);
 		else
 			ns = stats_percentile_u64(times->ns, times->count, percent);
@@ -340,6 +395,6 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 			break;
 		}
 	}
-	free(times.ns);
+	times_destroy(&times);
 	return status;
 }

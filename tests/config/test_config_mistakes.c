@@ -16,7 +16,7 @@ START_TEST(set_mistakes_are_named)
 	assert_bad_set("duration", "--set: \"duration\" sets nothing, allowed: PATH=VALUE");
 	assert_bad_set("=5s", "--set: \"=5s\" sets nothing, allowed: PATH=VALUE");
 	assert_bad_set("duration=5",
-		       "--set:duration: 5 has no unit, " DURATION_ALLOWED("1ns to 86400s"));
+		       "--set:duration: 5 has no unit, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad_set("gpu.lnik.setup=5us",
 		       "--set:gpu.lnik.setup: unknown key, did you mean \"gpu.link.setup\"?");
 	assert_bad_set("containers.vllm.gmem.limit.hihg=1",
@@ -216,12 +216,13 @@ END_TEST
 START_TEST(wrong_types_are_named)
 {
 	assert_bad("\"10s\"", "10",
-		   "s.json:duration: 10 has no unit, " DURATION_ALLOWED("1ns to 86400s"));
-	assert_bad("\"10s\"", "true",
-		   "s.json:duration: true is not a number, " DURATION_ALLOWED("1ns to 86400s"));
+		   "s.json:duration: 10 has no unit, " DURATION_ALLOWED("1ns to 2678400s"));
+	assert_bad(
+		"\"10s\"", "true",
+		"s.json:duration: true is not a number, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad("\"10s\"", "{}",
 		   "s.json:duration: an object is not a number, " //
-		   DURATION_ALLOWED("1ns to 86400s"));
+		   DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad("\"small\"", "null", "s.json:name: null is not a text, " NAME_ALLOWED);
 	assert_bad("\"small\"", "\"a/b\"", "s.json:name: \"a/b\" is not a name, " NAME_ALLOWED);
 	assert_bad("\"app\"", "\"enabled\": \"no\", \"app\"",
@@ -244,7 +245,7 @@ START_TEST(bad_suffixes_are_named)
 		   "suffix, " SIZE_ALLOWED("0 to max"));
 	assert_bad("\"10s\"", "\"10 sec\"",
 		   "s.json:duration: \"10 sec\" has an unknown suffix, " DURATION_ALLOWED(
-			   "1ns to 86400s"));
+			   "1ns to 2678400s"));
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"memory\": 0.5",
 		   "s.json:gpu.memory: 0.5 is finer than can be represented, " SIZE_ALLOWED(
 			   "2M to 16384G"));
@@ -254,9 +255,9 @@ END_TEST
 START_TEST(ranges_are_kept)
 {
 	assert_bad_set("duration=0s", "--set:duration: \"0s\" is out of range, " //
-		       DURATION_ALLOWED("1ns to 86400s"));
-	assert_bad_set("duration=25h", "--set:duration: \"25h\" is out of range, " //
-		       DURATION_ALLOWED("1ns to 86400s"));
+		       DURATION_ALLOWED("1ns to 2678400s"));
+	assert_bad_set("duration=745h", "--set:duration: \"745h\" is out of range, " //
+		       DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad_set(
 		"gpu.memory=max",
 		"--set:gpu.memory: \"max\" is out of range, " SIZE_ALLOWED("2M to 16384G"));
@@ -282,7 +283,7 @@ END_TEST
 START_TEST(missing_keys_are_named)
 {
 	assert_bad("\"duration\": \"10s\",", "",
-		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 86400s"));
+		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad("\"type\": \"llm-server\",", "",
 		   "s.json:containers.vllm.app.type: is missing, allowed: \"llm-server\", "
 		   "\"diffusion\", \"pages\", \"phases\"");
@@ -424,7 +425,7 @@ START_TEST(overridden_mistakes_are_still_mistakes)
 {
 	write_file("s.json", replace(config_scenario, "\"10s\"", "10"));
 	assert_failed(load_path("s.json", "duration=5s", NULL),
-		      "s.json:duration: 10 has no unit, " DURATION_ALLOWED("1ns to 86400s"));
+		      "s.json:duration: 10 has no unit, " DURATION_ALLOWED("1ns to 2678400s"));
 }
 END_TEST
 
@@ -434,6 +435,28 @@ START_TEST(messages_are_one_line)
 		   "s.json:name: \"a\\nb\" is not a name, " NAME_ALLOWED);
 	assert_bad("\"name\"", "\"na\\nme\"",
 		   "s.json:na?me: unknown key, did you mean \"name\"?");
+}
+END_TEST
+
+START_TEST(a_timeline_is_sampled_every_millisecond_at_most)
+{
+	assert_bad_set("output.timeline_interval=999us",
+		       "--set:output.timeline_interval: is too short, allowed: 0s, or 1ms to "
+		       "3600s");
+	load("output.timeline_interval=1ms", NULL);
+	ck_assert_uint_eq(config.timeline_interval, 1000000);
+}
+END_TEST
+
+/* A week has as many samples as an hour. */
+START_TEST(a_long_run_is_sampled_less_often)
+{
+	load("duration=3600s", NULL);
+	ck_assert_uint_eq(config.timeline_interval, 100000000);
+	load("duration=168h", NULL);
+	ck_assert_uint_eq(config.timeline_interval, 16800000000);
+	load("duration=168h", "output.timeline_interval=100ms");
+	ck_assert_uint_eq(config.timeline_interval, 100000000);
 }
 END_TEST
 
@@ -645,6 +668,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, relations_are_checked);
 	tcase_add_test(tests, overridden_mistakes_are_still_mistakes);
 	tcase_add_test(tests, messages_are_one_line);
+	tcase_add_test(tests, a_timeline_is_sampled_every_millisecond_at_most);
+	tcase_add_test(tests, a_long_run_is_sampled_less_often);
 	tcase_add_test(tests, a_missing_trace_says_where_it_was_sought);
 	tcase_add_test(tests, bad_events_are_named);
 	tcase_add_test(tests, bad_touches_are_named);

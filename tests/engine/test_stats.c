@@ -110,5 +110,28 @@ START_TEST(no_input_makes_the_sort_quadratic)
 }
 END_TEST
 
-TEST_MAIN("stats", random_values_are_sorted, runs_and_equal_values_are_sorted,
-	  no_input_makes_the_sort_quadratic)
+/* Values with counts have the percentiles and the mean of the plain array, to the bit. */
+START_TEST(weighted_values_have_the_same_statistics)
+{
+	struct stats_weights weights = { 0 };
+	u64 all[VALUES], part[100];
+	size_t n = 0;
+
+	while (n + 100 <= VALUES) {
+		for (size_t i = 0; i < 100; i++)
+			part[i] = all[n++] = (u64)(rand() % 1000) * 1000003;
+		ck_assert_int_eq(stats_weights_add(&weights, part, 100), 0);
+	}
+	stats_sort_u64(all, n);
+	ck_assert_uint_eq(weights.total, n);
+	ck_assert_uint_le(weights.n, 1000);
+	for (unsigned int percent = 0; percent <= 100; percent++)
+		ck_assert(stats_weights_percentile(&weights, n, percent) ==
+			  stats_percentile_u64(all, n, percent));
+	ck_assert(stats_weights_mean(&weights) == stats_mean_u64(all, n));
+	free(weights.list);
+}
+END_TEST
+
+TEST_MAIN("stats", weighted_values_have_the_same_statistics, random_values_are_sorted,
+	  runs_and_equal_values_are_sorted, no_input_makes_the_sort_quadratic)

@@ -187,6 +187,28 @@ START_TEST(gaps_of_all_requests_count)
 }
 END_TEST
 
+/* The same gaps, folded: the same digits. */
+START_TEST(folded_gaps_give_the_same_statistics)
+{
+	u64 completed[] = { 30 * MS, 10 * MS }, others[] = { 20 * MS }, open[] = { 2 * SEC };
+	struct stats_weights *folded = &log_made.gaps[APP_GAPS_COMPLETED].folded;
+
+	begin(&report_requests);
+	ck_assert_int_eq(stats_weights_add(folded, completed, COUNT(completed)), 0);
+	log_made.gaps[APP_GAPS_OTHERS].ns = others;
+	log_made.gaps[APP_GAPS_OTHERS].count = COUNT(others);
+	log_made.gaps[APP_GAPS_OPEN].ns = open;
+	log_made.gaps[APP_GAPS_OPEN].count = COUNT(open);
+	compute();
+	expect_bound("itl_ms.mean", (10 + 20 + 30 + 2000) / 4.0);
+	expect("itl_ms.p50", 25);
+	expect_bound("itl_ms.p99", 30 * 0.03 + 2000 * 0.97);
+	expect("client_itl_ms.mean", 20);
+	expect("client_itl_ms.p99", 10 * 0.01 + 30 * 0.99);
+	free(folded->list);
+}
+END_TEST
+
 /* Images of 4 and 2 s, and one in flight for 3 s and for a nanosecond more. */
 START_TEST(an_image_in_flight_counts_when_it_outlasts_the_mean)
 {
@@ -304,6 +326,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_wait_within_the_promise_is_undecided_and_one_beyond_it_a_miss);
 	tcase_add_test(tests, a_promise_that_was_not_made_is_not_reported);
 	tcase_add_test(tests, gaps_of_all_requests_count);
+	tcase_add_test(tests, folded_gaps_give_the_same_statistics);
 	tcase_add_test(tests, a_request_keeps_the_mean_of_its_gaps);
 	tcase_add_test(tests, goodput_is_what_kept_every_promise);
 	tcase_add_test(tests, queue_and_end_to_end_times_count_all);
