@@ -152,6 +152,7 @@ struct figure {
 	size_t mark_count;
 	struct figure_reference reference;
 	const char **examples; /* NULL ends them */
+	bool no_table;	       /* the caller prints one */
 	bool ours_alone; /* the published numbers are of another scenario: leave them out */
 };
 

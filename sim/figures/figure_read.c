@@ -570,6 +570,23 @@ int figure_read(struct figure *figure, const char *name, struct sim_error *err)
 	return reader.status;
 }
 
+int figure_read_made(struct figure *figure, json_t *root, const char *name,
+		     struct sim_error *err)
+{
+	struct place_reader reader = { .file = name, .err = err };
+	struct place place = { .reader = &reader, .json = root };
+
+	*figure = (struct figure){ .root = root };
+	snprintf(figure->name, sizeof(figure->name), "%s", name);
+	if (root)
+		read_root(&place, figure);
+	else
+		out_of_memory(&reader);
+	if (reader.status)
+		figure_destroy(figure);
+	return reader.status;
+}
+
 int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
 		void *data, struct sim_error *err)
 {

@@ -13,6 +13,13 @@
 int figure_read(struct figure *figure, const char *name, struct sim_error *err);
 
 /*
+ * As figure_read(), of a figure that the program has made: @root is what its file would hold, and is taken
+ * over. NULL: there was no memory for it.
+ */
+int figure_read_made(struct figure *figure, json_t *root, const char *name,
+		     struct sim_error *err);
+
+/*
  * Call @use for each figure in plots/figures in the order of names: for lists, completion and
  * documents. Stops at the first failure, of @use or of reading a file, and returns it: a
  * negative enum sim_exit.

@@ -78,7 +78,7 @@ static int show(const struct figure_data *data, const struct figure_request *req
 
 	if (data->figure->comparison)
 		figure_print_comparison(data);
-	else
+	else if (!data->figure->no_table)
 		figure_print(data);
 	status = command_flush(err);
 	if (!status)

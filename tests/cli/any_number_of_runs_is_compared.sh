@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# "gvmsim compare": all runs and all containers, as table, CSV file and picture. The numbers are those of
+# summary.json. Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+for system in exclusive stock gvm ghost mig; do
+	"$gvmsim" run two-models-80g --system $system --set duration=40s --quiet --out "runs/$system" || fail $system
+done
+"$gvmsim" run vllm-diffusion-80g --system ghost --set duration=90s --quiet --out runs/other
+cd runs
+COLUMNS=80 "$gvmsim" compare exclusive stock gvm ghost mig other --out ../out >../.out 2>../.err || fail "$(cat ../.err)"
+cd ..
+[ ! -s .err ] || fail "$(cat .err)"
+[ "$(tail -n 1 .out)" = ../out/compare.png ] || fail "$(tail -n 1 .out)"
+for file in compare.csv compare-metrics.csv compare.png compare.svg; do
+	[ -s "out/$file" ] || fail "no $file"
+done
+[ "$(head -n 1 out/compare-metrics.csv)" = container,metric,exclusive,stock,gvm,ghost,mig,other ] ||
+	fail "$(head -n 1 out/compare-metrics.csv)"
+[ "$(cut -d, -f1 out/compare-metrics.csv | sort -u | tr '\n' ' ')" = "container diffusion llama qwen vllm " ] ||
+	fail "containers: $(cut -d, -f1 out/compare-metrics.csv | sort -u)"
+
+# Each number is that of its run; a run without the container has none.
+row=$(grep '^llama,ttft_ms.p50,' out/compare-metrics.csv)
+column=3
+for system in exclusive stock gvm ghost mig; do
+	wanted=$(jq '.containers.llama.ttft_ms.p50 | if type == "object" then ">\(.at_least)" else . end' "runs/$system/summary.json")
+	[ "$(echo "$row" | cut -d, -f$column | cut -c1-8)" = "$(echo "$wanted" | tr -d '"' | cut -c1-8)" ] ||
+		fail "$system: $wanted is not in $row"
+	column=$((column + 1))
+done
+[ -z "$(echo "$row" | cut -d, -f8)" ] || fail "other has no llama: $row"
+awk 'length > 80' .out | grep -v '/' | grep . && fail "lines above 80 columns"
+grep -q "^llama (llm-server) .* exclusive" .out || fail "$(cat .out)"
+for text in "llama: median TTFT" "qwen: P99 TTFT" "diffusion: median latency" "1 exclusive,  2 stock"; do
+	grep -qF "$text" out/compare.svg || fail "the picture does not say '$text'"
+done
+
+expect 2 "compare: 1 folders, expected 2 to 63, usage: gvmsim compare DIR" compare runs/stock
+expect 2 "compare: runs/stock is given twice, allowed: once" compare runs/stock runs/stock
+expect 2 "runs/none/summary.json: cannot be read: No such file" compare runs/stock runs/none
