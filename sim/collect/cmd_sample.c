@@ -38,8 +38,9 @@ static const struct command_option options[] = {
 "that it has in the scenario" },
 	{ "root", "DIR", false,
 "where DIR/<tgid>/<gpu>/ are; by default\n"
-"/sys/kernel/debug/gvm and the GVM paper's\n"
-"/sys/kernel/debug/nvidia-uvm/processes" },
+"/sys/kernel/debug/gvm, the GVM paper's\n"
+"/sys/kernel/debug/nvidia-uvm/processes\n"
+"and the shim's /run/gvm-shim" },
 	{ "interval", "TIME", false, "between samples, 1ms and more; by default 100ms" },
 	{ "duration", "TIME", false, "end after that time; by default when all containers have gone" },
 	{ "system", "NAME", false, "who manages the GPU, for titles: stock, gvm, ...\nBy default hardware" },

@@ -138,7 +138,7 @@ int directories_discover(struct sampler *sampler)
 int directories_note_no_roots(struct sampler *sampler)
 {
 	char files[1024] = "";
-	char where[2 * SAMPLER_PATH_MAX] = "";
+	char where[SAMPLER_ROOTS_MAX * SAMPLER_PATH_MAX] = "";
 	size_t length = 0;
 	int error = 0;
 

@@ -20,10 +20,14 @@
 
 #define MISSED_FOR_GOOD 2 /* samples; a directory may be half made in the first one */
 
-/* debugfs of gvm.ko (kernel-port/linux/gvm_files_debugfs.c), and of the GVM paper's driver. */
+/*
+ * debugfs of gvm.ko (kernel-port/linux/gvm_files_debugfs.c), and of the GVM paper's driver; files of the
+ * shim (kernel-port/shim/report.c).
+ */
 static const char *const default_roots[] = {
 	"/sys/kernel/debug/gvm",
 	"/sys/kernel/debug/nvidia-uvm/processes",
+	"/run/gvm-shim",
 };
 
 void sampler_init(struct sampler *sampler, const char *root)

@@ -9,7 +9,7 @@
 #include "config/config.h"
 
 #define SAMPLER_PATH_MAX    (PATH_MAX + 64)
-#define SAMPLER_ROOTS_MAX   2
+#define SAMPLER_ROOTS_MAX   3
 #define SAMPLER_COMMAND_MAX 16 /* as in /proc/PID/comm */
 
 #define SAMPLER_ANY_GPU	    U64_MAX
