@@ -101,6 +101,8 @@ EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
 
 /* Victims. */
+EXPORT_SYMBOL_GPL(gvm_clock_count_taken);
+EXPORT_SYMBOL_GPL(gvm_clock_force);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_global);
 EXPORT_SYMBOL_GPL(gvm_clock_pick_own);
 EXPORT_SYMBOL_GPL(gvm_clock_putback);
@@ -111,3 +113,5 @@ EXPORT_SYMBOL_GPL(gvm_evictors_kick);
 
 /* The port's locks. */
 EXPORT_SYMBOL_GPL(gvm_lock_class);
+EXPORT_SYMBOL_GPL(gvm_mutex_lock);
+EXPORT_SYMBOL_GPL(gvm_mutex_unlock);

@@ -11,6 +11,7 @@
 #ifndef GVM_NVIDIA_H
 #define GVM_NVIDIA_H
 
+#include <linux/mutex.h>
 #include <linux/xarray.h>
 
 #include "gvm/evict.h"
@@ -42,7 +43,13 @@ struct gvm_nvidia_gpu {
 	 */
 	u16 *freed;
 	unsigned long *unused; /* of each root chunk: it holds no data that is needed */
-	struct xarray pieces;  /* payer of a chunk of 4 KB, by address / 4 KB */
+	unsigned long
+		*forced; /* it was picked for RM, or for page tables, and has all its parts */
+	struct xarray pieces; /* payer of a chunk of 4 KB, by address / 4 KB */
+
+	struct mutex
+		tsgs_lock;  /* a channel comes or goes; taken before the device's tsg_mutex */
+	struct xarray tsgs; /* gvm_nvidia_tsgs.c, by the core's id */
 };
 
 /* A VA space on it. */
@@ -79,6 +86,13 @@ void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 bytes);
 int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes);
 void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes);
 void gvm_nvidia_leaves(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
+
+/* gvm_nvidia_tsgs.c. */
+extern const struct gvm_gpu_ops gvm_nvidia_gpu_ops;
+void gvm_nvidia_tsgs_init(struct gvm_nvidia_gpu *gpu);
+void gvm_nvidia_tsgs_destroy(struct gvm_nvidia_gpu *gpu);
+int gvm_nvidia_channel_attach(struct gvm_uvm_channel *channel);
+void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel);
 
 /* gvm_nvidia_victims.c. */
 extern const struct gvm_memory_ops gvm_nvidia_memory_ops;

@@ -31,7 +31,8 @@ int gvm_nvidia_books_init(struct gvm_nvidia_gpu *gpu)
 	gpu->charged = kvcalloc(chunks, sizeof(*gpu->charged), GFP_KERNEL);
 	gpu->freed = kvcalloc(chunks * GVM_PAGES_PER_BLOCK, sizeof(*gpu->freed), GFP_KERNEL);
 	gpu->unused = kvcalloc(BITS_TO_LONGS(chunks), sizeof(*gpu->unused), GFP_KERNEL);
-	if (gpu->charged && gpu->freed && gpu->unused)
+	gpu->forced = kvcalloc(BITS_TO_LONGS(chunks), sizeof(*gpu->forced), GFP_KERNEL);
+	if (gpu->charged && gpu->freed && gpu->unused && gpu->forced)
 		return 0;
 	gvm_nvidia_books_destroy(gpu);
 	return -ENOMEM;
@@ -45,6 +46,7 @@ void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu)
 	kvfree(gpu->charged);
 	kvfree(gpu->freed);
 	kvfree(gpu->unused);
+	kvfree(gpu->forced);
 	xa_destroy(&gpu->pieces);
 }
 
@@ -91,6 +93,7 @@ static int bind_part(struct gvm_nvidia_gpu *gpu, struct gvm_container *container
 	gvm_spin_lock(&gpu->lock);
 	gpu->charged[index] |= (u32)GENMASK_ULL(first + pages - 1, first);
 	__clear_bit(index, gpu->unused);
+	__clear_bit(index, gpu->forced);
 	gvm_spin_unlock(&gpu->lock);
 	return 0;
 }
@@ -124,17 +127,24 @@ void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes)
 		gvm_swap_uncharge(gvm_nvidia_space(space)->container, (u64)-bytes);
 }
 
-/* A page or more leave as a whole. Pages that were not charged are passed over. */
+/*
+ * A page or more leave as a whole. Pages that were not charged are passed over. A chunk that was picked
+ * by force counts as taken as soon as it loses a page.
+ */
 static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pages)
 {
+	bool taken;
 	u32 leaving;
 
 	gvm_spin_lock(&gpu->lock);
 	leaving = gpu->charged[index] & (u32)GENMASK_ULL(first + pages - 1, first);
+	taken = leaving && __test_and_clear_bit(index, gpu->forced);
 	gpu->charged[index] &= ~leaving;
 	for (u32 page = first; page < first + pages; page++)
 		gpu->freed[(size_t)index * GVM_PAGES_PER_BLOCK + page] = 0;
 	gvm_spin_unlock(&gpu->lock);
+	if (taken)
+		gvm_clock_count_taken(gpu->device, index);
 	while (leaving) {
 		u32 run = __ffs(leaving);
 		u32 length = __ffs64(~((u64)leaving >> run));

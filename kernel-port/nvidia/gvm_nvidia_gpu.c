@@ -19,43 +19,13 @@ static bool evictors;
 module_param(evictors, bool, 0444);
 MODULE_PARM_DESC(evictors, "evict ahead of need, in threads of their own");
 
-/* TSGs belong to RM. No VA space attaches one yet, so none of these calls is made. */
-
-static int nvidia_tsg_set_timeslice(void *gpu, u32 tsg, u64 timeslice_us)
-{
-	return -EOPNOTSUPP;
-}
-
-static int nvidia_tsg_preempt(void *gpu, u32 tsg)
-{
-	return -EOPNOTSUPP;
-}
-
-static int nvidia_tsgs_disable(void *gpu, const u32 *tsgs, u32 count, bool preempt)
-{
-	return -EOPNOTSUPP;
-}
-
-static int nvidia_tsgs_enable(void *gpu, const u32 *tsgs, u32 count)
-{
-	return -EOPNOTSUPP;
-}
-
-/* Faults stay with nvidia-uvm's own handler. */
-static const struct gvm_gpu_ops nvidia_gpu_ops = {
-	.tsg_set_timeslice = nvidia_tsg_set_timeslice,
-	.tsg_preempt = nvidia_tsg_preempt,
-	.tsgs_disable = nvidia_tsgs_disable,
-	.tsgs_enable = nvidia_tsgs_enable,
-};
-
 static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 {
 	struct gvm_nvidia_gpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
 	struct gvm_device_config config = {
 		.name = uvm->name,
 		.chunk_count = uvm->chunk_count,
-		.ops = &nvidia_gpu_ops,
+		.ops = &gvm_nvidia_gpu_ops,
 		.gpu = gpu,
 		.memory_ops = &gvm_nvidia_memory_ops,
 		.memory = gpu,
@@ -68,6 +38,7 @@ static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 		return -ENOMEM;
 	gpu->uvm = uvm;
 	uvm->books = gpu;
+	gvm_nvidia_tsgs_init(gpu);
 	status = gvm_nvidia_books_init(gpu);
 	if (status)
 		goto err_free;
@@ -96,6 +67,7 @@ static void nvidia_gpu_remove(struct gvm_uvm_gpu *uvm)
 	if (evictors)
 		gvm_evictor_stop(&gpu->evictor);
 	WARN_ON_ONCE(gvm_check(gpu->device));
+	gvm_nvidia_tsgs_destroy(gpu);
 	gvm_device_unregister(gpu->device);
 	gvm_nvidia_books_destroy(gpu);
 	kfree(gpu);
@@ -159,6 +131,8 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.resume = nvidia_resume,
 	.attach = nvidia_attach,
 	.detach = nvidia_detach,
+	.channel_attach = gvm_nvidia_channel_attach,
+	.channel_detach = gvm_nvidia_channel_detach,
 	.reserve = gvm_nvidia_reserve,
 	.cancel = gvm_nvidia_cancel,
 	.bind = gvm_nvidia_bind,

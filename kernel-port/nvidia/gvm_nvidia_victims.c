@@ -102,21 +102,19 @@ void gvm_nvidia_used(struct gvm_uvm_gpu *uvm, u32 index, bool used)
 	gvm_spin_unlock(&gpu->lock);
 }
 
-/* Pick the root chunk, which RM or the driver takes from its owner whatever the limits say. */
-static u32 victim_force(struct gvm_nvidia_gpu *gpu, u32 index)
+/* A picked root chunk counts as taken when it leaves, and not if it is put back as a whole. */
+static void victim_set_forced(struct gvm_nvidia_gpu *gpu, u32 index, bool forced)
 {
-	if (index != GVM_UVM_NO_CHUNK)
-		gvm_clock_take_range(gpu->device, index, 1);
-	return index;
+	gvm_spin_lock(&gpu->lock);
+	__assign_bit(index, gpu->forced, forced);
+	gvm_spin_unlock(&gpu->lock);
 }
 
-/* Count a victim of the core's own choice as taken, too. It is picked. */
-static void victim_count_taken(struct gvm_device *device, u32 index)
+/* Pick the root chunk, which RM or the driver takes from its owner whatever the limits say. */
+static void victim_force(struct gvm_nvidia_gpu *gpu, u32 index)
 {
-	gvm_spin_lock(&device->lock);
-	if (device->chunks[index].owner)
-		device->chunks[index].owner->events[GVM_EVENT_TAKEN]++;
-	gvm_spin_unlock(&device->lock);
+	if (gvm_clock_force(gpu->device, index))
+		victim_set_forced(gpu, index, true);
 }
 
 /* May the root chunk go before all others? Then it is picked now, if it is charged. */
@@ -147,10 +145,13 @@ u32 gvm_nvidia_victim(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space *space, u32 
 		index = gvm_clock_pick_global(gpu->device);
 	if (space)
 		return index == GVM_NO_CHUNK ? GVM_UVM_NO_CHUNK : index;
-	if (index == GVM_NO_CHUNK)
-		return victim_force(gpu, first);
-	victim_count_taken(gpu->device, index);
-	return index;
+	if (index != GVM_NO_CHUNK) {
+		victim_set_forced(gpu, index, true);
+		return index;
+	}
+	if (first != GVM_UVM_NO_CHUNK)
+		victim_force(gpu, first);
+	return first;
 }
 
 bool gvm_nvidia_is_picked(struct gvm_uvm_gpu *uvm, u32 index)
@@ -160,7 +161,10 @@ bool gvm_nvidia_is_picked(struct gvm_uvm_gpu *uvm, u32 index)
 
 void gvm_nvidia_putback(struct gvm_uvm_gpu *uvm, u32 index)
 {
-	gvm_clock_putback_rest(gvm_nvidia_gpu(uvm)->device, index);
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+
+	victim_set_forced(gpu, index, false);
+	gvm_clock_putback_rest(gpu->device, index);
 }
 
 void gvm_nvidia_eviction_starts(struct gvm_uvm_gpu *uvm, u32 index)
@@ -168,5 +172,5 @@ void gvm_nvidia_eviction_starts(struct gvm_uvm_gpu *uvm, u32 index)
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
 
 	if (gvm_nvidia_is_charged(gpu, index))
-		gvm_clock_take_range(gpu->device, index, 1);
+		victim_force(gpu, index);
 }

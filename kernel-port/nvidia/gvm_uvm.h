@@ -19,14 +19,16 @@
 #ifndef GVM_UVM_H
 #define GVM_UVM_H
 
+#include <linux/list.h>
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 2u
+#define GVM_UVM_VERSION 3u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
 
+struct gvm_uvm_channel;
 struct gvm_uvm_gpu;
 
 /* What nvidia-uvm does for gvm_nvidia.ko. @pmm is gvm_uvm_gpu.pmm. */
@@ -45,6 +47,18 @@ struct gvm_uvm_services {
 	bool (*evictable)(void *pmm, u32 index);
 	/* Root chunks that an allocation would find, about. CONTEXT: atomic, without a lock. */
 	u32 (*free_chunks)(void *pmm);
+
+	/*
+	 * RM's control calls about a channel, and about the TSG that it is in. Each returns 0,
+	 * -ENODEV (RM does not know it any more), -ENXIO (the GPU is lost), -ETIMEDOUT,
+	 * -EOPNOTSUPP, -ENOMEM or -EIO, and has changed nothing then. preempt asks the TSG to
+	 * leave the GPU. channel_disable takes a channel off the runlist, or puts it back; with
+	 * @preempt it leaves the GPU. CONTEXT: process.
+	 */
+	int (*tsg_set_timeslice)(const struct gvm_uvm_channel *channel, u64 timeslice_us);
+	int (*tsg_preempt)(const struct gvm_uvm_channel *channel);
+	int (*channel_disable)(const struct gvm_uvm_channel *channel, bool disable,
+			       bool preempt);
 };
 
 /* A GPU that is managed. Made by nvidia-uvm, which frees it after gpu_remove(). */
@@ -62,6 +76,16 @@ struct gvm_uvm_gpu {
  */
 struct gvm_uvm_space {
 	struct gvm_uvm_gpu *gpu;
+};
+
+/* A channel of user mode. Made by nvidia-uvm, which frees it after channel_detach(). */
+struct gvm_uvm_channel {
+	struct gvm_uvm_space *space;
+	u32 client, object;	   /* its handles of RM's */
+	u32 tsg;		   /* handle of its TSG */
+	const volatile u32 *state; /* its NV_CHRAM_CHANNEL; NULL: the GPU has none */
+	struct list_head node;	   /* gvm_nvidia.ko's, like books */
+	void *books;
 };
 
 /* What the hooks call. Each is a function of gvm_nvidia.ko. */
@@ -85,10 +109,18 @@ struct gvm_uvm_calls {
 
 	/*
 	 * A VA space of the calling process uses the GPU. 0 or -errno. detach: all its memory
-	 * on the GPU has been freed. CONTEXT: process, no lock.
+	 * on the GPU has been freed. CONTEXT: process. attach: no lock. detach: no lock, or the
+	 * global lock of nvidia-uvm, if the GPU goes first.
 	 */
 	int (*attach)(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space **ret_space);
 	void (*detach)(struct gvm_uvm_space *space);
+
+	/*
+	 * A channel of the VA space comes, and has not run yet. 0 or -errno: it must not run.
+	 * detach: it has stopped. CONTEXT: process; attach: the VA space locked for reading.
+	 */
+	int (*channel_attach)(struct gvm_uvm_channel *channel);
+	void (*channel_detach)(struct gvm_uvm_channel *channel);
 
 	/*
 	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: the VA
@@ -141,7 +173,7 @@ struct gvm_uvm_calls {
 	void (*putback)(struct gvm_uvm_gpu *gpu, u32 index);
 	/*
 	 * An eviction starts. If nothing has picked the root chunk, RM takes it by its address:
-	 * it is picked and counted now. CONTEXT: atomic, under the PMM list lock.
+	 * it is picked now. CONTEXT: atomic, under the PMM list lock.
 	 */
 	void (*eviction_starts)(struct gvm_uvm_gpu *gpu, u32 index);
 	/* It ended, and a part may be left. CONTEXT: atomic, under the PMM list lock. */

@@ -12,6 +12,7 @@
 #include "uvm_forward_decl.h"
 #include "uvm_gpu.h"
 #include "uvm_pmm_gpu.h"
+#include "uvm_user_channel.h"
 #include "uvm_va_block.h"
 
 /* uvm_pmm_gpu.c: see gvm_uvm_pmm.h. */
@@ -47,11 +48,29 @@ void gvm_uvm_resume(void);
 
 /* uvm_va_space.c: see gvm_uvm_space.h. */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
-void gvm_uvm_space_detach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
 void gvm_uvm_space_detach_all(uvm_va_space_t *va_space);
 
+/* uvm_user_channel.c: see gvm_uvm_channel.h. */
+NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel);
+void gvm_uvm_channel_detach(uvm_user_channel_t *user_channel);
+
+struct gvm_uvm_channel;
 struct gvm_uvm_gpu;
 struct gvm_uvm_space;
+
+/* gvm_uvm_channel.h: services, with the contracts of gvm_uvm_services. */
+int gvm_uvm_tsg_set_timeslice(const struct gvm_uvm_channel *channel, u64 timeslice_us);
+int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel);
+int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt);
+
+/*
+ * Remember ours for a channel of nvidia-uvm's: 0 or -errno. drop: forget it, and return it, or NULL.
+ * CONTEXT: process.
+ */
+int gvm_uvm_channel_keep(struct gvm_uvm_gpu *gpu, const uvm_user_channel_t *user_channel,
+			 struct gvm_uvm_channel *channel);
+struct gvm_uvm_channel *gvm_uvm_channel_drop(struct gvm_uvm_gpu *gpu,
+					     const uvm_user_channel_t *user_channel);
 
 /*
  * The GPU, if it is managed, or NULL. Structs of the driver have no field of ours, so that only the
@@ -69,10 +88,9 @@ struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_i
 bool gvm_uvm_is_attached(const uvm_va_space_t *va_space);
 
 /*
- * enter: attach it, unless it is. leave: detach it, if it is. CONTEXT: process, no lock.
+ * enter: attach it, unless it is. leave_all: detach it from all GPUs. CONTEXT: process, no lock.
  */
 NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
-void gvm_uvm_space_leave(struct gvm_uvm_gpu *gpu, const uvm_va_space_t *va_space);
 void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space);
 
 /*

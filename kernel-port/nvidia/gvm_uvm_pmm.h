@@ -18,7 +18,15 @@ struct gvm_uvm_managed {
 	struct gvm_uvm_gpu gpu;
 	struct list_head node;	   /* in gvm_uvm_gpus */
 	struct list_head requests; /* gvm_uvm_request.node; PMM list lock */
-	struct xarray spaces;	   /* gvm_uvm_space, by VA space: space_key() */
+	/*
+	 * gvm_uvm_space, by VA space: pointer_key(). One is attached from the first registration of
+	 * the GPU in the VA space until that is destroyed, or the GPU goes. The thread that
+	 * erases it detaches it.
+	 */
+	struct xarray spaces;
+	struct xarray channels; /* gvm_uvm_channel, by channel of nvidia-uvm's: pointer_key() */
+	refcount_t users;	/* threads that detach one, and nvidia-uvm until the GPU goes */
+	struct completion unused;
 };
 
 /*
@@ -123,13 +131,17 @@ static const struct gvm_uvm_services gvm_uvm_services = {
 	.evict = gvm_uvm_evict,
 	.evictable = gvm_uvm_evictable,
 	.free_chunks = gvm_uvm_free_chunks,
+	.tsg_set_timeslice = gvm_uvm_tsg_set_timeslice,
+	.tsg_preempt = gvm_uvm_tsg_preempt,
+	.channel_disable = gvm_uvm_channel_disable,
 };
 
 /* The hooks. */
 
 /*
  * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without replayable
- * faults, since nvidia-uvm evicts nothing there.
+ * faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page tables of the CPU, and
+ * nvidia-uvm does not choose what is on it.
  */
 void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 {
@@ -143,6 +155,11 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 	calls = symbol_get(gvm_uvm_calls);
 	if (!calls)
 		return;
+	if (g_uvm_global.ats.enabled) {
+		pr_warn("nvidia-uvm: gvm does not manage %s: ATS\n", uvm_gpu_name(gpu));
+		symbol_put(gvm_uvm_calls);
+		return;
+	}
 	managed = uvm_kvmalloc_zero(sizeof(*managed));
 	if (managed && calls->version == GVM_UVM_VERSION) {
 		managed->gpu.calls = calls;
@@ -152,6 +169,9 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 		snprintf(managed->gpu.name, sizeof(managed->gpu.name), "%s", uvm_gpu_name(gpu));
 		INIT_LIST_HEAD(&managed->requests);
 		xa_init(&managed->spaces);
+		xa_init(&managed->channels);
+		refcount_set(&managed->users, 1);
+		init_completion(&managed->unused);
 		status = calls->gpu_add(&managed->gpu);
 	} else if (managed) {
 		status = -EPROTO;
@@ -167,34 +187,60 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 	spin_unlock(&gvm_uvm_lock);
 }
 
+static void gvm_uvm_put(struct gvm_uvm_managed *managed)
+{
+	if (refcount_dec_and_test(&managed->users))
+		complete(&managed->unused);
+}
+
+/* No VA space has it registered. Some may be attached still. */
 void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm)
 {
 	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
 	struct gvm_uvm_managed *managed;
+	struct gvm_uvm_space *space;
+	unsigned long key;
 
 	if (!gpu)
 		return;
 	managed = gvm_uvm_managed(gpu);
+	gvm_uvm_put(managed);
+	wait_for_completion(&managed->unused);
+	xa_for_each(&managed->spaces, key, space) gpu->calls->detach(space);
 	gpu->calls->gpu_remove(gpu);
 	spin_lock(&gvm_uvm_lock);
 	list_del_rcu(&managed->node);
 	spin_unlock(&gvm_uvm_lock);
 	synchronize_rcu();
 	xa_destroy(&managed->spaces);
+	WARN_ON_ONCE(!xa_empty(&managed->channels));
 	uvm_kvfree(managed);
 	symbol_put(gvm_uvm_calls);
 }
 
-static unsigned long space_key(const uvm_va_space_t *va_space)
+static unsigned long pointer_key(const void *pointer)
 {
-	return (unsigned long)va_space >> 3; /* at least so aligned */
+	return (unsigned long)pointer >> 3; /* at least so aligned */
+}
+
+int gvm_uvm_channel_keep(struct gvm_uvm_gpu *gpu, const uvm_user_channel_t *user_channel,
+			 struct gvm_uvm_channel *channel)
+{
+	return xa_insert(&gvm_uvm_managed(gpu)->channels, pointer_key(user_channel), channel,
+			 GFP_KERNEL);
+}
+
+struct gvm_uvm_channel *gvm_uvm_channel_drop(struct gvm_uvm_gpu *gpu,
+					     const uvm_user_channel_t *user_channel)
+{
+	return xa_erase(&gvm_uvm_managed(gpu)->channels, pointer_key(user_channel));
 }
 
 struct gvm_uvm_space *gvm_uvm_space_find(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space)
 {
 	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
 
-	return gpu ? xa_load(&gvm_uvm_managed(gpu)->spaces, space_key(va_space)) : NULL;
+	return gpu ? xa_load(&gvm_uvm_managed(gpu)->spaces, pointer_key(va_space)) : NULL;
 }
 
 /* Two threads may come at once: one of them attaches. */
@@ -209,35 +255,34 @@ NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space
 	status = gpu->calls->attach(gpu, &space);
 	if (status)
 		return gvm_uvm_status(status);
-	status = xa_insert(&gvm_uvm_managed(gpu)->spaces, space_key(va_space), space,
+	status = xa_insert(&gvm_uvm_managed(gpu)->spaces, pointer_key(va_space), space,
 			   GFP_KERNEL);
 	if (status)
 		gpu->calls->detach(space);
 	return gvm_uvm_status(status == -EBUSY ? 0 : status);
 }
 
-void gvm_uvm_space_leave(struct gvm_uvm_gpu *gpu, const uvm_va_space_t *va_space)
+/*
+ * Take the VA space out of the books of a GPU. Returns NULL: it is attached nowhere. The GPU stays
+ * until gvm_uvm_put(). One that is about to go keeps its VA spaces, and detaches them itself.
+ */
+static struct gvm_uvm_managed *gvm_uvm_space_take(const uvm_va_space_t *va_space,
+						  struct gvm_uvm_space **ret_space)
 {
-	struct gvm_uvm_space *space =
-		xa_erase(&gvm_uvm_managed(gpu)->spaces, space_key(va_space));
-
-	if (space)
-		gpu->calls->detach(space);
-}
-
-/* A managed GPU to which the VA space is attached, or NULL. The VA space keeps the GPU. */
-static struct gvm_uvm_gpu *gvm_uvm_any_gpu(const uvm_va_space_t *va_space)
-{
-	struct gvm_uvm_gpu *found = NULL;
+	struct gvm_uvm_managed *found = NULL;
 	struct gvm_uvm_managed *managed;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
 	{
-		if (xa_load(&managed->spaces, space_key(va_space))) {
-			found = &managed->gpu;
+		if (!refcount_inc_not_zero(&managed->users))
+			continue;
+		*ret_space = xa_erase(&managed->spaces, pointer_key(va_space));
+		if (*ret_space) {
+			found = managed;
 			break;
 		}
+		gvm_uvm_put(managed);
 	}
 	rcu_read_unlock();
 	return found;
@@ -252,7 +297,7 @@ struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_i
 	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
 	{
 		if (uvm_id_equal(uvm_pmm_to_gpu(managed->gpu.pmm)->id, id))
-			found = xa_load(&managed->spaces, space_key(va_space));
+			found = xa_load(&managed->spaces, pointer_key(va_space));
 		if (found)
 			break;
 	}
@@ -262,15 +307,25 @@ struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_i
 
 bool gvm_uvm_is_attached(const uvm_va_space_t *va_space)
 {
-	return gvm_uvm_any_gpu(va_space) != NULL;
+	struct gvm_uvm_managed *managed;
+	bool attached = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node) attached |=
+		xa_load(&managed->spaces, pointer_key(va_space)) != NULL;
+	rcu_read_unlock();
+	return attached;
 }
 
 void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space)
 {
-	struct gvm_uvm_gpu *gpu = gvm_uvm_any_gpu(va_space);
+	struct gvm_uvm_managed *managed;
+	struct gvm_uvm_space *space;
 
-	for (; gpu; gpu = gvm_uvm_any_gpu(va_space))
-		gvm_uvm_space_leave(gpu, va_space);
+	while ((managed = gvm_uvm_space_take(va_space, &space))) {
+		managed->gpu.calls->detach(space);
+		gvm_uvm_put(managed);
+	}
 }
 
 NV_STATUS gvm_uvm_status(int error)

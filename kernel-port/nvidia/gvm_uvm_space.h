@@ -6,22 +6,24 @@
 
 /*
  * Memory on a GPU is allocated only after its VA space there is registered, so attaching comes
- * first. A GPU's VA space may be registered again.
+ * first. A GPU may be registered again, by a second thread even before the first one has freed all
+ * that the last registration had. So unregistering does not detach.
+ *
+ * With HMM the driver moves pages of a process that are not in managed memory, and drops its record of
+ * what was evicted on munmap(). Such a VA space is refused.
  */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu)
 {
+	if (gvm_uvm_find(&gpu->pmm) && uvm_hmm_is_enabled(va_space)) {
+		pr_warn_ratelimited("nvidia-uvm: gvm refuses a process with HMM on %s: load "
+				    "nvidia-uvm with uvm_disable_hmm=1\n",
+				    uvm_gpu_name(gpu));
+		return NV_ERR_NOT_SUPPORTED;
+	}
 	return gvm_uvm_space_enter(&gpu->pmm, va_space);
 }
 
-void gvm_uvm_space_detach(uvm_va_space_t *va_space, uvm_gpu_t *gpu)
-{
-	struct gvm_uvm_gpu *managed = gvm_uvm_find(&gpu->pmm);
-
-	if (managed)
-		gvm_uvm_space_leave(managed, va_space);
-}
-
-/* The VA space goes: its GPUs are unregistered, and still retained. */
+/* The VA space goes: its GPUs are unregistered, and its memory there has been freed. */
 void gvm_uvm_space_detach_all(uvm_va_space_t *va_space)
 {
 	gvm_uvm_space_leave_all(va_space);

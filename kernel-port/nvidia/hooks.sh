@@ -22,6 +22,7 @@ fi
 tail_of() {
 	case $1 in
 	uvm_gpu_replayable_faults.c) echo gvm_uvm_faults.h ;;
+	uvm_user_channel.c) echo gvm_uvm_channel.h ;;
 	uvm_pmm_gpu.c) echo gvm_uvm_pmm.h ;;
 	uvm_va_block.c) echo gvm_uvm_block.h ;;
 	uvm_va_space.c) echo gvm_uvm_space.h ;;
@@ -51,7 +52,7 @@ check() {
 
 rm -rf "$out"
 mkdir -p "$out"
-cp "$ours"/gvm_uvm*.h "$out/"
+cp "$ours"/gvm_uvm*.h "$ours/../softgpu/softgpu_rmapi.h" "$out/"
 for patch in "$ours"/hooks/*.cocci; do
 	file=$(basename "$patch" .cocci)
 	if ! spatch --very-quiet --no-includes --sp-file "$patch" -o "$out/$file" \

@@ -50,6 +50,11 @@ bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure)
 	return true;
 }
 
+bool softgpu_holds(struct softgpu *gpu, enum softgpu_failure failure)
+{
+	return atomic_read(&gpu->fail_count[failure]);
+}
+
 NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure)
 {
 	if (READ_ONCE(gpu->lost))

@@ -24,6 +24,10 @@
 #define SOFTGPU_TIMESLICE_US 1024u /* RM's default */
 #define SOFTGPU_HOLD	     HZ	   /* of a TSG with faults, with hold_on_fault */
 
+/* Of NV_CHRAM_CHANNEL. */
+#define SOFTGPU_CHRAM_BUSY   BIT(3)
+#define SOFTGPU_CHRAM_ON_ENG BIT(7)
+
 static bool hold_on_fault;
 module_param(hold_on_fault, bool, 0400);
 MODULE_PARM_DESC(hold_on_fault, "a TSG with faults that were not serviced keeps the SMs");
@@ -73,6 +77,15 @@ static bool softgpu_is_held(const struct softgpu_user_channel *channel)
 		time_before(jiffies, channel->faulting_since + SOFTGPU_HOLD));
 }
 
+/* What a TSG's channel says of itself. LOCKING: scheduler.lock. */
+static void softgpu_set_chram(struct softgpu_scheduler *scheduler,
+			      struct softgpu_user_channel *channel)
+{
+	WRITE_ONCE(channel->chram,
+		   (channel->users ? SOFTGPU_CHRAM_BUSY : 0) |
+			   (scheduler->running == channel ? SOFTGPU_CHRAM_ON_ENG : 0));
+}
+
 /* Switch, if that is due and possible. LOCKING: scheduler.lock. */
 static void softgpu_schedule(struct softgpu *gpu)
 {
@@ -91,12 +104,14 @@ static void softgpu_schedule(struct softgpu *gpu)
 		if (channel->users)
 			list_add_tail(&channel->turn, &scheduler->runlist);
 		scheduler->running = NULL;
+		softgpu_set_chram(scheduler, channel);
 		wake_up_all(&scheduler->changed);
 	}
 	if (!scheduler->running) {
 		scheduler->running = softgpu_runlist_next(scheduler);
 		if (scheduler->running) {
 			list_del_init(&scheduler->running->turn);
+			softgpu_set_chram(scheduler, scheduler->running);
 			wake_up_all(&scheduler->changed);
 		}
 	}
@@ -109,6 +124,7 @@ void softgpu_tsg_begin(struct softgpu *gpu, struct softgpu_user_channel *channel
 	spin_lock(&scheduler->lock);
 	if (!channel->users++ && scheduler->running != channel)
 		list_add_tail(&channel->turn, &scheduler->runlist);
+	softgpu_set_chram(scheduler, channel);
 	spin_unlock(&scheduler->lock);
 }
 
@@ -119,6 +135,7 @@ void softgpu_tsg_end(struct softgpu *gpu, struct softgpu_user_channel *channel)
 	spin_lock(&scheduler->lock);
 	if (!--channel->users)
 		list_del_init(&channel->turn);
+	softgpu_set_chram(scheduler, channel);
 	softgpu_schedule(gpu);
 	spin_unlock(&scheduler->lock);
 }

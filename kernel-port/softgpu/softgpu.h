@@ -154,10 +154,10 @@ struct softgpu_user_channel {
 	u32 faulting;		      /* of these, those that wait for a replay */
 	unsigned long faulting_since; /* jiffies */
 	bool disabled;
-	bool preempted; /* it has to leave the SMs, and has not yet */
-	u64 instance;	/* address of its instance block */
-	u32 chram;	/* registers */
-	u32 runlist[0x100];
+	bool preempted;	    /* it has to leave the SMs, and has not yet */
+	u64 instance;	    /* address of its instance block */
+	u32 chram;	    /* registers: NV_CHRAM_CHANNEL, written under scheduler.lock */
+	u32 runlist[0x100]; /* and the runlist's */
 };
 
 /* Who has the SMs. */
@@ -295,6 +295,9 @@ bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event);
 
 /* Whether the operation has to fail now: SOFTGPU_FAIL asked for it. */
 bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
+
+/* Whether SOFTGPU_FAIL has set a count that does not go down: SOFTGPU_HOLD_SPACE. */
+bool softgpu_holds(struct softgpu *gpu, enum softgpu_failure failure);
 
 /*
  * Whether RM allocates now: NV_OK, NV_ERR_GPU_IS_LOST, or NV_ERR_NO_MEMORY if SOFTGPU_FAIL asked for it.

@@ -104,6 +104,8 @@ enum softgpu_failure {
 	SOFTGPU_FAIL_LOST = 5,
 	SOFTGPU_FAIL_CONTROL =
 		6, /* a control call of RM ends with NV_ERR_TIMEOUT, and does nothing */
+	/* No failure: while its count is not 0, RM destroys no address space, and its caller waits. */
+	SOFTGPU_HOLD_SPACE = 7,
 	SOFTGPU_FAILURES,
 };
 

@@ -197,6 +197,26 @@ END_TEST
 
 /* Taken by force. */
 
+/* An eviction that a driver cannot finish takes nothing. */
+START_TEST(a_forced_chunk_counts_as_taken_when_it_leaves)
+{
+	world_charge_chunk(a, 2);
+	gvm_limit_set_low(a, GVM_NO_LIMIT);
+	gvm_limit_set_hmem(a, 0);
+	ck_assert(gvm_clock_force(device, 2));
+	ck_assert(!gvm_clock_force(device, 2));
+	ck_assert(!gvm_clock_force(device, 3));
+	gvm_clock_putback(device, 2);
+	gvm_clock_count_taken(device, 2);
+	ck_assert_uint_eq(a->events[GVM_EVENT_TAKEN], 0);
+	ck_assert(gvm_clock_force(device, 2));
+	gvm_clock_count_taken(device, 2);
+	gvm_uncharge(device, 2);
+	ck_assert_uint_eq(a->events[GVM_EVENT_TAKEN], 1);
+	world_check();
+}
+END_TEST
+
 START_TEST(a_range_is_taken_whatever_the_limits_say)
 {
 	world_charge_chunk(a, 2);
@@ -435,6 +455,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
 	tcase_add_test(tests, a_part_of_a_chunk_that_is_being_evicted_is_not_bound);
 	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
+	tcase_add_test(tests, a_forced_chunk_counts_as_taken_when_it_leaves);
 	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
 	tcase_add_test(tests, a_part_is_progress_for_a_limit);
 	tcase_add_test(tests, a_chunk_of_which_a_part_stays_is_not_handed_over);

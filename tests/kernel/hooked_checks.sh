@@ -36,5 +36,5 @@ expect() {
 
 "$source/kernel-port/nvidia/hooks.sh" "$tree" "$work/out"
 expect uvm_pmm_gpu.c 's/if (try_chunk_free(/if (chunk_try_free(/' gvm_uvm_chunk_freed 0
-expect uvm_va_space.c '/^NV_STATUS uvm_va_space_unregister_gpu(/,/^}/s/^    uvm_deferred_free_object_list.*/&\n&/' \
-	gvm_uvm_space_detach 2
+expect uvm_va_space.c '/^void uvm_va_space_destroy(/,/^}/s/^    uvm_deferred_free_object_list.*/&\n&/' \
+	gvm_uvm_space_detach_all 2

@@ -58,9 +58,12 @@ void test_denied(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
 void test_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);
+void test_unforced(struct softgpu_tenant *tenant);
 void test_asleep(struct softgpu_tenant *tenant);
 void test_ahead(struct softgpu_tenant *tenant);
+void test_compute(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
+void test_again(struct softgpu_tenant *tenant);
 void test_reload(void);
 
 #endif

@@ -7,9 +7,25 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PROTECTED_MB 48ul
+#define PROTECTED_MB  48ul
+#define WITH_FAILURES 6u /* the number of a tenant whose evictions fail at first */
 
 static const long long mb = SOFTGPU_MB;
+
+/* Let the next eviction of each block fail. Returns whether it could. */
+static bool inject_evictions(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes)
+{
+	size_t failed = 0;
+
+	for (size_t at = 0; at < bytes; at += 2 * SOFTGPU_MB) {
+		UVM_TEST_VA_BLOCK_INJECT_ERROR_PARAMS params = { .lookup_address =
+									 (uintptr_t)p + at,
+								 .eviction_error = 1 };
+
+		failed += softgpu_uvm(tenant->fd, UVM_TEST_VA_BLOCK_INJECT_ERROR, &params) != 0;
+	}
+	return failed == 0;
+}
 
 /* A tenant of 48 MB, all protected. */
 static int protected_life(unsigned int number)
@@ -21,6 +37,8 @@ static int protected_life(unsigned int number)
 
 	failed += hooked_set(getpid(), "gmem.limit.low", "48M") != 0;
 	failed += !hooked_write(&tenant, p, bytes, number);
+	if (number == WITH_FAILURES)
+		failed += !inject_evictions(&tenant, p, bytes);
 	hooked_ready();
 	failed +=
 		!hooked_read(&tenant, p, bytes, number) || !hooked_cpu_reads(p, bytes, number);
@@ -64,6 +82,37 @@ void test_forced(struct softgpu_tenant *tenant)
 	taken = hooked_event(owner.pid, "taken");
 	guest_check(taken > 0 && left == 48 * mb - taken * 2 * mb,
 		    "%lld bytes are left, %lld chunks were taken and counted", left, taken);
+	softgpu_rm_give();
+	hooked_go(&owner);
+	guest_check(hooked_end(&owner) == 0, "all data is right");
+}
+
+/*
+ * Each block of a tenant refuses to leave once. A chunk that RM does not get does not count as taken.
+ */
+void test_unforced(struct softgpu_tenant *tenant)
+{
+	struct hooked_process owner = hooked_start(protected_life, WITH_FAILURES);
+	unsigned int refused = 0;
+	long long left, taken;
+
+	(void)tenant;
+	hooked_wait_ready(&owner);
+	guest_check(softgpu_rm_take(48 * SOFTGPU_MB) == 0, "RM takes 48 MB of %lu", HOOKED_MB);
+	for (unsigned int i = 0; i < 100 && hooked_event(owner.pid, "taken") < 8; i++) {
+		if (softgpu_rm_take(2 * SOFTGPU_MB) == 0 || refused++ > 0)
+			continue;
+		guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb &&
+				    hooked_event(owner.pid, "taken") == 0,
+			    "a chunk that could not leave was not taken: %lld",
+			    hooked_event(owner.pid, "taken"));
+	}
+	left = hooked_get(owner.pid, "gmem.current");
+	taken = hooked_event(owner.pid, "taken");
+	guest_check(
+		refused > 0 && taken == 8 && left == 48 * mb - taken * 2 * mb,
+		"%u evictions failed, %lld chunks were taken and counted, %lld bytes are left",
+		refused, taken, left);
 	softgpu_rm_give();
 	hooked_go(&owner);
 	guest_check(hooked_end(&owner) == 0, "all data is right");

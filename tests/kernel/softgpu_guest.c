@@ -56,10 +56,8 @@ void softgpu_close(void)
 	close(softgpu_device);
 }
 
-int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
+int softgpu_register(struct softgpu_tenant *tenant, unsigned int client)
 {
-	UVM_INITIALIZE_PARAMS init = { 0 };
-	UVM_MM_INITIALIZE_PARAMS mm = { 0 };
 	UVM_REGISTER_GPU_PARAMS gpu = { .gpu_uuid = softgpu_uuid, .rmCtrlFd = -1 };
 	UVM_REGISTER_GPU_VASPACE_PARAMS space = {
 		.gpuUuid = softgpu_uuid, .rmCtrlFd = -1, .hClient = client, .hVaSpace = client
@@ -67,22 +65,30 @@ int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
 	UVM_REGISTER_CHANNEL_PARAMS channel = {
 		.gpuUuid = softgpu_uuid, .rmCtrlFd = -1, .hClient = client, .hChannel = 1
 	};
-	int status;
+	int status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
 
 	tenant->client = client;
+	if (!status)
+		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU_VASPACE, &space);
+	if (!status)
+		status = softgpu_uvm(tenant->fd, UVM_REGISTER_CHANNEL, &channel);
+	return status;
+}
+
+int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
+{
+	/* On a kernel with HMM our hooks refuse a tenant that wants it. */
+	UVM_INITIALIZE_PARAMS init = { .flags = UVM_INIT_FLAGS_DISABLE_HMM };
+	UVM_MM_INITIALIZE_PARAMS mm = { 0 };
+	int status;
+
 	tenant->fd = open("/dev/nvidia-uvm", O_RDWR | O_CLOEXEC);
 	tenant->mm = open("/dev/nvidia-uvm", O_RDWR | O_CLOEXEC);
 	mm.uvmFd = tenant->fd;
 	status = softgpu_uvm(tenant->fd, UVM_INITIALIZE, &init);
 	if (!status)
 		status = softgpu_uvm(tenant->mm, UVM_MM_INITIALIZE, &mm);
-	if (!status)
-		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
-	if (!status)
-		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU_VASPACE, &space);
-	if (!status)
-		status = softgpu_uvm(tenant->fd, UVM_REGISTER_CHANNEL, &channel);
-	return status;
+	return status ? status : softgpu_register(tenant, client);
 }
 
 void softgpu_detach(struct softgpu_tenant *tenant)

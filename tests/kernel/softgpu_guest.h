@@ -47,8 +47,10 @@ void softgpu_close(void);
 
 /*
  * Become a tenant. @client: a number of its own. Returns 0, an NV_STATUS or a negative errno.
+ * register: the second half of it, for one that has unregistered its GPU.
  */
 int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client);
+int softgpu_register(struct softgpu_tenant *tenant, unsigned int client);
 void softgpu_detach(struct softgpu_tenant *tenant);
 
 /* Managed memory at an address of its own, or NULL. The same addresses in every run. */

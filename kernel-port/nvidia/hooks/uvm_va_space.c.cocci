@@ -13,16 +13,6 @@
  	...>
  }
 
-@detach@
-@@
- uvm_va_space_unregister_gpu(...)
- {
- 	<...
- 	uvm_deferred_free_object_list(&deferred_free_list);
-+	gvm_uvm_space_detach(va_space, gpu);
- 	...>
- }
-
 @detach_all@
 @@
  uvm_va_space_destroy(...)

@@ -481,6 +481,30 @@ u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count)
 }
 
 /* CONTEXT: atomic. */
+bool gvm_clock_force(struct gvm_device *device, u32 chunk)
+{
+	bool picked;
+
+	if (!gvm_books_lock(device))
+		return false;
+	picked = device->chunks[chunk].state == GVM_CHUNK_BOUND;
+	if (picked)
+		clock_mark_victim(device, chunk);
+	gvm_spin_unlock(&device->lock);
+	return picked;
+}
+
+/* CONTEXT: atomic. */
+void gvm_clock_count_taken(struct gvm_device *device, u32 chunk)
+{
+	if (!gvm_books_lock(device))
+		return;
+	if (device->chunks[chunk].state == GVM_CHUNK_EVICTING)
+		device->chunks[chunk].owner->events[GVM_EVENT_TAKEN]++;
+	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
 bool gvm_clock_is_picked(struct gvm_device *device, u32 chunk)
 {
 	bool picked;

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * TSGs of user mode: the core's settings reach RM's control calls, which nvidia-uvm makes for us. A TSG
+ * has channels, which nvidia-uvm registers one by one. RM takes a TSG's slice and its preemption for the
+ * TSG, and disables channels.
+ */
+#include "gvm_nvidia.h"
+
+#include <linux/bits.h>
+#include <linux/slab.h>
+
+#include "gvm/tsg.h"
+
+/* NV_CHRAM_CHANNEL, from Ampere on. */
+#define NVIDIA_CHANNEL_BUSY   BIT(3)
+#define NVIDIA_CHANNEL_ON_ENG BIT(7)
+
+/* A TSG. Its channels change under the device's tsg_mutex, so that the core's calls see them stay. */
+struct gvm_nvidia_tsg {
+	struct gvm_tsg tsg;
+	struct list_head channels; /* gvm_uvm_channel.node */
+	u32 id;			   /* for the core */
+};
+
+void gvm_nvidia_tsgs_init(struct gvm_nvidia_gpu *gpu)
+{
+	mutex_init(&gpu->tsgs_lock);
+	xa_init_flags(&gpu->tsgs, XA_FLAGS_ALLOC1);
+}
+
+void gvm_nvidia_tsgs_destroy(struct gvm_nvidia_gpu *gpu)
+{
+	WARN_ON_ONCE(!xa_empty(&gpu->tsgs));
+	xa_destroy(&gpu->tsgs);
+}
+
+static struct gvm_uvm_channel *tsg_channel(struct gvm_nvidia_tsg *tsg)
+{
+	return list_first_entry(&tsg->channels, struct gvm_uvm_channel, node);
+}
+
+/* The core's calls. It holds tsg_mutex, and names no TSG after its detach. */
+
+static int nvidia_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
+{
+	struct gvm_nvidia_gpu *gpu = data;
+	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, id);
+
+	return tsg ? gpu->uvm->services->tsg_set_timeslice(tsg_channel(tsg), timeslice_us) :
+		     -ENODEV;
+}
+
+static int nvidia_tsg_preempt(void *data, u32 id)
+{
+	struct gvm_nvidia_gpu *gpu = data;
+	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, id);
+
+	return tsg ? gpu->uvm->services->tsg_preempt(tsg_channel(tsg)) : -ENODEV;
+}
+
+/*
+ * All channels of a TSG, or none: after an error those before it are as they were. Returns 0, -ENODEV
+ * (all are gone) or another error.
+ */
+static int tsg_disable(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg, bool disable,
+		       bool preempt)
+{
+	const struct gvm_uvm_services *services = gpu->uvm->services;
+	struct gvm_uvm_channel *channel;
+	int status = -ENODEV;
+
+	list_for_each_entry(channel, &tsg->channels, node) {
+		int one = services->channel_disable(channel, disable, preempt);
+
+		if (one && one != -ENODEV) {
+			list_for_each_entry_continue_reverse(channel, &tsg->channels, node)
+				services->channel_disable(channel, !disable, false);
+			return one;
+		}
+		if (!one)
+			status = 0;
+	}
+	return status;
+}
+
+/* No scheduler of the core's runs on this device, so @count is 1. */
+static int tsgs_disable(struct gvm_nvidia_gpu *gpu, const u32 *ids, u32 count, bool disable,
+			bool preempt)
+{
+	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, ids[0]);
+
+	if (WARN_ON_ONCE(count != 1))
+		return -EOPNOTSUPP;
+	return tsg ? tsg_disable(gpu, tsg, disable, preempt) : -ENODEV;
+}
+
+static int nvidia_tsgs_disable(void *data, const u32 *ids, u32 count, bool preempt)
+{
+	return tsgs_disable(data, ids, count, true, preempt);
+}
+
+static int nvidia_tsgs_enable(void *data, const u32 *ids, u32 count)
+{
+	return tsgs_disable(data, ids, count, false, false);
+}
+
+/* RM does not tell the time on the GPU: the runtime stays 0. */
+static void nvidia_tsg_sample(void *data, u32 id, struct gvm_tsg_sample *ret_sample)
+{
+	struct gvm_nvidia_gpu *gpu = data;
+	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, id);
+	const struct gvm_uvm_channel *channel;
+	u32 state = 0;
+
+	if (!tsg)
+		return;
+	list_for_each_entry(channel, &tsg->channels, node)
+		if (channel->state)
+			state |= READ_ONCE(*channel->state);
+	*ret_sample = (struct gvm_tsg_sample){
+		.busy = state & NVIDIA_CHANNEL_BUSY,
+		.on_gpu = state & NVIDIA_CHANNEL_ON_ENG,
+	};
+}
+
+/* Faults stay with nvidia-uvm's own handler. */
+const struct gvm_gpu_ops gvm_nvidia_gpu_ops = {
+	.tsg_set_timeslice = nvidia_tsg_set_timeslice,
+	.tsg_preempt = nvidia_tsg_preempt,
+	.tsgs_disable = nvidia_tsgs_disable,
+	.tsgs_enable = nvidia_tsgs_enable,
+	.tsg_sample = nvidia_tsg_sample,
+};
+
+/* Channels come and go. */
+
+/* The TSG of those handles, or NULL. tsgs_lock held. */
+static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
+				       const struct gvm_uvm_channel *like)
+{
+	struct gvm_nvidia_tsg *tsg;
+	unsigned long id;
+
+	xa_for_each(&gpu->tsgs, id, tsg)
+	{
+		const struct gvm_uvm_channel *channel = tsg_channel(tsg);
+
+		if (channel->client == like->client && channel->tsg == like->tsg)
+			return tsg;
+	}
+	return NULL;
+}
+
+static void tsg_free(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg)
+{
+	gvm_tsg_detach(&tsg->tsg);
+	xa_erase(&gpu->tsgs, tsg->id);
+	kfree(tsg);
+}
+
+/* The first channel of a TSG: it gets the settings of its container. */
+static int tsg_new(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
+		   struct gvm_uvm_channel *channel)
+{
+	struct gvm_nvidia_tsg *tsg = kzalloc(sizeof(*tsg), GFP_KERNEL);
+	int status;
+
+	if (!tsg)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&tsg->channels);
+	list_add(&channel->node, &tsg->channels);
+	channel->books = tsg;
+	status = xa_alloc(&gpu->tsgs, &tsg->id, tsg, xa_limit_31b, GFP_KERNEL);
+	if (status) {
+		kfree(tsg);
+		return status;
+	}
+	status = gvm_tsg_attach(container, &tsg->tsg, tsg->id);
+	if (status)
+		tsg_free(gpu, tsg);
+	return status;
+}
+
+/* One more channel. It is off the runlist if its TSG is. */
+static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
+		   struct gvm_uvm_channel *channel)
+{
+	int status = 0;
+
+	gvm_mutex_lock(&gpu->device->tsg_mutex);
+	if (tsg->tsg.disabled)
+		status = gpu->uvm->services->channel_disable(channel, true, false);
+	if (!status) {
+		channel->books = tsg;
+		list_add_tail(&channel->node, &tsg->channels);
+	}
+	gvm_mutex_unlock(&gpu->device->tsg_mutex);
+	return status;
+}
+
+int gvm_nvidia_channel_attach(struct gvm_uvm_channel *channel)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(channel->space->gpu);
+	struct gvm_container *container = gvm_nvidia_space(channel->space)->container;
+	struct gvm_nvidia_tsg *tsg;
+	int status;
+
+	mutex_lock(&gpu->tsgs_lock);
+	tsg = tsg_find(gpu, channel);
+	if (!tsg)
+		status = tsg_new(gpu, container, channel);
+	else if (tsg->tsg.container != container)
+		status = -EPERM;
+	else
+		status = tsg_add(gpu, tsg, channel);
+	mutex_unlock(&gpu->tsgs_lock);
+	return status;
+}
+
+void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(channel->space->gpu);
+	struct gvm_nvidia_tsg *tsg = channel->books;
+
+	mutex_lock(&gpu->tsgs_lock);
+	if (list_is_singular(&tsg->channels)) {
+		tsg_free(gpu, tsg);
+	} else {
+		gvm_mutex_lock(&gpu->device->tsg_mutex);
+		list_del(&channel->node);
+		gvm_mutex_unlock(&gpu->device->tsg_mutex);
+	}
+	mutex_unlock(&gpu->tsgs_lock);
+}

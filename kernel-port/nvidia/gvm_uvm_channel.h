@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Included at the end of nvidia-uvm's uvm_user_channel.c: channels of user mode come and go, and RM's
+ * control calls about them and their TSGs.
+ *
+ * nvidia.ko exports nvidia_get_rm_ops() for nvidia-modeset.ko. Its op() makes control calls with the
+ * rights of the kernel. A call names a channel by the handles that user mode has registered. The
+ * registration keeps the channel, and does not keep the handles: see README.md, known gaps.
+ */
+#include "nv-modeset-interface.h"
+
+#include "gvm_uvm.h"
+#include "softgpu_rmapi.h"
+
+/* One control call. Returns 0 or an errno as gvm_uvm_services has it. */
+static int gvm_uvm_control(u32 client, u32 object, u32 command, void *params, u32 bytes)
+{
+	nvidia_modeset_rm_ops_t ops = { .version_string = NV_VERSION_STRING };
+	struct softgpu_rmapi_control call = {
+		.op = SOFTGPU_NV04_CONTROL,
+		.client = client,
+		.object = object,
+		.command = command,
+		.params = (uintptr_t)params,
+		.params_bytes = bytes,
+	};
+	nvidia_modeset_stack_ptr stack = NULL;
+
+	if (nvidia_get_rm_ops(&ops) != NV_OK)
+		return -EOPNOTSUPP;
+	if (ops.alloc_stack(&stack))
+		return -ENOMEM;
+	ops.op(stack, &call);
+	ops.free_stack(stack);
+	switch (call.status) {
+	case NV_OK:
+		return 0;
+	case NV_ERR_OBJECT_NOT_FOUND:
+	case NV_ERR_INVALID_CLIENT:
+		return -ENODEV;
+	case NV_ERR_GPU_IS_LOST:
+		return -ENXIO;
+	case NV_ERR_TIMEOUT:
+		return -ETIMEDOUT;
+	case NV_ERR_NOT_SUPPORTED:
+		return -EOPNOTSUPP;
+	default:
+		return -EIO;
+	}
+}
+
+int gvm_uvm_tsg_set_timeslice(const struct gvm_uvm_channel *channel, u64 timeslice_us)
+{
+	struct softgpu_timeslice params = { .us = timeslice_us };
+
+	return gvm_uvm_control(channel->client, channel->tsg, SOFTGPU_TSG_SET_TIMESLICE,
+			       &params, sizeof(params));
+}
+
+/* Without a register that says when the TSG has left, RM waits for that: a second at most. */
+int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel)
+{
+	struct softgpu_preempt params = { .wait = !channel->state };
+
+	return gvm_uvm_control(channel->client, channel->tsg, SOFTGPU_TSG_PREEMPT, &params,
+			       sizeof(params));
+}
+
+int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt)
+{
+	struct softgpu_disable_channels params = {
+		.disable = disable,
+		.count = 1,
+		.only_scheduling = !preempt,
+		.client = { channel->client },
+		.channel = { channel->object },
+	};
+
+	return gvm_uvm_control(channel->client, channel->client, SOFTGPU_DISABLE_CHANNELS,
+			       &params, sizeof(params));
+}
+
+static int gvm_uvm_tsg_of(struct gvm_uvm_channel *channel)
+{
+	struct softgpu_handle_info params = { .object = channel->object,
+					      .index = SOFTGPU_HANDLE_INFO_PARENT };
+	int status = gvm_uvm_control(channel->client, channel->client,
+				     SOFTGPU_CLIENT_GET_HANDLE_INFO, &params, sizeof(params));
+
+	channel->tsg = params.result;
+	return status;
+}
+
+/*
+ * A channel whose TSG cannot get its container's settings is refused: a tenant that is frozen could get
+ * one that runs. A channel without a TSG is none of an SM's. The VA space is locked for reading, so the
+ * channel stays meanwhile, and it does not run yet.
+ */
+NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
+{
+	uvm_gpu_t *gpu = user_channel->gpu;
+	struct gvm_uvm_space *space =
+		gvm_uvm_space_find(&gpu->pmm, user_channel->gpu_va_space->va_space);
+	struct gvm_uvm_channel *channel;
+	int status;
+
+	if (!space || !user_channel->tsg.valid ||
+	    user_channel->engine_type != UVM_GPU_CHANNEL_ENGINE_TYPE_GR)
+		return NV_OK;
+	channel = uvm_kvmalloc_zero(sizeof(*channel));
+	if (!channel)
+		return NV_ERR_NO_MEMORY;
+	channel->space = space;
+	channel->client = user_channel->user_rm_channel.user_client;
+	channel->object = user_channel->user_rm_channel.user_object;
+	channel->state = user_channel->chram_channel_register;
+	status = gvm_uvm_tsg_of(channel);
+	if (!status)
+		status = space->gpu->calls->channel_attach(channel);
+	if (!status) {
+		status = gvm_uvm_channel_keep(space->gpu, user_channel, channel);
+		if (status)
+			space->gpu->calls->channel_detach(channel);
+	}
+	if (status) {
+		pr_warn_ratelimited("nvidia-uvm: gvm cannot control a channel (%d)\n", status);
+		uvm_kvfree(channel);
+	}
+	return gvm_uvm_status(status);
+}
+
+/* RM has stopped the channel, and still has it. */
+void gvm_uvm_channel_detach(uvm_user_channel_t *user_channel)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(&user_channel->gpu->pmm);
+	struct gvm_uvm_channel *channel = NULL;
+
+	if (gpu)
+		channel = gvm_uvm_channel_drop(gpu, user_channel);
+	if (!channel)
+		return;
+	gpu->calls->channel_detach(channel);
+	uvm_kvfree(channel);
+}
