@@ -106,6 +106,7 @@ u32 model_refill(const struct model_op *op)
 static u32 take(u32 chunk)
 {
 	model.chunk[chunk].evicting = true;
+	model_settle(&model.container[model.chunk[chunk].owner]);
 	return chunk;
 }
 
@@ -140,18 +141,16 @@ static u32 oldest_of(struct model_container *container, u32 *looks)
 /*
  * Ask container by container; an asked container moves to the end. Each question costs a look.
  */
-static u32 oldest_of_all(u32 looks, bool also_protected)
+static u32 oldest_of_all(struct model_queue *turns, u32 *looks)
 {
 	u32 chunk = MODEL_NONE;
 
-	while (looks > 0 && chunk == MODEL_NONE && model.turns.count > 0) {
-		struct model_container *container =
-			&model.container[queue_rotate(&model.turns)];
+	while (*looks > 0 && chunk == MODEL_NONE && turns->count > 0) {
+		struct model_container *container = &model.container[queue_rotate(turns)];
 
-		looks--;
-		if (!model_is_full(container) &&
-		    (also_protected || !model_is_protected(container)))
-			chunk = oldest_of(container, &looks);
+		(*looks)--;
+		if (!model_is_full(container))
+			chunk = oldest_of(container, looks);
 	}
 	return chunk;
 }
@@ -184,15 +183,18 @@ u32 model_pick_global(const struct model_op *op)
 			return take(chunk);
 		obstructed |= look == LOOK_OBSTACLE;
 	}
-	chunk = obstructed ? oldest_of_all(RESERVE_LOOKS, false) : MODEL_NONE;
+	looks = RESERVE_LOOKS;
+	chunk = obstructed ? oldest_of_all(&model.turns, &looks) : MODEL_NONE;
 	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
 }
 
 u32 model_pick_protected(const struct model_op *op)
 {
-	u32 chunk = oldest_of_all(LOOKS, true);
+	u32 looks = LOOKS, chunk = oldest_of_all(&model.turns, &looks);
 
 	(void)op;
+	if (chunk == MODEL_NONE)
+		chunk = oldest_of_all(&model.shielded_turns, &looks);
 	return chunk == MODEL_NONE ? MODEL_NONE : take(chunk);
 }
 
@@ -204,7 +206,7 @@ u32 model_take(const struct model_op *op)
 	if (chunk->owner == MODEL_NONE || chunk->evicting ||
 	    model_is_full(&model.container[chunk->owner]))
 		return false;
-	chunk->evicting = true;
+	take(op->chunk);
 	return true;
 }
 
@@ -218,7 +220,7 @@ u32 model_take_range(const struct model_op *op)
 
 		if (chunk->owner == MODEL_NONE || chunk->evicting)
 			continue;
-		chunk->evicting = true;
+		take(i);
 		model.container[chunk->owner].taken_events++;
 		taken++;
 	}

@@ -141,12 +141,20 @@ bool model_is_shielded(const struct model_container *container)
 
 /*
  * Usage or limits changed: if the container is no longer shielded, its shielded chunks return
- * to the global order.
+ * to the global order. It takes turns with the others that are shielded, or that are not.
  */
 void model_settle(struct model_container *container)
 {
-	while (!model_is_shielded(container) && container->shielded.count)
+	u32 slot = (u32)(container - model.container);
+	bool shielded = model_is_shielded(container);
+	struct model_queue *turns = shielded ? &model.shielded_turns : &model.turns;
+
+	while (!shielded && container->shielded.count)
 		queue_append(&model.global, queue_take_first(&container->shielded));
+	if (container->own.count == 0 || queue_has(turns, slot))
+		return;
+	queue_remove(shielded ? &model.turns : &model.shielded_turns, slot);
+	queue_append(turns, slot);
 }
 
 /* Reserve a chunk whatever the limit says. */
@@ -201,9 +209,8 @@ u32 model_bind(const struct model_op *op)
 	model.chunk[op->chunk] =
 		(struct model_chunk){ .owner = op->container, .pinned = pinned };
 	container->reserved--;
-	if (container->own.count == 0)
-		queue_append(&model.turns, op->container);
 	queue_append(&container->own, op->chunk);
+	model_settle(container);
 	queue_append(model_is_shielded(container) ? &container->shielded : &model.global,
 		     op->chunk);
 	return 0;
@@ -223,8 +230,10 @@ static void uncharge(u32 chunk)
 	queue_remove(&model.global, chunk);
 	queue_remove(&owner->shielded, chunk);
 	queue_remove(&owner->own, chunk);
-	if (owner->own.count == 0)
+	if (owner->own.count == 0) {
 		queue_remove(&model.turns, model.chunk[chunk].owner);
+		queue_remove(&model.shielded_turns, model.chunk[chunk].owner);
+	}
 	owner->evicted += model.chunk[chunk].evicting;
 	model.chunk[chunk].evicting = false;
 	model.chunk[chunk].owner = MODEL_NONE;

@@ -126,8 +126,10 @@ struct model {
 	struct model_container container[MODEL_CONTAINERS];
 	struct model_queue global, stash;
 	u32 containers;
-	struct model_queue turns; /* containers with chunks, in their order of giving */
-	u32 asks;		  /* how often the device was asked about a chunk */
+	/* containers with chunks, in their order of giving: others, and shielded ones */
+	struct model_queue turns;
+	struct model_queue shielded_turns;
+	u32 asks; /* how often the device was asked about a chunk */
 	bool quiesced, lost;
 	u64 accesses[MODEL_TSGS];
 };

@@ -134,6 +134,7 @@ CORRUPTION(listening_list, device->listening.next = &elsewhere)
 CORRUPTION(owner_unlisted, list_del_init(&a->owner_node))
 CORRUPTION(owner_elsewhere, list_move_tail(&a->owner_node, &elsewhere))
 CORRUPTION(owner_list, device->owners.next = &elsewhere)
+CORRUPTION(shielded_owner_list, device->shielded_owners.next = &elsewhere)
 CORRUPTION(refs_none, a->refs = 0)
 CORRUPTION(refs_too_few, a->processes = 5)
 CORRUPTION(attached_without_process, a->processes = 0)
@@ -225,6 +226,7 @@ static const struct {
 	ENTRY(owner_unlisted),
 	ENTRY(owner_elsewhere),
 	ENTRY(owner_list),
+	ENTRY(shielded_owner_list),
 	ENTRY(refs_none),
 	ENTRY(refs_too_few),
 	ENTRY(attached_without_process),

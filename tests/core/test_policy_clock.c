@@ -538,7 +538,7 @@ START_TEST(the_last_resort_asks_containers_in_turn)
 }
 END_TEST
 
-START_TEST(the_last_resort_goes_on_where_it_ran_out_of_looks)
+START_TEST(the_last_resort_asks_no_protected_container)
 {
 	struct gvm_container *protected[40], *last;
 	u32 i;
@@ -549,17 +549,40 @@ START_TEST(the_last_resort_goes_on_where_it_ran_out_of_looks)
 		gvm_limit_set_low(protected[i], GVM_NO_LIMIT);
 	}
 	last = world_attach(100);
-	world_charge(last);
-	/*
-	 * The last resort asks 16 containers a call. The hand alone would need 17 calls to the
-	 * chunk.
-	 */
-	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
-	ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
-	ck_assert_uint_eq(gvm_clock_pick_global(device), 800);
+	world_charge_many(last, 10);
+	/* The hand alone would need 17 calls to the first of its chunks. */
+	for (i = 0; i < 10; i++)
+		ck_assert_uint_eq(gvm_clock_pick_global(device), 800 + i);
+	world_check();
+	/* One that loses its protection is asked again. */
+	gvm_limit_set_low(protected[7], 0);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 7 * 20);
+	world_check();
 	world_detach(last);
 	for (i = 0; i < 40; i++)
 		world_detach(protected[i]);
+}
+END_TEST
+
+START_TEST(the_last_resort_goes_on_where_it_ran_out_of_looks)
+{
+	struct gvm_container *pinned[9], *last;
+	u32 i;
+
+	for (i = 0; i < 9; i++) {
+		pinned[i] = world_attach(i + 1);
+		world_charge_many(pinned[i], 100);
+	}
+	pin_all(0, 900);
+	last = world_attach(100);
+	world_charge(last);
+	/* The last resort asks one of them a call. The hand alone would need 19 calls. */
+	for (i = 0; i < 9; i++)
+		ck_assert_uint_eq(gvm_clock_pick_global(device), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_clock_pick_global(device), 900);
+	world_detach(last);
+	for (i = 0; i < 9; i++)
+		world_detach(pinned[i]);
 }
 END_TEST
 
@@ -610,6 +633,7 @@ static void add_large_tests(TCase *tests)
 	tcase_add_test(tests, a_victim_is_found_behind_a_wall_of_protected_chunks);
 	tcase_add_test(tests, the_hand_is_not_slowed_by_a_wall_that_it_has_cleared);
 	tcase_add_test(tests, the_last_resort_asks_containers_in_turn);
+	tcase_add_test(tests, the_last_resort_asks_no_protected_container);
 	tcase_add_test(tests, the_last_resort_goes_on_where_it_ran_out_of_looks);
 }
 

@@ -19,7 +19,7 @@
  *                   container of this device. Each container pays for its reservations, for
  *                   its unevictable memory and for its parts of bound chunks. The flags agree
  *                   with the limits. The device's counts are the sums of the containers'
- *                   counts. The device's list of owners holds the containers with bound chunks.
+ *                   counts. The device's lists of owners hold the containers with bound chunks.
  *   3. global order The global ring and the shielded rings, which are disjoint, hold all bound
  *                   chunks together. So each chunk is on exactly one of them.
  *   4. stash        Its chunks are bound, distinct, and marked as stashed.
@@ -305,8 +305,9 @@ static int check_listeners(const struct gvm_container *container)
 
 /* Sums over all containers. */
 struct check_sums {
-	u32 chunks; /* on own rings */
-	u32 owners; /* containers with chunks on their own ring */
+	u32 chunks;	     /* on own rings */
+	u32 owners;	     /* containers with chunks on their own ring, and no shield */
+	u32 shielded_owners; /* with a shield */
 	u32 exposed;
 	u32 stuck;
 	u32 evicting;
@@ -349,7 +350,10 @@ static int check_container(const struct gvm_container *container, struct check_s
 	    container->evicting_clean_bytes != clean)
 		return check_failed(device, "bytes of picked chunks are off", container->tgid);
 	sums->chunks += own;
-	sums->owners += own > 0;
+	if (gvm_container_is_shielded(container))
+		sums->shielded_owners += own > 0;
+	else
+		sums->owners += own > 0;
 	if (!container->is_protected && !container->is_swap_full)
 		sums->exposed += own;
 	if (container->is_swap_full)
@@ -374,11 +378,13 @@ static bool check_tgid_is_unique(const struct gvm_device *device,
 
 static int check_sums(const struct gvm_device *device, const struct check_sums *sums)
 {
-	u32 owners = 0;
+	u32 owners = 0, shielded = 0;
 
 	if (!check_list_is_closed(&device->owners, device->container_count, &owners) ||
-	    owners != sums->owners)
-		return check_failed(device, "list of owners is broken", owners);
+	    !check_list_is_closed(&device->shielded_owners, device->container_count,
+				  &shielded) ||
+	    owners != sums->owners || shielded != sums->shielded_owners)
+		return check_failed(device, "list of owners is broken", owners + shielded);
 	if (sums->chunks != device->bound_chunks)
 		return check_failed(device, "chunks are bound to no container on the list",
 				    sums->chunks);

@@ -346,25 +346,26 @@ static u32 clock_oldest_of(struct gvm_container *container, u32 *looks)
 }
 
 /*
- * Step 3. A container costs a look, too. The list of owners serves as a ring: a container that
+ * Step 3. A container costs a look, too. A list of owners serves as a ring: a container that
  * was asked goes to the end. So all others are asked before it gives a second chunk, and the
- * next pick continues where this one ran out of looks. Containers without chunks are not in the
- * list, since a user can make any number of them.
+ * next pick continues where this one ran out of looks. Containers without chunks are in no
+ * list, since a user can make any number of them. Shielded ones have a list of their own: with
+ * 19 of 20 containers protected, a list of all of them let two picks of five find none.
  */
-static u32 clock_take_oldest(struct gvm_device *device, u32 looks, bool protected_too)
+static u32 clock_take_oldest(struct list_head *owners, u32 *looks)
 {
 	u32 victim = GVM_NO_CHUNK;
 
-	if (list_empty(&device->owners))
+	if (list_empty(owners))
 		return GVM_NO_CHUNK;
-	while (looks && victim == GVM_NO_CHUNK) {
+	while (*looks && victim == GVM_NO_CHUNK) {
 		struct gvm_container *container =
-			list_first_entry(&device->owners, struct gvm_container, owner_node);
+			list_first_entry(owners, struct gvm_container, owner_node);
 
-		list_move_tail(&container->owner_node, &device->owners);
-		looks--;
-		if (!container->is_swap_full && (protected_too || !container->is_protected))
-			victim = clock_oldest_of(container, &looks);
+		list_move_tail(&container->owner_node, owners);
+		--*looks;
+		if (!container->is_swap_full)
+			victim = clock_oldest_of(container, looks);
 	}
 	return victim;
 }
@@ -381,7 +382,8 @@ static u32 clock_find_global(struct gvm_device *device)
 	victim = clock_sweep_global(device, looks, &obstructed);
 	if (victim != GVM_NO_CHUNK || !obstructed)
 		return victim;
-	return clock_take_oldest(device, CLOCK_RESERVE_LOOKS, false);
+	looks = CLOCK_RESERVE_LOOKS;
+	return clock_take_oldest(&device->owners, &looks);
 }
 
 /* Mark a picked chunk. It is counted against its owner's hmem.limit until the eviction ends. */
@@ -429,11 +431,13 @@ u32 gvm_clock_pick_global(struct gvm_device *device)
 /* CONTEXT: atomic. */
 u32 gvm_clock_pick_protected(struct gvm_device *device)
 {
-	u32 victim;
+	u32 looks = GVM_PICK_LOOKS, victim;
 
 	if (!gvm_books_lock(device))
 		return GVM_NO_CHUNK;
-	victim = clock_take_oldest(device, GVM_PICK_LOOKS, true);
+	victim = clock_take_oldest(&device->owners, &looks);
+	if (victim == GVM_NO_CHUNK)
+		victim = clock_take_oldest(&device->shielded_owners, &looks);
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
 	return victim;
@@ -602,6 +606,15 @@ static void clock_leave_side(struct gvm_container *container, u32 chunks)
 		container->device->stuck_chunks -= chunks;
 }
 
+/* The list of owners on whose side a container is. */
+static struct list_head *clock_owners(const struct gvm_container *container)
+{
+	struct gvm_device *device = container->device;
+
+	return gvm_container_is_shielded(container) ? &device->shielded_owners :
+						      &device->owners;
+}
+
 /* CONTEXT: atomic, device's lock held. */
 void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 {
@@ -615,7 +628,7 @@ void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
 	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
 	if (list_empty(&owner->owner_node))
-		list_add_tail(&owner->owner_node, &device->owners);
+		list_add_tail(&owner->owner_node, clock_owners(owner));
 	clock_join_side(owner, 1);
 }
 
@@ -642,12 +655,16 @@ void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 			     bool is_swap_full)
 {
 	struct gvm_device *device = container->device;
+	bool was_shielded = gvm_container_is_shielded(container);
 
 	gvm_spin_assert_held(&device->lock);
 	clock_leave_side(container, container->bound_chunks);
 	container->is_protected = is_protected;
 	container->is_swap_full = is_swap_full;
 	clock_join_side(container, container->bound_chunks);
+	if (gvm_container_is_shielded(container) != was_shielded &&
+	    !list_empty(&container->owner_node))
+		list_move_tail(&container->owner_node, clock_owners(container));
 	if (!gvm_container_is_shielded(container))
 		ring_splice(device->chunks, &container->shielded, &device->global,
 			    GVM_ORDER_GLOBAL);

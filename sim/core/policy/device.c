@@ -38,6 +38,7 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->global.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&device->containers);
 	INIT_LIST_HEAD(&device->owners);
+	INIT_LIST_HEAD(&device->shielded_owners);
 	INIT_LIST_HEAD(&device->listening);
 	INIT_LIST_HEAD(&device->compute);
 	gvm_mutex_init(&device->tsg_mutex, "gvm tsg");

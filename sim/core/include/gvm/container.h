@@ -68,8 +68,9 @@ void gvm_watchers_wake_end(struct gvm_device *device, const struct gvm_wakers *w
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
-	struct list_head node;	     /* in gvm_device.containers */
-	struct list_head owner_node; /* in gvm_device.owners, while it has bound chunks */
+	struct list_head node; /* in gvm_device.containers */
+	/* in gvm_device.owners or .shielded_owners, while it has bound chunks */
+	struct list_head owner_node;
 	u32 tgid; /* of the process that it is named after, one of its own; 0: no name */
 	u32 refs;
 	bool attached; /* can be found by tgid; cleared when the last process detaches */

@@ -136,7 +136,9 @@ struct gvm_device {
 	u8 *referenced;
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
-	struct list_head owners;     /* gvm_container.owner_node: those with bound chunks */
+	/* gvm_container.owner_node: those with bound chunks, without or with shielded ones */
+	struct list_head owners;
+	struct list_head shielded_owners;
 	u32 container_count;
 	u32 bound_chunks;	   /* on rings, over all containers */
 	u32 exposed_chunks;	   /* of these, of containers that are not shielded */
