@@ -16,9 +16,10 @@
 static struct shim_allocation *table;
 static size_t table_size;
 static size_t table_count;
-static u64 used[SHIM_DEVICES];
-static u64 peak[SHIM_DEVICES];
-static u64 counts[SHIM_CREATED + 1];
+/* Written under books_lock; a signal handler reads them, too. */
+static _Atomic u64 used[SHIM_DEVICES];
+static _Atomic u64 peak[SHIM_DEVICES];
+static _Atomic u64 counts[SHIM_CREATED + 1];
 static pthread_mutex_t books_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t slot_of(cu_ptr ptr)
@@ -194,14 +195,7 @@ void books_forget_context(struct CUctx_st *context)
 
 u64 books_used(int device)
 {
-	u64 bytes;
-
-	if (!valid(device))
-		return 0;
-	pthread_mutex_lock(&books_lock);
-	bytes = used[device];
-	pthread_mutex_unlock(&books_lock);
-	return bytes;
+	return valid(device) ? used[device] : 0;
 }
 
 u64 books_used_all(int device)
@@ -227,7 +221,7 @@ void books_reset(void)
 	table = NULL;
 	table_size = 0;
 	table_count = 0;
-	memset(used, 0, sizeof(used));
-	memset(peak, 0, sizeof(peak));
-	memset(counts, 0, sizeof(counts));
+	memset((void *)used, 0, sizeof(used));
+	memset((void *)peak, 0, sizeof(peak));
+	memset((void *)counts, 0, sizeof(counts));
 }

@@ -83,9 +83,15 @@ __attribute__((destructor)) static void end(void)
 	close_all();
 }
 
+/* It may be a signal handler, with any lock of ours or of malloc() held below it. */
 static void quit(int status)
 {
-	close_all();
+	if (getpid() == owner && !shim_closing()) {
+		shim_close_begins();
+		tell_summary();
+		report_abandon();
+		shared_abandon();
+	}
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

@@ -16,6 +16,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gvm_ioctl.h"
@@ -43,6 +44,7 @@ struct report_device {
 
 static struct report_device devices[SHIM_DEVICES];
 static bool opened;
+static _Atomic bool publishing;
 static bool failed;
 static int watch_fd = -1;
 static char process_path[SHIM_PATH_MAX + 32];
@@ -260,14 +262,16 @@ static void publish_device(int index)
 	}
 }
 
+/* Who ends the process sets closing and then asks for publishing; we set publishing and then ask for closing. */
 void report_publish(bool last)
 {
 	int first = streams_next_device(-1);
 
-	if (first < 0 || (last && !opened) || !open_all())
-		return;
-	for (int i = first; i >= 0; i = streams_next_device(i))
-		publish_device(i);
+	publishing = true;
+	if (first >= 0 && (last ? opened : !shim_closing()) && open_all())
+		for (int i = first; i >= 0; i = streams_next_device(i))
+			publish_device(i);
+	publishing = false;
 }
 
 int report_watch_fd(void)
@@ -349,6 +353,34 @@ void report_take_writes(void)
 					take_write(&devices[j], event->name);
 		}
 	}
+}
+
+/*
+ * System calls only: what the thread holds meanwhile does not matter. The worker may be writing a file; it
+ * starts no new one.
+ */
+void report_abandon(void)
+{
+	const struct timespec pause = { 0, 100000 };
+	char path[SHIM_PATH_MAX + 64];
+
+	for (int i = 0; publishing && i < 1000; i++)
+		nanosleep(&pause, NULL);
+	if (!opened)
+		return;
+	for (int i = 0; i < SHIM_DEVICES; i++) {
+		if (!devices[i].ready)
+			continue;
+		for (int file = 0; file <= FILES; file++) {
+			path_of(&devices[i], file < FILES ? names[file] : ".new", path,
+				sizeof(path));
+			unlink(path);
+		}
+		path_of(&devices[i], "", path, sizeof(path));
+		rmdir(path);
+	}
+	rmdir(process_path);
+	rmdir(shim_settings.directory); /* if it was the last one */
 }
 
 void report_close(void)

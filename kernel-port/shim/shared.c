@@ -216,6 +216,13 @@ void shared_close(void)
 	pthread_mutex_unlock(&shared_lock);
 }
 
+/* Nothing refers to the row any more; who sums up meanwhile counts it or not. */
+void shared_abandon(void)
+{
+	if (mine)
+		mine->pid = 0;
+}
+
 void shared_reset(void)
 {
 	pthread_mutex_init(&shared_lock, NULL);

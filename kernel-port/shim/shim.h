@@ -170,6 +170,8 @@ void shared_uncharge(int device, u64 bytes);
 u64 shared_used(int device);
 /* Leave the container; the last process removes its file. */
 void shared_close(void);
+/* The same for a process that ends at once; its file may stay for the next one. */
+void shared_abandon(void);
 /* The child of a fork has a row of its own. */
 void shared_reset(void);
 
@@ -232,6 +234,8 @@ void report_publish(bool last);
 int report_watch_fd(void);
 void report_take_writes(void);
 void report_close(void);
+/* The same without locks and memory, for a process that ends at once. */
+void report_abandon(void);
 /* The child of a fork: the files are its parent's. */
 void report_reset(void);
 

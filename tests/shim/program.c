@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -397,6 +398,26 @@ static void task_exit_launching(int number)
 	printf("leaving\n");
 }
 
+/* A signal handler ends the process, whatever the thread below it holds. */
+static void leave(int signal)
+{
+	(void)signal;
+	_exit(0);
+}
+
+static void task_exit_in_handler(int number)
+{
+	cu_ptr ptr;
+
+	open_device();
+	signal(SIGALRM, leave);
+	ualarm((useconds_t)number, 0);
+	for (;;) {
+		CHECK(cu.cuMemAlloc_v2(&ptr, 100));
+		CHECK(cu.cuMemFree_v2(ptr));
+	}
+}
+
 /* The context goes with all of its memory. */
 static void task_reset(int number)
 {
@@ -448,6 +469,7 @@ int main(int argc, char **argv)
 		{ "exec", task_exec },
 		{ "exit_launching", task_exit_launching },
 		{ "reset", task_reset },
+		{ "exit_in_handler", task_exit_in_handler },
 		{ "export", task_export },
 		{ "symbols", task_symbols },
 	};

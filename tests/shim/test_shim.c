@@ -425,6 +425,17 @@ START_TEST(threads_that_launch_at_exit_do_no_harm)
 }
 END_TEST
 
+START_TEST(a_signal_handler_may_end_the_process)
+{
+	struct program program;
+
+	for (int i = 0; i < 60; i++) {
+		run(&program, true, "dlsym", "exit_in_handler", 2000 + 97 * i, NULL);
+		assert_nothing_left();
+	}
+}
+END_TEST
+
 START_TEST(a_reset_context_takes_its_memory_along)
 {
 	struct program program;
@@ -508,6 +519,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, forks_leave_nothing);
 	tcase_add_test(tests, exec_starts_over);
 	tcase_add_test(tests, threads_that_launch_at_exit_do_no_harm);
+	tcase_add_test(tests, a_signal_handler_may_end_the_process);
 	tcase_add_test(tests, a_reset_context_takes_its_memory_along);
 	tcase_add_test(tests, memory_that_cannot_be_exported_is_said);
 	tcase_add_test(tests, wrong_settings_are_named);
