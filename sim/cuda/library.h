@@ -29,7 +29,7 @@ struct cuda_library {
 	void (*idle)(struct cuda_context *context);
 	/* A context submits kernels: the library may change when they are launched. */
 	void (*launch)(struct cuda_context *context, struct fifo_burst *burst);
-	/* Kernels were submitted; or kernels have ended. */
+	/* Kernels were submitted, or wait no more; or kernels have ended. */
 	void (*submitted)(struct cuda_context *context);
 	void (*ended)(struct cuda_context *context);
 	/* How long an allocation of @chunks chunks takes the application. */

@@ -124,13 +124,18 @@ static void copy_on_touched(struct fifo_burst *burst)
 }
 
 /* The library sees kernels, and the accesses of a copy that faults. */
+static void library_submitted(struct cuda_context *context)
+{
+	const struct cuda_library *library = context->device->library;
+
+	if (library && library->submitted)
+		library->submitted(context);
+}
+
 static void op_submit(struct cuda_op *op)
 {
-	const struct cuda_library *library = op->stream->context->device->library;
-
 	fifo_submit_to(op->stream->channel, &op->burst);
-	if (library && library->submitted)
-		library->submitted(op->stream->context);
+	library_submitted(op->stream->context);
 }
 
 /* The copy engine's accesses fault like those of a kernel: a burst makes them. */
@@ -191,6 +196,7 @@ static void op_start(struct cuda_op *op)
 	switch (op->kind) {
 	case CUDA_OP_BURST:
 		fifo_release(op->stream->channel, &op->burst);
+		library_submitted(op->stream->context);
 		break;
 	case CUDA_OP_COPY:
 		copy_start(op);

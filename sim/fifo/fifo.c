@@ -300,7 +300,7 @@ bool fifo_next_burst(struct fifo_tsg *tsg, u64 from, u64 *ret_end, u64 *ret_laun
 {
 	const struct fifo_burst *burst = tsg_burst_from(tsg, from);
 
-	if (!burst)
+	if (!burst || burst->waits)
 		return false;
 	*ret_end = burst->ordinal + burst->kernels;
 	*ret_launched_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;

@@ -177,7 +177,7 @@ void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits);
 /*
  * The first burst of those that begin with kernel @from or a later one, in the order of
  * submission: the number of its last kernel, counted from 1, and when that is launched, if the
- * host thread does not wait. False: there is none.
+ * host thread does not wait. False: there is none, or it is not released yet.
  */
 bool fifo_next_burst(struct fifo_tsg *tsg, u64 from, u64 *ret_end, u64 *ret_launched_ns);
 

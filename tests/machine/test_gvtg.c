@@ -125,6 +125,43 @@ START_TEST(the_workload_of_one_that_leaves_is_gone)
 }
 END_TEST
 
+/*
+ * A workload behind 10 ms of copies is not queued before they have ended: the GPU could do
+ * nothing with it, and no other vGPU's workload would be in flight.
+ */
+#define COPIES 40000u
+
+static void waits_for_copies(void)
+{
+	struct cuda_memory memory;
+
+	ck_assert_int_eq(cuda_malloc(&contexts[0], 8 * GVM_CHUNK_BYTES, false, &memory), 0);
+	for (u32 i = 0; i < COPIES; i++)
+		ck_assert_int_eq(cuda_memcpy_async(&memory, 0, memory.bytes, CUDA_DEVICE,
+						   cuda_default_stream(&contexts[0])),
+				 0);
+	library_launch(0, 1, MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[0]), 0);
+	ck_assert_uint_ge(eng_now(), 11 * MS);
+	ck_assert_uint_le(eng_now(), 13 * MS);
+}
+
+static void beside_copies(void)
+{
+	library_launch(1, 1, MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[1]), 0);
+	ck_assert_uint_le(eng_now(), 4 * MS);
+	eng_sleep_until(100 * MS);
+}
+
+START_TEST(a_workload_that_waits_for_a_copy_is_not_in_flight)
+{
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ waits_for_copies, beside_copies });
+}
+END_TEST
+
 /* Trapped entries: 512, 32 and 1 for 2 MB, 3 us each. */
 static void allocates(void)
 {
@@ -161,6 +198,7 @@ int main(void)
 	tcase_add_test(tests, a_workload_is_queued_when_all_of_it_is_launched);
 	tcase_add_test(tests, one_workload_is_in_flight_and_owners_alternate);
 	tcase_add_test(tests, the_workload_of_one_that_leaves_is_gone);
+	tcase_add_test(tests, a_workload_that_waits_for_a_copy_is_not_in_flight);
 	tcase_add_loop_test(tests, each_entry_of_a_page_table_is_trapped, 0, 3);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
