@@ -9,9 +9,9 @@
  * once until it is cleared. A notification that finds the buffer full comes with the next access. The counters of
  * accesses to this GPU's memory by others (MOMC) never count.
  *
- * Notifications tell physical addresses: UVM until 570 drops virtual ones where pages have 4 KB. From 575 on it
- * knows virtual ones alone, and drops them as well: there it migrates only on machines with larger pages
- * (service_virt_notifications).
+ * Notifications tell physical addresses where UVM takes them: 535 does. It drops virtual ones where the host's
+ * pages have 4 KB (service_virt_notifications). 580 knows virtual ones alone, and drops them as well: on such a host
+ * its counters never make it migrate.
  */
 #include "softgpu.h"
 

@@ -26,8 +26,9 @@
  *     range.c, container.c   records of ranges and containers
  *
  * The real driver judges the model: docs/softgpu.md. The same patterns of access give the same
- * batches, copies, victims and TLB invalidates, in the same order, with two exceptions. One is a
- * batch larger than memory (pmm.c). The other is advice of the application (cudaMemAdvise), which
+ * batches, copies, victims and TLB invalidates, in the same order, with four exceptions. One is a
+ * batch larger than memory (pmm.c), one is pages that thrash (thrash.c), and one is discards of the
+ * driver 580 (tests/kernel/judge_expected.txt). The last is advice of the application (cudaMemAdvise), which
  * none of our applications gives: the model pages as without it. At 110 % of memory the driver
  * copies nothing where the preferred location is the host or the GPU has mappings of the host's
  * memory; with read duplication it copies nothing out that the GPU has only read. For a preferred

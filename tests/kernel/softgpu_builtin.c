@@ -132,6 +132,21 @@ static void builtin_settings(struct softgpu_tenant *tenant)
 	BUILTIN_ALONE(NUMA_GET_CLOSEST_CPU_NODE_TO_GPU, .gpu_uuid = softgpu_uuid);
 #endif
 	BUILTIN_ALONE(VA_SPACE_INJECT_ERROR, 0);
+	BUILTIN_ALONE(SKIP_MIGRATE_VMA, .skip = false);
+	BUILTIN_ALONE(SET_PREFETCH_FILTERING, .gpu_uuid = softgpu_uuid,
+		      .filtering_mode = UVM_TEST_PREFETCH_FILTERING_MODE_FILTER_ALL);
+	BUILTIN_ALONE(SET_PREFETCH_FILTERING, .gpu_uuid = softgpu_uuid,
+		      .filtering_mode = UVM_TEST_PREFETCH_FILTERING_MODE_FILTER_NONE);
+}
+
+/* What profilers read; nobody reads it here. */
+static void builtin_tools(struct softgpu_tenant *tenant)
+{
+	BUILTIN_ALONE(INJECT_TOOLS_EVENT, .entry.eventData.eventType = UvmEventTypeCpuFault,
+		      .count = 10);
+	BUILTIN_ALONE(INCREMENT_TOOLS_COUNTER, .amount = 1, .processor = softgpu_uuid,
+		      .count = 10);
+	BUILTIN_ALONE(TOOLS_FLUSH_REPLAY_EVENTS, .gpuUuid = softgpu_uuid);
 }
 
 /* Groups of ranges that migrate together. */
@@ -199,7 +214,16 @@ static void builtin_memory(struct softgpu_tenant *tenant)
 				    NV_ERR_NO_MEMORY,
 			    "and cannot be split where memory is short");
 	}
-	BUILTIN_ALONE(GET_KERNEL_VIRTUAL_ADDRESS, 0);
+	{
+		static uint64_t word = 77;
+		uint64_t space;
+		{
+			BUILTIN(GET_KERNEL_VIRTUAL_ADDRESS, 0);
+			space = p.addr;
+		}
+		BUILTIN(VA_SPACE_MM_RETAIN, .va_space_ptr = space, .addr = (uintptr_t)&word);
+		guest_check(p.val_before == word, "the driver reads the process's memory");
+	}
 	munmap(q, bytes);
 	munmap(r, 8 * SOFTGPU_MB);
 }
@@ -218,6 +242,7 @@ void test_builtin(struct softgpu_tenant *tenant)
 	builtin_gpu(tenant);
 	builtin_pmm(tenant);
 	builtin_settings(tenant);
+	builtin_tools(tenant);
 	builtin_range_groups(tenant);
 	builtin_memory(tenant);
 	if (guest_number("GVM_TEST_LONG", 0))

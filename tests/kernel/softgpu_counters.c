@@ -35,7 +35,7 @@ static int configure(struct softgpu_tenant *tenant)
 {
 	UVM_TEST_RECONFIGURE_ACCESS_COUNTERS_PARAMS params = {
 		.gpu_uuid = softgpu_uuid,
-#ifdef UVM_TEST_QUERY_ACCESS_COUNTERS /* from 575 on there is one kind of counters */
+#ifdef UVM_TEST_QUERY_ACCESS_COUNTERS /* 580 has one kind of counters */
 		.granularity = GRANULARITY,
 		.enable_migrations = true,
 #else

@@ -18,6 +18,8 @@
 
 const NvProcessorUuid softgpu_uuid = { .uuid = SOFTGPU_UUID };
 
+uint64_t softgpu_init_flags = UVM_INIT_FLAGS_DISABLE_HMM;
+
 static int softgpu_device = -1;
 
 int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status)
@@ -78,7 +80,7 @@ int softgpu_register(struct softgpu_tenant *tenant, unsigned int client)
 int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
 {
 	/* On a kernel with HMM our hooks refuse a tenant that wants it. */
-	UVM_INITIALIZE_PARAMS init = { .flags = UVM_INIT_FLAGS_DISABLE_HMM };
+	UVM_INITIALIZE_PARAMS init = { .flags = softgpu_init_flags };
 	UVM_MM_INITIALIZE_PARAMS mm = { 0 };
 	int status;
 

@@ -45,6 +45,9 @@ int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS 
 bool softgpu_open(void);
 void softgpu_close(void);
 
+/* UVM_INIT_FLAGS_* of the next tenants. */
+extern uint64_t softgpu_init_flags;
+
 /*
  * Become a tenant. @client: a number of its own. Returns 0, an NV_STATUS or a negative errno.
  * register: the second half of it, for one that has unregistered its GPU.
@@ -102,6 +105,9 @@ void test_judge(struct softgpu_tenant *tenant);
 void test_thrash(struct softgpu_tenant *tenant);
 void test_discard(struct softgpu_tenant *tenant);
 void test_counters(struct softgpu_tenant *tenant);
+void test_hmm(struct softgpu_tenant *tenant);
+void test_hmm_fork(struct softgpu_tenant *tenant);
+void test_hmm_order(struct softgpu_tenant *tenant);
 void test_builtin(struct softgpu_tenant *tenant);
 void test_channel(struct softgpu_tenant *tenant);
 void test_failures(struct softgpu_tenant *tenant);
@@ -109,6 +115,7 @@ void test_channel_error(struct softgpu_tenant *tenant);
 void test_ecc(struct softgpu_tenant *tenant);
 void test_lost(struct softgpu_tenant *tenant);
 void test_tenants(struct softgpu_tenant *tenant);
+void test_pressure(struct softgpu_tenant *tenant);
 void test_scheduling(struct softgpu_tenant *tenant);
 void test_vidmem(struct softgpu_tenant *tenant);
 

@@ -188,6 +188,39 @@ void test_tenants(struct softgpu_tenant *tenant)
 	softgpu_detach(&again);
 }
 
+/*
+ * Three processes fight for memory, of which RM takes up to 48 MB and gives it back, time and again. RM may be
+ * refused: then all chunks are in use at that moment.
+ */
+void test_pressure(struct softgpu_tenant *tenant)
+{
+	struct softgpu_stats before = softgpu_stats();
+	unsigned int taken = 0, refused = 0, left = TENANTS;
+
+	(void)tenant;
+	for (unsigned int i = 0; i < TENANTS; i++)
+		if (fork() == 0)
+			_exit(tenant_life(i));
+	for (unsigned int round = 0; left; round++) {
+		int status = -1;
+
+		for (unsigned int i = 0; i < 8 + 8 * (round % 3); i++)
+			*(softgpu_rm_take(2 * SOFTGPU_MB) ? &refused : &taken) += 1;
+		usleep(10000);
+		softgpu_rm_give();
+		if (waitpid(-1, &status, WNOHANG) > 0) {
+			left--;
+			guest_check(status == 0,
+				    "a process of 64 MB beside two others and RM: status %x",
+				    status);
+		}
+	}
+	guest_check(taken > 0 && softgpu_stats().pma_evictions > before.pma_evictions,
+		    "RM took %u chunks, %llu of them by eviction; %u times it was refused",
+		    taken, softgpu_stats().pma_evictions - before.pma_evictions, refused);
+	guest_check(softgpu_stats().bad_addresses == 0, "the GPU met no bad address");
+}
+
 /* 40 GB of vidmem in a machine with 1 GB: memory is allocated when it is touched. */
 void test_vidmem(struct softgpu_tenant *tenant)
 {
