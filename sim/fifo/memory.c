@@ -54,7 +54,8 @@ u64 burst_progress_ordinal(struct fifo_burst *burst)
 	u64 ordinal = mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
 
 	if (!burst_knows_footprint(burst, ordinal)) {
-		struct gmmu_cursor cursor = gmmu_seek(&burst->walk, ordinal);
+		struct gmmu_cursor cursor =
+			gmmu_seek_from(&burst->walk, &burst->reached, ordinal);
 
 		burst->footprint = gmmu_kernel_footprint(&burst->walk, &cursor);
 	}

@@ -54,6 +54,8 @@ struct fifo_burst {
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
+	struct gmmu_cursor
+		reached;      /* where the touch begins that it was in when last looked up */
 	u64 faulting_ordinal; /* the kernel that faulted last touches blocks up to here */
 	u64 granted_ordinal;  /* accesses before this block have been made */
 	u64 stuck_ordinal;    /* block at which it stalled last */

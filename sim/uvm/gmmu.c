@@ -141,15 +141,24 @@ static u64 touch_count_blocks(const struct touch_view *view, u32 from, u32 to)
 	return count;
 }
 
+/* Blocks with touched pages of a whole touch. Without masks these are all: no look-up. */
+static u64 touch_count_all(const struct gmmu_walk *walk, u32 index)
+{
+	const struct gmmu_touch *touch = &walk->touches[index];
+	struct touch_view view;
+
+	if (!touch->masks)
+		return touch->block_count;
+	view = touch_view(walk, index);
+	return touch_count_blocks(&view, 0, touch->block_count);
+}
+
 u64 gmmu_count_blocks(const struct gmmu_walk *walk)
 {
 	u64 blocks = 0;
 
-	for (u32 i = 0; i < walk->count; i++) {
-		struct touch_view view = touch_view(walk, i);
-
-		blocks += touch_count_blocks(&view, 0, view.touch->block_count);
-	}
+	for (u32 i = 0; i < walk->count; i++)
+		blocks += touch_count_all(walk, i);
 	return blocks;
 }
 
@@ -229,22 +238,34 @@ static u32 touch_seek(const struct touch_view *view, u64 count)
 	return low;
 }
 
-struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal)
+struct gmmu_cursor gmmu_seek_from(const struct gmmu_walk *walk, struct gmmu_cursor *start,
+				  u64 ordinal)
 {
-	struct gmmu_cursor cursor = { 0 };
+	struct gmmu_cursor cursor;
 
-	for (; cursor.touch < walk->count; cursor.touch++) {
-		struct touch_view view = touch_view(walk, cursor.touch);
-		u64 blocks = touch_count_blocks(&view, 0, view.touch->block_count);
+	if (start->ordinal > ordinal)
+		*start = (struct gmmu_cursor){ 0 };
+	for (; start->touch < walk->count; start->touch++) {
+		u64 blocks = touch_count_all(walk, start->touch);
 
-		if (cursor.ordinal + blocks > ordinal) {
+		if (start->ordinal + blocks > ordinal) {
+			struct touch_view view = touch_view(walk, start->touch);
+
+			cursor = *start;
 			cursor.block = touch_seek(&view, ordinal - cursor.ordinal);
 			cursor.ordinal = ordinal;
-			break;
+			return cursor;
 		}
-		cursor.ordinal += blocks;
+		start->ordinal += blocks;
 	}
-	return cursor;
+	return *start;
+}
+
+struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal)
+{
+	struct gmmu_cursor start = { 0 };
+
+	return gmmu_seek_from(walk, &start, ordinal);
 }
 
 struct gmmu_footprint gmmu_kernel_footprint(const struct gmmu_walk *walk,
@@ -277,24 +298,25 @@ bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
 	u64 before = 0;
 
 	for (u32 i = 0; i < walk->count; i++) {
-		struct touch_view view = touch_view(walk, i);
-		const struct gmmu_touch *touch = view.touch;
+		const struct gmmu_touch *touch = &walk->touches[i];
 		u64 block = (va - touch->va) >> GVM_CHUNK_SHIFT;
 
-		if (va >= touch->va && block < touch->block_count &&
-		    touch_pages(&view, (u32)block)) {
+		if (va >= touch->va && block < touch->block_count) {
+			struct touch_view view = touch_view(walk, i);
 			u64 at = before + touch_count_blocks(&view, 0, (u32)block);
 
-			*ret_cursor = (struct gmmu_cursor){ i, (u32)block, at };
-			if (at >= ordinal)
-				return true;
+			if (touch_pages(&view, (u32)block)) {
+				*ret_cursor = (struct gmmu_cursor){ i, (u32)block, at };
+				if (at >= ordinal)
+					return true;
+			}
 		}
 		/*
 		 * No ordinal after the last touch is needed, and its masks are the most work to
 		 * count.
 		 */
 		if (i + 1 < walk->count)
-			before += touch_count_blocks(&view, 0, touch->block_count);
+			before += touch_count_all(walk, i);
 	}
 	return false;
 }

@@ -131,6 +131,14 @@ u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal);
 
 /*
+ * The same, for one walk and places that mostly go forward. *start, all zero at first, is the
+ * beginning of the touch that the last place was in: the touches before it are not counted
+ * again.
+ */
+struct gmmu_cursor gmmu_seek_from(const struct gmmu_walk *walk, struct gmmu_cursor *start,
+				  u64 ordinal);
+
+/*
  * The first place of the walk, at or after @ordinal, where the block at @va is touched. False:
  * there is none.
  */

@@ -174,7 +174,7 @@ START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 		  .groups = groups,
 		  .blocks_per_mask = 2 },
 	};
-	struct gmmu_cursor cursor;
+	struct gmmu_cursor cursor, start = { 0 };
 
 	set_up_range();
 	ck_assert_uint_eq(gmmu_count_blocks(WALK(touches, 2)), 6);
@@ -185,6 +185,18 @@ START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 	ck_assert(cursor.block == 2 || cursor.block == 4);
 	cursor = gmmu_seek(WALK(touches, 2), 6);
 	ck_assert_uint_eq(cursor.ordinal, 6);
+	/* From where the last look-up was, forward and back, every place is the same. */
+	for (u64 i = 0; i < 14; i++) {
+		static const u64 places[] = { 0, 1, 4, 5, 6, 3, 2 };
+		u64 place = places[i % ARRAY_SIZE(places)];
+		struct gmmu_cursor wanted = gmmu_seek(WALK(touches, 2), place);
+
+		cursor = gmmu_seek_from(WALK(touches, 2), &start, place);
+		ck_assert_uint_eq(cursor.touch, wanted.touch);
+		ck_assert_uint_eq(cursor.block, wanted.block);
+		ck_assert_uint_eq(cursor.ordinal, wanted.ordinal);
+		ck_assert_uint_eq(start.block, 0);
+	}
 	/* Block 4 is touched as the first block, and again as the fifth. */
 	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 0, &cursor));
 	ck_assert(cursor.touch == 0 && cursor.block == 0 && cursor.ordinal == 0);
