@@ -6,13 +6,13 @@
 set -eu
 
 packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
-libzstd-dev libxxhash-dev gnuplot-nox fonts-dejavu-core"
+libzstd-dev libxxhash-dev libprotobuf-c-dev protobuf-c-compiler gnuplot-nox fonts-dejavu-core"
 wanted=${1:-build}
 if [ "$wanted" = softgpu ]; then # kernel-port/softgpu/try.sh alone, without the simulator
 	packages="ca-certificates gcc libc6-dev make xz-utils cpio linux-headers-cloud-amd64 qemu-system-x86"
 fi
 if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
-	packages="$packages check clang clang-format jq mandoc python3 python3-jsonschema shellcheck \
+	packages="$packages check protobuf-compiler zstd clang clang-format jq mandoc python3 python3-jsonschema shellcheck \
 linux-headers-cloud-amd64 qemu-system-x86 cpio xz-utils coccinelle"
 fi
 if [ "$wanted" = nightly ]; then

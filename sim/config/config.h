@@ -42,6 +42,13 @@ enum cfg_memory {
 	CFG_MEMORY_UNMANAGED, /* cudaMalloc */
 };
 
+/* "output.timeline": the form of the timeline beside timeline.csv. */
+enum cfg_trace {
+	CFG_TRACE_NONE,
+	CFG_TRACE_PLAIN,
+	CFG_TRACE_ZSTD,
+};
+
 /* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
@@ -182,6 +189,12 @@ struct config {
 	u64 timeline_interval;	/* "output.timeline_interval", ns */
 	bool record_controls;	/* "output.controls": sample control files, too */
 	bool record_evictions;	/* "output.evictions": record each eviction */
+	/* The timeline as a trace. */
+	struct {
+		u64 form;     /* "output.timeline": enum cfg_trace */
+		u64 from, to; /* the window, ns; 0 as the end: that of the run */
+		bool worst;   /* the window is around the worst request */
+	} trace;
 	bool record_activity;	/* "output.activity": record what TSGs spend their time on */
 	/*
 	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths

@@ -243,11 +243,26 @@ static const struct cfg_key policy_rows[] = {
 	     CFG_DEFAULT("")),
 };
 
+static const char *const timelines[] = { "csv", "trace", "trace.zst", NULL };
+
 static const struct cfg_key output_rows[] = {
 	ROOT("output.timeline_interval", DURATION, timeline_interval,
 	     "between two samples of the timeline; 0: 100ms, and more in a run above an hour, "
 	     "which gets 36000 samples",
 	     CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),
+	ROOT("output.timeline", ENUM, trace.form,
+	     "the timeline as timeline.csv alone, or also as a trace that Perfetto opens, "
+	     "timeline.pftrace, or compressed by zstd",
+	     .words = timelines, CFG_DEFAULT("csv")),
+	ROOT("output.trace_from", DURATION, trace.from, "begin of the trace's window",
+	     CFG_RANGE(0, 24 * CFG_HOUR), CFG_DEFAULT("0s")),
+	ROOT("output.trace_to", DURATION, trace.to,
+	     "end of the trace's window; 0: the end of the run", CFG_RANGE(0, 24 * CFG_HOUR),
+	     CFG_DEFAULT("0s")),
+	ROOT("output.trace_worst", BOOL, trace.worst,
+	     "the window is around the request that waited longest, with a second before and "
+	     "behind it",
+	     CFG_DEFAULT("false")),
 	ROOT("output.controls", BOOL, record_controls,
 	     "record the content of control files in controls.csv", CFG_DEFAULT("false")),
 	ROOT("output.evictions", BOOL, record_evictions,

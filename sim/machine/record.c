@@ -116,17 +116,39 @@ static void record_spent(void *data, const struct fifo_tsg *tsg, enum fifo_activ
 	record->last_activity[index] = record->activity_count;
 }
 
+/* copied() of struct pcie_observer; @data is the machine. */
+static void record_copied(void *data, const struct pcie_link *link,
+			  enum pcie_direction direction, u64 from_ns, u64 bytes)
+{
+	const struct sim_gpu *gpu = container_of(link, struct sim_gpu, link);
+	struct machine *machine = data;
+	struct record *record = &machine->record;
+
+	if (!record_grow(machine, (void **)&record->copies, record->copy_count,
+			 &record->copy_room, sizeof(*record->copies)))
+		return;
+	record->copies[record->copy_count++] = (struct record_copy){
+		.from_ns = from_ns,
+		.to_ns = eng_now(),
+		.bytes = bytes,
+		.gpu = (u32)(gpu - machine->gpus),
+		.direction = direction,
+	};
+}
+
 void record_observe(struct machine *machine, struct sim_gpu *gpu)
 {
-	if (machine->config->record_activity)
+	if (machine->config->record_activity || machine->config->trace.form)
 		gpu->fifo.observer = (struct fifo_observer){ record_spent, machine };
+	if (machine->config->trace.form)
+		gpu->link.observer = (struct pcie_observer){ record_copied, machine };
 }
 
 int record_init(struct machine *machine, struct sim_error *err)
 {
 	struct record *record = &machine->record;
 
-	if (machine->config->record_evictions)
+	if (machine->config->record_evictions || machine->config->trace.form)
 		gvm_port_recorder = (struct gvm_port_recorder){ record_evicted, machine };
 	record->newest = calloc((size_t)machine->container_count * gvm_control_count(),
 				sizeof(*record->newest));
@@ -144,6 +166,7 @@ void record_destroy(struct machine *machine)
 	free(machine->record.newest);
 	free(machine->record.evictions);
 	free(machine->record.activities);
+	free(machine->record.copies);
 	free(machine->record.last_activity);
 }
 

@@ -115,7 +115,18 @@ struct record_activity {
 
 #define RECORD_NO_ONE 0xffffffffu
 
+/* A copy over the link of a GPU. */
+struct record_copy {
+	u64 from_ns, to_ns;
+	u64 bytes;
+	u32 gpu; /* index in machine.gpus */
+	enum pcie_direction direction;
+};
+
 struct record {
+	struct record_copy *copies;
+	size_t copy_count;
+	size_t copy_room;
 	struct record_activity *activities; /* of each container in the order of time */
 	size_t activity_count;
 	size_t activity_room;

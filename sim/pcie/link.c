@@ -153,6 +153,11 @@ static void engine_finish_first(struct pcie_engine *engine)
 	engine->completed++;
 	link_book(engine->link);
 	engine->busy_ns += eng_now() - engine->start_ns;
+	if (engine->link->observer.copied)
+		engine->link->observer.copied(
+			engine->link->observer.data, engine->link,
+			engine == &engine->link->engines[PCIE_H2D] ? PCIE_H2D : PCIE_D2H,
+			engine->start_ns, copy.bytes);
 	engine->phase = PCIE_IDLE;
 	engine->alone = false;
 	engine_set_rate(engine->other);

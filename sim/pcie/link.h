@@ -48,6 +48,8 @@ enum pcie_phase {
 	PCIE_MOVING,
 };
 
+struct pcie_link;
+
 /* One direction: a queue of copies and the state of the first. */
 struct pcie_engine {
 	struct pcie_link *link;
@@ -73,6 +75,16 @@ struct pcie_engine {
 	u64 rate; /* bytes/s since updated_ns */
 };
 
+/*
+ * A recorder: a copy of @bytes was at work from @from_ns until now. Must not block, nor change
+ * anything.
+ */
+struct pcie_observer {
+	void (*copied)(void *data, const struct pcie_link *link, enum pcie_direction direction,
+		       u64 from_ns, u64 bytes);
+	void *data;
+};
+
 /* The link of one GPU. */
 struct pcie_link {
 	struct pcie_config config;
@@ -80,6 +92,7 @@ struct pcie_link {
 	u64 either_ns;	 /* time with at least one direction at work, up to booked_ns */
 	u64 booked_ns;
 	struct pcie_engine engines[PCIE_DIRECTIONS];
+	struct pcie_observer observer; /* zero: none */
 };
 
 /* How long a link has been at work, in ns; set-ups included. */

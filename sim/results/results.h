@@ -34,14 +34,16 @@
 #include "results/summary.h"
 #include "results/writer.h"
 
-#define RESULTS_SUMMARY	  "summary.json"
-#define RESULTS_CONFIG	  "config.json"
-#define RESULTS_REQUESTS  "requests.csv"
-#define RESULTS_TIMELINE  "timeline.csv"
-#define RESULTS_CONTROLS  "controls.csv"
-#define RESULTS_EVICTIONS "evictions.csv"
-#define RESULTS_POLICY	  "policy.csv"
-#define RESULTS_ACTIVITY  "activity.csv"
+#define RESULTS_SUMMARY	   "summary.json"
+#define RESULTS_CONFIG	   "config.json"
+#define RESULTS_REQUESTS   "requests.csv"
+#define RESULTS_TIMELINE   "timeline.csv"
+#define RESULTS_CONTROLS   "controls.csv"
+#define RESULTS_EVICTIONS  "evictions.csv"
+#define RESULTS_POLICY	   "policy.csv"
+#define RESULTS_ACTIVITY   "activity.csv"
+#define RESULTS_TRACE	   "timeline.pftrace"
+#define RESULTS_TRACE_ZSTD "timeline.pftrace.zst"
 
 /* A column of a CSV file. The file's header and the reference document are made from it. */
 struct results_column {

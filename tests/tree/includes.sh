@@ -23,6 +23,7 @@ sim/gpu
 sim/cuda
 sim/apps sim/systems
 sim/machine
+sim/timeline
 sim/results
 sim/validate sim/figures sim/explain
 sim/sweep
