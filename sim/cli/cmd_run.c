@@ -13,6 +13,7 @@
 #include "config/paths.h"
 #include "engine/error.h"
 #include "results/results.h"
+#include "results/trace_file.h"
 #include "terminal/progress.h"
 
 #define NS_PER_S 1000000000ull
@@ -201,7 +202,9 @@ static int run_report(const struct run_args *args, const struct machine *machine
 		writer_abort(writer);
 		return status;
 	}
-	status = results_write(writer, machine, &summary, err);
+	status = trace_file_write(writer, machine, err);
+	if (!status)
+		status = results_write(writer, machine, &summary, err);
 	if (!status) {
 		print_missed_events(machine);
 		print_failures(&summary);

@@ -6,7 +6,6 @@
 
 #include "engine/error.h"
 #include "results/fixed.h"
-#include "timeline/timeline_trace.h"
 
 static const char *const result_files[] = {
 	RESULTS_CONFIG,	   RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_CONTROLS,
@@ -388,26 +387,10 @@ static int write_activity(struct writer *writer, const struct machine *machine,
 	return writer_end(writer, err);
 }
 
-static const char *const trace_names[] = {
+const char *const results_trace_names[] = {
 	[CFG_TRACE_PLAIN] = RESULTS_TRACE,
 	[CFG_TRACE_ZSTD] = RESULTS_TRACE_ZSTD,
 };
-
-/* Write the timeline as a trace, if it is wanted. */
-static int write_trace(struct writer *writer, const struct machine *machine,
-		       struct sim_error *err)
-{
-	u64 form = machine->config->trace.form;
-	int status;
-
-	if (form == CFG_TRACE_NONE)
-		return 0;
-	status = writer_begin(writer, trace_names[form], err);
-	if (status)
-		return status;
-	writer->error = timeline_trace_write(machine, writer->stream);
-	return writer_end(writer, err);
-}
 
 static int write_policy(struct writer *writer, const struct machine *machine,
 			struct sim_error *err)
@@ -447,8 +430,6 @@ int results_write(struct writer *writer, const struct machine *machine,
 	if (!status)
 		status = write_activity(writer, machine, err);
 	if (!status)
-		status = write_trace(writer, machine, err);
-	if (!status)
 		status = write_policy(writer, machine, err);
 	if (!status)
 		status = results_write_summary(writer, summary, err);
@@ -462,7 +443,7 @@ int results_write(struct writer *writer, const struct machine *machine,
 		writer_remove(writer, RESULTS_ACTIVITY);
 	for (u64 form = CFG_TRACE_PLAIN; !status && form <= CFG_TRACE_ZSTD; form++)
 		if (form != machine->config->trace.form)
-			writer_remove(writer, trace_names[form]);
+			writer_remove(writer, results_trace_names[form]);
 	if (!status && !machine->policy)
 		writer_remove(writer, RESULTS_POLICY);
 	if (status)

@@ -69,6 +69,9 @@ int results_prepare(struct writer *writer, const char *folder, struct sim_error 
 /* The activities of activity.csv, by enum fifo_activity. */
 extern const char *const results_activities[FIFO_ACTIVITIES];
 
+/* The file of the trace, by enum cfg_trace; trace_file.h writes it. */
+extern const char *const results_trace_names[];
+
 /* Write all files, or none, and close the writer. Returns 0 or -SIM_EXIT_RUNTIME. */
 int results_write(struct writer *writer, const struct machine *machine,
 		  const struct summary *summary, struct sim_error *err);
