@@ -195,7 +195,7 @@ struct config {
 		u64 from, to; /* the window, ns; 0 as the end: that of the run */
 		bool worst;   /* the window is around the worst request */
 	} trace;
-	bool record_activity;	/* "output.activity": record what TSGs spend their time on */
+	bool record_activity; /* "output.activity": record what TSGs spend their time on */
 	/*
 	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths
 	 * in schema order. Keys of profiles do not count.
