@@ -345,10 +345,7 @@ SHIM_EXPORT cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
 	return pool_allocate(FROM_POOL_PTSZ, ptr, bytes, pool, stream ? stream : CU_PER_THREAD);
 }
 
-/*
- * An application may free in stream order what cuMemAlloc() gave it: the driver then waits
- * for the stream and frees it. Managed memory is no different to it.
- */
+/* Also for memory of cuMemAlloc(): what the driver says to that is passed on. */
 static cu_result free_ordered(cu_ptr ptr, struct CUstream_st *stream)
 {
 	return shim_real()->cuMemFreeAsync(ptr, stream);

@@ -3,8 +3,8 @@
  * What the shim hands on: the control files of gvm.ko, as files in <directory>/<pid>/<gpu>/, which
  * gvmcollect and gvmctl read; and the launches to gvm.ko itself where /dev/gvm is.
  *
- * A file is replaced at once (rename), so a reader never sees half of it. Who writes a limit, a timeslice
- * or a priority into one of them changes this process, as with gvm.ko.
+ * A file is replaced at once (rename), so a reader never sees half of it. A write to gmem.limit.high,
+ * compute.timeslice or compute.priority changes this process, as with gvm.ko.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -262,7 +262,10 @@ static void publish_device(int index)
 	}
 }
 
-/* Who ends the process sets closing and then asks for publishing; we set publishing and then ask for closing. */
+/*
+ * The end of the process sets closing and then asks for publishing. This sets publishing and then asks for
+ * closing. So one of the two sees the other.
+ */
 void report_publish(bool last)
 {
 	int first = streams_next_device(-1);

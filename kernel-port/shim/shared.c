@@ -216,7 +216,7 @@ void shared_close(void)
 	pthread_mutex_unlock(&shared_lock);
 }
 
-/* Nothing refers to the row any more; who sums up meanwhile counts it or not. */
+/* The row is free; a sum that is made meanwhile has it or not. */
 void shared_abandon(void)
 {
 	if (mine)

@@ -86,7 +86,7 @@ void shim_wake(void);
 /* Only if it sleeps. This is what a launch pays. */
 void shim_wake_if_idle(void);
 void shim_set_idle(bool idle);
-/* Who wakes it up; the worker sets it. */
+/* Set the function that wakes the worker up. */
 void shim_set_waker(void (*waker)(void));
 
 /* settings.c */

@@ -59,7 +59,7 @@ static void *work(void *unused)
 			published_ns = now;
 		}
 		if (!pending) {
-			/* Who launches after this sees that we sleep, and wakes us up. */
+			/* A launch after this sees that we sleep, and wakes us up. */
 			shim_set_idle(true);
 			pending = streams_poll(real);
 		}
