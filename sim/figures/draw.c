@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/message.h"
@@ -421,6 +422,23 @@ static void add_subline(struct drawing *drawing)
 	gnuplot_add_string(&drawing->gnuplot, "subline", text);
 }
 
+/* Does the value of a bar or a point name the container type @type? */
+static bool names_type(const struct figure *figure, const char *type)
+{
+	bool named = false;
+
+	for (size_t i = 0; i < figure->panel_count; i++)
+		for (size_t k = 0; k < figure->panels[i].part_count; k++) {
+			char *text = json_dumps(figure->panels[i].parts[k].value,
+						JSON_ENCODE_ANY | JSON_COMPACT);
+			const char *at = text ? strstr(text, type) : NULL;
+
+			named = named || (at && at > text && at[-1] == '"');
+			free(text);
+		}
+	return named;
+}
+
 /* Does any panel's value name a type of which the run has several containers? The first counts. */
 static void add_first_of_type(const struct figure_data *data, char *text, size_t size)
 {
@@ -431,7 +449,7 @@ static void add_first_of_type(const struct figure_data *data, char *text, size_t
 		const char *first = figure_container(data, 0, type);
 
 		if (first && strcmp(first, summary->containers[i].name) != 0 &&
-		    !strstr(text, type))
+		    !strstr(text, type) && names_type(data->figure, type))
 			cfg_append(text, size, "%sof several containers of type %s: %s",
 				   *text ? "; " : "", type, first);
 	}

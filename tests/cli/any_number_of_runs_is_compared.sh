@@ -9,11 +9,10 @@ for system in exclusive stock gvm ghost mig; do
 	"$gvmsim" run two-models-80g --system $system --set duration=40s --quiet --out "runs/$system" || fail $system
 done
 "$gvmsim" run vllm-diffusion-80g --system ghost --set duration=90s --quiet --out runs/other
-cd runs
-COLUMNS=80 "$gvmsim" compare exclusive stock gvm ghost mig other --out ../out >../.out 2>../.err || fail "$(cat ../.err)"
-cd ..
+COLUMNS=80 "$gvmsim" compare runs/exclusive runs/stock runs/gvm runs/ghost runs/mig runs/other --out out >.out 2>.err ||
+	fail "$(cat .err)"
 [ ! -s .err ] || fail "$(cat .err)"
-[ "$(tail -n 1 .out)" = ../out/compare.png ] || fail "$(tail -n 1 .out)"
+[ "$(tail -n 1 .out)" = out/compare.png ] || fail "$(tail -n 1 .out)"
 for file in compare.csv compare-metrics.csv compare.png compare.svg; do
 	[ -s "out/$file" ] || fail "no $file"
 done
