@@ -39,6 +39,23 @@ static void use(struct softgpu_tenant *tenant, bool managed)
 		    managed ? "it is managed" : "it is the stock driver's");
 }
 
+/* A GPU that its last process unregisters goes, although the process stays attached until then. */
+static void unregister(void)
+{
+	UVM_UNREGISTER_GPU_PARAMS params = { .gpu_uuid = softgpu_uuid };
+	struct softgpu_tenant tenant;
+
+	use(&tenant, true);
+	guest_check(softgpu_uvm(tenant.fd, UVM_UNREGISTER_GPU, &params) == 0,
+		    "its process unregisters the GPU");
+	guest_check(hooked_get(getpid(), "gmem.peak") == -1, "which goes");
+	guest_expect_unload("gvm_nvidia", 0);
+	guest_expect_load("gvm_nvidia", 0);
+	guest_check(softgpu_register(&tenant, 1001) == 0, "its process registers it again");
+	guest_check(hooked_get(getpid(), "gmem.peak") == 0, "it is managed");
+	softgpu_detach(&tenant);
+}
+
 void test_reload(void)
 {
 	struct softgpu_tenant tenant;
@@ -63,6 +80,7 @@ void test_reload(void)
 	load_driver();
 	use(&tenant, true);
 	softgpu_detach(&tenant);
+	unregister();
 	softgpu_close();
 	guest_expect_unload("nvidia_uvm", 0);
 	guest_expect_unload("gvm_nvidia", 0);
