@@ -96,8 +96,8 @@ static void compute_status(struct summary_container *container, const struct sim
 	if (ran->process.killed_status == -EFAULT)
 		why = "a fatal fault of another client of its MPS server";
 	else if (ran->process.killed_status == -EDQUOT)
-		why = "a page fault found no room below its gmem.limit.high, and nothing of "
-		      "its own to evict";
+		why = "a page fault found no room below its gmem.limit.high, and none of its "
+		      "own memory could go";
 	else if (ran->process.killed_status == -ENOSPC)
 		why = "a page fault found no room, and its hmem.limit refused the eviction";
 	if (ran->process.frame_buffer)
