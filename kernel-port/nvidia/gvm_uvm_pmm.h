@@ -150,7 +150,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 	struct gvm_uvm_managed *managed;
 	int status = -ENOMEM;
 
-	if (!uvm_gpu_supports_eviction(gpu))
+	if (!gpu->parent->replayable_faults_supported)
 		return;
 	calls = symbol_get(gvm_uvm_calls);
 	if (!calls)
