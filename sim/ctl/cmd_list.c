@@ -24,7 +24,8 @@ static int run_watch(int argc, char **argv, struct sim_error *err);
 #define ROOT_OPTION \
 	{ "root", "DIR", false, \
 "Read these control files, as DIR/PID/GPU/FILE, and not those of\n" \
-"gvm.ko, of the GVM paper's driver, and of the shim (/run/gvm-shim)." }
+"gvm.ko, of the GVM paper's driver, and of the shim (GVM_SHIM_DIR,\n" \
+"/run/gvm-shim, or /tmp/gvm-shim-UID without root)." }
 
 static const struct command_option list_options[] = {
 	ROOT_OPTION,
@@ -43,7 +44,7 @@ const struct command command_list = {
 	.summary = "processes that share the GPUs, with memory and settings",
 	.about =
 "Prints a line for each process and GPU: memory, limit, timeslice, priority, and kernels that are\n"
-"queued or run. \"-\" is what the driver does not tell.\n",
+"queued or run. \"-\" is unknown. \"(ended)\" is a process that was killed and left its files.\n",
 	.options = list_options,
 	.examples = "    gvmctl list\n",
 	.run = run_list,
@@ -244,18 +245,6 @@ static u64 now_ns(void)
 	return (u64)now.tv_sec * SECOND_NS + (u64)now.tv_nsec;
 }
 
-/* Wait until @date_ns. Returns true if the user ends the program. */
-static bool wait_until(const struct signals *signals, u64 date_ns)
-{
-	for (u64 now = now_ns(); now < date_ns; now = now_ns()) {
-		if (date_ns - now < SECOND_NS / 5)
-			usleep((useconds_t)((date_ns - now) / 1000 + 1));
-		else if (signals_wait(signals))
-			return true;
-	}
-	return false;
-}
-
 static int run_watch(int argc, char **argv, struct sim_error *err)
 {
 	struct list_args args = { .interval_ns = SECOND_NS };
@@ -280,7 +269,7 @@ static int run_watch(int argc, char **argv, struct sim_error *err)
 	for (u64 i = 0; !status && (!args.count || i < args.count); i++) {
 		u64 now;
 
-		if (i && wait_until(&signals, last + args.interval_ns))
+		if (i && signals_wait_until(&signals, last + args.interval_ns))
 			break;
 		now = now_ns();
 		if (isatty(STDOUT_FILENO))

@@ -19,7 +19,8 @@ static int run(int argc, char **argv, struct sim_error *err);
 static const struct command_option options[] = {
 	{ "root", "DIR", false,
 "Write below DIR, as DIR/PID/GPU/FILE, and not below the directories of\n"
-"gvm.ko, of the GVM paper's driver, and of the shim (/run/gvm-shim)." },
+"gvm.ko, of the GVM paper's driver, and of the shim (GVM_SHIM_DIR,\n"
+"/run/gvm-shim, or /tmp/gvm-shim-UID without root)." },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -83,8 +84,12 @@ static int set_one(const struct ctl_container *container, const struct gvm_contr
 	char now[CTL_TEXT_MAX];
 	u64 value = 0;
 	bool holds = false;
-	int status = ctl_write(container, file->name, text);
+	int status;
 
+	if (container->ended)
+		return sim_runtime_error(err, "process %llu has ended, and left %s",
+					 container->pid, container->path);
+	status = ctl_write(container, file->name, text);
 	if (status)
 		return sim_runtime_error(err, "%s/%s: %s", container->path, file->name,
 					 strerror(-status));
@@ -103,22 +108,20 @@ static int set_one(const struct ctl_container *container, const struct gvm_contr
 	return 0;
 }
 
-/* "4201" or "4201:0". False: neither. */
+/* "4201" or "4201:0". False: neither. Without a GPU *ret_gpu is U64_MAX. */
 static bool parse_target(const char *text, u64 *ret_pid, u64 *ret_gpu)
 {
-	char *end;
+	const char *colon = strchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : strlen(text);
+	char pid[24];
 
 	*ret_gpu = U64_MAX;
-	*ret_pid = strtoull(text, &end, 10);
-	if (end == text)
+	if (length >= sizeof(pid))
 		return false;
-	if (*end == ':') {
-		text = end + 1;
-		*ret_gpu = strtoull(text, &end, 10);
-		if (end == text)
-			return false;
-	}
-	return !*end;
+	memcpy(pid, text, length);
+	pid[length] = '\0';
+	return !gvm_parse_u64(pid, ret_pid) &&
+	       (!colon || (!gvm_parse_u64(colon + 1, ret_gpu) && *ret_gpu < U64_MAX));
 }
 
 static int set_all(const char *root, u64 pid, u64 gpu, const struct gvm_control_file *file,
@@ -138,10 +141,14 @@ static int set_all(const char *root, u64 pid, u64 gpu, const struct gvm_control_
 		status = set_one(&list.containers[i], file, text, wanted, err);
 	}
 	ctl_list_destroy(&list);
-	if (!status && !found)
-		return sim_user_error(err, "process %llu has no control files; see gvmctl list",
-				      pid);
-	return status;
+	if (status || found)
+		return status;
+	if (gpu != U64_MAX)
+		return sim_user_error(err,
+				      "process %llu has no control files of GPU %llu; see "
+				      "gvmctl list",
+				      pid, gpu);
+	return sim_user_error(err, "process %llu has no control files; see gvmctl list", pid);
 }
 
 static int run(int argc, char **argv, struct sim_error *err)

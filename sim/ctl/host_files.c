@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "ctl/host_files.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +13,12 @@
 
 #include "gvm/control.h"
 
+#define SHIM_ROOT "/run/gvm-shim"
+
 static const char *const usual_roots[] = {
 	"/sys/kernel/debug/gvm",
 	"/sys/kernel/debug/nvidia-uvm/processes",
-	"/run/gvm-shim",
+	SHIM_ROOT,
 };
 
 static int is_number(const struct dirent *entry)
@@ -22,16 +26,26 @@ static int is_number(const struct dirent *entry)
 	return strspn(entry->d_name, "0123456789") == strlen(entry->d_name);
 }
 
-static void read_command(u64 pid, char *text, size_t size)
+static void make_printable(char *text)
+{
+	for (; *text; text++)
+		if (iscntrl((unsigned char)*text))
+			*text = '?';
+}
+
+/* /proc tells the name; it may hide the processes of other users, which kill() still sees. */
+static void read_command(struct ctl_container *container)
 {
 	char path[64];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%llu/comm", pid);
+	snprintf(path, sizeof(path), "/proc/%llu/comm", container->pid);
 	file = fopen(path, "r");
-	if (!file || !fgets(text, (int)size, file))
-		strcpy(text, "-");
-	text[strcspn(text, "\n")] = '\0';
+	container->ended = !file && kill((pid_t)container->pid, 0) && errno == ESRCH;
+	if (!file || !fgets(container->command, sizeof(container->command), file))
+		strcpy(container->command, container->ended ? "(ended)" : "-");
+	container->command[strcspn(container->command, "\n")] = '\0';
+	make_printable(container->command);
 	if (file)
 		fclose(file);
 }
@@ -48,7 +62,7 @@ static int append(struct ctl_list *list, const char *root, const char *pid, cons
 	more->pid = strtoull(pid, NULL, 10);
 	more->gpu = strtoull(gpu, NULL, 10);
 	snprintf(more->path, sizeof(more->path), "%s/%s/%s", root, pid, gpu);
-	read_command(more->pid, more->command, sizeof(more->command));
+	read_command(more);
 	return 0;
 }
 
@@ -72,24 +86,50 @@ static int list_process(struct ctl_list *list, const char *root, const char *pid
 	return status;
 }
 
+/* Append all processes below a directory. */
+static int list_root(struct ctl_list *list, const char *root)
+{
+	struct dirent **processes;
+	int count = scandir(root, &processes, is_number, versionsort);
+	int status = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (!status)
+			status = list_process(list, root, processes[i]->d_name);
+		free(processes[i]);
+	}
+	if (count >= 0)
+		free(processes);
+	return status;
+}
+
+/* The shim's own directory, where it is another one than root's: kernel-port/shim/settings.c. */
+static int list_shim_of_user(struct ctl_list *list)
+{
+	const char *given = getenv("GVM_SHIM_DIR");
+	char path[64];
+
+	if (given && *given == '/')
+		return strcmp(given, SHIM_ROOT) ? list_root(list, given) : 0;
+	if (!geteuid())
+		return 0;
+	snprintf(path, sizeof(path), "/tmp/gvm-shim-%u", geteuid());
+	return list_root(list, path);
+}
+
 int ctl_list(const char *root, struct ctl_list *ret_list)
 {
-	size_t roots = root ? 1 : sizeof(usual_roots) / sizeof(usual_roots[0]);
 	int status = 0;
 
 	*ret_list = (struct ctl_list){ 0 };
-	for (size_t i = 0; i < roots; i++) {
-		const char *from = root ? root : usual_roots[i];
-		struct dirent **processes;
-		int count = scandir(from, &processes, is_number, versionsort);
-
-		for (int j = 0; j < count; j++) {
-			if (!status)
-				status = list_process(ret_list, from, processes[j]->d_name);
-			free(processes[j]);
-		}
-		if (count >= 0)
-			free(processes);
+	if (root) {
+		status = list_root(ret_list, root);
+	} else {
+		for (size_t i = 0; !status && i < sizeof(usual_roots) / sizeof(usual_roots[0]);
+		     i++)
+			status = list_root(ret_list, usual_roots[i]);
+		if (!status)
+			status = list_shim_of_user(ret_list);
 	}
 	if (status)
 		ctl_list_destroy(ret_list);
@@ -136,6 +176,7 @@ int ctl_read(const struct ctl_container *container, const char *file, char text[
 	text[length] = '\0';
 	if (length && text[length - 1] == '\n')
 		text[length - 1] = '\0';
+	make_printable(text);
 	return 0;
 }
 

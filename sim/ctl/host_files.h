@@ -7,6 +7,7 @@
 #define SIM_CTL_HOST_FILES_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -17,7 +18,8 @@
 struct ctl_container {
 	u64 pid;
 	u64 gpu;
-	char command[32]; /* as in /proc/PID/comm; "-": the process has gone */
+	char command[32]; /* as in /proc/PID/comm; "-": unknown, "(ended)" */
+	bool ended;	  /* the process has gone, and left its files */
 	char path[PATH_MAX];
 };
 
@@ -28,15 +30,16 @@ struct ctl_list {
 };
 
 /*
- * Find all directories below @root, or below the usual places where it is NULL, by process and GPU.
- * A directory that cannot be read is left out. Returns 0 or -ENOMEM.
+ * Find all directories below @root, by process and GPU. NULL: below the directories of gvm.ko, of the
+ * public driver, and of the shim for the caller's environment and user. A directory that cannot be
+ * read is left out. Returns 0 or -ENOMEM.
  */
 int ctl_list(const char *root, struct ctl_list *ret_list);
 void ctl_list_destroy(struct ctl_list *list);
 
 /*
  * Read a control file without the newline at its end, by its name or alias. Returns 0 or -errno; then
- * the text is empty.
+ * the text is empty. Control characters become '?': a file cannot steer the user's terminal.
  */
 int ctl_read(const struct ctl_container *container, const char *file, char text[CTL_TEXT_MAX]);
 

@@ -67,24 +67,56 @@ grep -q ',gmem.limit.high,12582912$' collected/controls.csv || fail "$(cat colle
 [ ! -e root ] || fail "files are left: $(find root)"
 
 # Mistakes.
-mkdir -p files/4201/0 files/4201/1
-echo 5 >files/4201/0/memory.limit
-echo 7 >files/4201/1/gmem.limit.high
+mkdir -p files/$$/0 files/$$/1 # of a process that lives
+echo 5 >files/$$/0/memory.limit
+echo 7 >files/$$/1/gmem.limit.high
 expect 2 "'x' is no process" set x gmem.limit.high 5 --root files
-expect 2 "'gmem.current' is no control file to be written" set 4201 gmem.current 5 --root files
-expect 2 "compute.priority: '17' is no value of it" set 4201 compute.priority 17 --root files
+expect 2 "'gmem.current' is no control file to be written" set $$ gmem.current 5 --root files
+expect 2 "compute.priority: '17' is no value of it" set $$ compute.priority 17 --root files
 expect 2 "process 99 has no control files" set 99 compute.priority 3 --root files
+expect 2 "process $$ has no control files of GPU 7" set $$:7 compute.priority 3 --root files
+expect 2 "'$$:-1' is no process" set $$:-1 compute.priority 3 --root files
 expect 2 "three words are wanted" set 99 --root files
 expect 2 "'now' is no time" watch --interval now --root files
-"$gvmctl" set 4201 gmem.limit.high 6M --root files >set.out
-printf '4201:0 gmem.limit.high 6M\n4201:1 gmem.limit.high 6M\n' | cmp - set.out || fail "$(cat set.out)"
-[ "$(cat files/4201/0/memory.limit files/4201/1/gmem.limit.high)" = "6M
+"$gvmctl" set $$ gmem.limit.high 6M --root files >set.out
+printf "$$:0 gmem.limit.high 6M\n$$:1 gmem.limit.high 6M\n" | cmp - set.out || fail "$(cat set.out)"
+[ "$(cat files/$$/0/memory.limit files/$$/1/gmem.limit.high)" = "6M
 6M" ] || fail "an alias is not written"
-[ ! -e files/4201/0/gmem.limit.high ] || fail "a file is there twice"
+[ ! -e files/$$/0/gmem.limit.high ] || fail "a file is there twice"
 
 # Rates between two lists.
-printf 'nr_submitted_kernels: 100\nnr_ended_kernels: 90\nnr_pending_kernels: 10\n' >files/4201/1/gcgroup.stat
+printf 'nr_submitted_kernels: 100\nnr_ended_kernels: 90\nnr_pending_kernels: 10\n' >files/$$/1/gcgroup.stat
 "$gvmctl" watch --root files --count 2 --interval 100ms | tr -s ' ' >list.out
-grep -q '^ *4201 - 1 - - 6.0M - - 10 100 *$' list.out || fail "$(cat list.out)"
-grep -q '^ *4201 - 1 - - 6.0M - - 10 100 0 *$' list.out || fail "$(cat list.out)"
+grep -q "^ *$$ [^ ]* 1 - - 6.0M - - 10 100 *$" list.out || fail "$(cat list.out)"
+grep -q "^ *$$ [^ ]* 1 - - 6.0M - - 10 100 0 *$" list.out || fail "$(cat list.out)"
 [ "$("$gvmctl" list --root nowhere)" = "no process has control files" ] || fail "nowhere"
+
+# A process that was killed leaves its files: they are listed as such, and not written.
+sh -c 'exit 0' &
+dead=$!
+wait $dead
+mkdir -p left/$dead/0
+echo 5 >left/$dead/0/gmem.limit.high
+"$gvmctl" list --root left | tr -s ' ' >list.out
+grep -q "^ *$dead (ended) 0 - - 5.0B - - - - *$" list.out || fail "$(cat list.out)"
+expect 1 "process $dead has ended" set $dead gmem.limit.high 6M --root left
+[ "$(cat left/$dead/0/gmem.limit.high)" = 5 ] || fail "files of a dead process are written"
+
+# What a file holds cannot steer the terminal.
+printf 'a\033[2J\nb\n' >files/$$/1/compute.timeslice
+"$gvmctl" list --root files >list.out
+grep -q 'a?\[2J?b' list.out || fail "$(cat -v list.out)"
+
+# The folder of a shim, as the shim finds it.
+GVM_SHIM_DIR=$work/files "$gvmctl" list | grep -q "^ *$$ " || fail "GVM_SHIM_DIR is not looked into"
+
+# Ctrl-C ends it, however short the interval.
+"$gvmctl" watch --root files --interval 50ms >watch.out &
+watcher=$!
+sleep 0.3
+kill -INT $watcher
+for _ in $(seq 100); do
+	kill -0 $watcher 2>/dev/null || break
+	sleep 0.02
+done
+! kill -0 $watcher 2>/dev/null || { kill -KILL $watcher; fail "SIGINT does not end gvmctl watch"; }
