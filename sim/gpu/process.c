@@ -79,8 +79,7 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 	return 0;
 }
 
-/* What the process has allocated of its frame buffer. */
-static u64 process_allocated(const struct sim_process *process)
+u64 sim_process_allocated(const struct sim_process *process)
 {
 	u64 blocks = 0;
 
@@ -119,7 +118,7 @@ struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool o
 	/* A hole of one block between ranges: an overrun faults instead of corrupting. */
 	process->next_va += ((u64)range->block_count + 1) << GVM_CHUNK_SHIFT;
 	if (process->frame_buffer &&
-	    process_allocated(process) + table_bytes > process->frame_buffer) {
+	    sim_process_allocated(process) + table_bytes > process->frame_buffer) {
 		sim_process_die(process, -ENOMEM);
 		return range;
 	}

@@ -30,6 +30,9 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
  */
 struct gvm_range *sim_process_map(struct sim_process *process, u64 bytes, bool on_host);
 
+/* Bytes of a frame buffer that the process has allocated: ranges, context, unmanaged memory. */
+u64 sim_process_allocated(const struct sim_process *process);
+
 /*
  * Blocking: unmap a range. Its chunks and its page tables go back. No work of the process may
  * be queued or running.

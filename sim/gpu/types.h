@@ -91,8 +91,9 @@ struct sim_process_stats {
 
 /* Why a context died, where its status does not tell. */
 enum sim_death {
-	SIM_DEATH_BY_STATUS,  /* by a fault or a context's memory: killed_status */
+	SIM_DEATH_BY_STATUS,  /* a fault, a context's memory, a frame buffer: killed_status */
 	SIM_DEATH_NO_ROOM,    /* an allocation of unmanaged memory found none */
+	SIM_DEATH_GMEM_LIMIT, /* such an allocation would have exceeded gmem.limit.high */
 	SIM_DEATH_HARD_LIMIT, /* such an allocation would have exceeded memory_hard */
 	SIM_DEATH_BORROWER, /* above memory_soft when another client of its server needed memory */
 };

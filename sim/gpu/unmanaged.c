@@ -19,7 +19,10 @@ static void unmanaged_remove(struct sim_process *process, u64 bytes)
 	device->memory_ops->unevictable_remove(device->memory, &process->unmanaged, bytes);
 }
 
-/* The status of gvm_memory_ops.unevictable_add. On failure nothing has changed. */
+/*
+ * The status of gvm_memory_ops.unevictable_add. On failure nothing has changed. If the process
+ * is killed meanwhile, it has nothing left.
+ */
 static int unmanaged_add(struct sim_process *process, u64 bytes)
 {
 	struct gvm_device *device = &process->gpu->device;
@@ -27,17 +30,21 @@ static int unmanaged_add(struct sim_process *process, u64 bytes)
 	int status =
 		device->memory_ops->unevictable_add(device->memory, &process->unmanaged, bytes);
 
-	if (status)
+	if (process->killed)
+		before = 0;
+	if (process->killed || status)
 		unmanaged_remove(process, process->unmanaged.bytes - before);
 	eng_pay_debt();
 	return status;
 }
 
+/* The context dies, and its memory is free. */
 static void unmanaged_die(struct sim_process *process, int status, enum sim_death death)
 {
 	if (!process->killed)
 		process->death = death;
 	sim_process_die(process, status);
+	unmanaged_remove(process, process->unmanaged.bytes);
 }
 
 /*
@@ -63,7 +70,6 @@ static bool unmanaged_end_borrower(struct sim_process *process)
 	if (!worst)
 		return false;
 	unmanaged_die(worst, -EFAULT, SIM_DEATH_BORROWER);
-	unmanaged_remove(worst, worst->unmanaged.bytes);
 	return true;
 }
 
@@ -79,11 +85,18 @@ void sim_process_take_unmanaged(struct sim_process *process, u64 bytes)
 		unmanaged_die(process, -ENOMEM, SIM_DEATH_HARD_LIMIT);
 		return;
 	}
+	if (process->frame_buffer &&
+	    sim_process_allocated(process) + bytes > process->frame_buffer) {
+		unmanaged_die(process, -ENOMEM, SIM_DEATH_BY_STATUS);
+		return;
+	}
 	do {
 		status = unmanaged_add(process, bytes);
-	} while (status && status != -EINTR && guaranteed && unmanaged_end_borrower(process));
-	if (status && status != -EINTR)
-		unmanaged_die(process, -ENOMEM, SIM_DEATH_NO_ROOM);
+	} while (status && status != -EINTR && guaranteed && !process->killed &&
+		 unmanaged_end_borrower(process));
+	if (status && status != -EINTR && !process->killed)
+		unmanaged_die(process, status == -EDQUOT ? status : -ENOMEM,
+			      status == -EDQUOT ? SIM_DEATH_GMEM_LIMIT : SIM_DEATH_NO_ROOM);
 }
 
 void sim_process_give_unmanaged(struct sim_process *process, u64 bytes)

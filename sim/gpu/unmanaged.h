@@ -22,7 +22,8 @@
  * claim: it fails. A client that is ended loses its context; its memory is free at once.
  *
  * The failure of an allocation is the death of the context, as for a frame buffer: frameworks
- * end when they find no memory.
+ * end when they find no memory. So its memory is free at once, too. An allocation that a frame
+ * buffer cannot hold fails likewise.
  */
 #ifndef SIM_GPU_UNMANAGED_H
 #define SIM_GPU_UNMANAGED_H

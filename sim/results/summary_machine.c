@@ -85,7 +85,10 @@ static void compute_status(struct summary_container *container, const struct sim
 {
 	u64 ms = ran->failed_ns / NS_PER_MS_INT;
 	static const char *const deaths[] = {
-		[SIM_DEATH_NO_ROOM] = "an allocation found no free memory that is not managed",
+		[SIM_DEATH_NO_ROOM] = "an allocation of unmanaged memory found no room",
+		[SIM_DEATH_GMEM_LIMIT] =
+			"an allocation of unmanaged memory found no room below "
+			"its gmem.limit.high",
 		[SIM_DEATH_HARD_LIMIT] = "an allocation exceeded its mps.memory_hard",
 		[SIM_DEATH_BORROWER] = "MPS ended it: it was above its mps.memory_soft, and "
 				       "another client within its own needed memory",

@@ -29,7 +29,7 @@ own='--set containers.first.app.memory=unmanaged --set containers.second.app.mem
 # shellcheck disable=SC2086
 run --system mps $own
 status 1 '^ok$'
-status 2 'found no free memory that is not managed'
+status 2 'of unmanaged memory found no room$'
 # shellcheck disable=SC2086
 run --system mps $own --set containers.first.mps.memory_hard=20G --set containers.second.mps.memory_hard=25G
 status 1 'context died at 0.000 s: an allocation exceeded its mps.memory_hard'
@@ -39,6 +39,16 @@ run --system mps $own --set containers.first.mps.memory_soft=15G --set container
 status 1 'context died at 2.000 s: MPS ended it: it was above its mps.memory_soft'
 status 2 '^ok$'
 grep -q '^first,.*,killed' out/requests.csv || fail "not killed: $(tail -1 out/requests.csv)"
+# shellcheck disable=SC2086
+run --system ghost $own --set containers.first.gmem.limit.high=8G
+status 1 'context died at 0.000 s: an allocation of unmanaged memory found no room below its gmem.limit.high$'
+status 2 '^ok$'
+for system in vgpu gvtg; do
+	# shellcheck disable=SC2086
+	run --system $system $own
+	status 1 'context died at 0.000 s: an allocation did not fit into its frame buffer$'
+	status 2 'context died at 2.000 s: an allocation did not fit into its frame buffer$'
+done
 for system in mps stock gvm ghost; do
 	run --system $system
 	status 1 '^ok$'

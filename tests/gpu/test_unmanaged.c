@@ -145,7 +145,39 @@ START_TEST(as_many_are_ended_as_an_allocation_needs)
 }
 END_TEST
 
-TEST_MAIN("unmanaged", an_allocation_without_room_fails_alone,
+static void allocate_after_a_death(void)
+{
+	sim_process_take_unmanaged(&one, 5 * CHUNK);
+	sim_process_take_unmanaged(&one, 4 * CHUNK);
+	ck_assert(one.killed);
+	sim_process_take_unmanaged(&two, 8 * CHUNK);
+	ck_assert(!two.killed);
+}
+
+START_TEST(memory_of_a_dead_context_is_free)
+{
+	simulate(allocate_after_a_death);
+}
+END_TEST
+
+static void exceed_frame_buffer(void)
+{
+	one.frame_buffer = 4 * CHUNK;
+	sim_process_take_unmanaged(&one, 4 * CHUNK);
+	ck_assert(!one.killed);
+	sim_process_take_unmanaged(&one, CHUNK);
+	ck_assert(one.killed);
+	ck_assert_int_eq(one.death, SIM_DEATH_BY_STATUS);
+}
+
+START_TEST(an_allocation_above_the_frame_buffer_fails_though_there_is_room)
+{
+	simulate(exceed_frame_buffer);
+}
+END_TEST
+
+TEST_MAIN("unmanaged", an_allocation_without_room_fails_alone, memory_of_a_dead_context_is_free,
+	  an_allocation_above_the_frame_buffer_fails_though_there_is_room,
 	  managed_memory_makes_room_for_unmanaged,
 	  an_allocation_above_the_hard_limit_fails_though_there_is_room,
 	  pressure_ends_the_client_farthest_above_its_soft_limit,
