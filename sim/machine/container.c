@@ -73,7 +73,7 @@ static struct sim_past container_counts(const struct sim_container *container)
 int sim_container_close_books(struct sim_container *container)
 {
 	struct sim_past counts = container_counts(container);
-	bool absent = container->restarts || container->stopped_ns;
+	bool absent = container->restarts || container->stopped;
 
 	container->gmem_peak = counts.gmem_peak;
 	memcpy(container->events, counts.events, sizeof(container->events));
@@ -216,6 +216,7 @@ void sim_container_stop(struct sim_container *container)
 	eng_join(container->actor);
 	container->actor = NULL;
 	container->env.stopping = false;
+	container->stopped = true;
 	container->stopped_ns = eng_now();
 }
 
@@ -226,11 +227,11 @@ int sim_container_restart(struct sim_container *container)
 	container->env.reopen_ns = eng_now();
 	if (container->app->ahead_ns)
 		container->env.reopen_ns += container->app->ahead_ns(cfg);
-	container->restarts++;
-	container->stopped_ns = 0;
 	container->actor = eng_spawn(cfg->name, sim_container_main, container);
 	if (!container->actor)
 		return -ENOMEM;
+	container->restarts++;
+	container->stopped = false;
 	container->machine->running++;
 	return 0;
 }

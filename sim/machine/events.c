@@ -32,35 +32,40 @@ static bool event_write(struct sim_container *container, const struct cfg_event 
 	return true;
 }
 
+/* Has the process of a container exited? It may still be starting. */
+static bool event_finds_no_process(const struct sim_container *container)
+{
+	return container->started ? !container->process.running : container->status != 0;
+}
+
 /*
  * Does an application follow this event? Applications do so themselves, from the start of their
- * container on. The container's process may still be starting. The load is the client's, who
- * goes on while the container is stopped.
+ * container on. The load is the client's, who goes on while the container is stopped.
  */
 static bool event_has_listener(const struct sim_container *container,
 			       const struct cfg_event *event)
 {
-	bool ended = container->started ? !container->process.running : container->status != 0;
-
-	if (container->stopped_ns)
+	if (container->stopped)
 		return event->load != 0;
-	return event->at >= container->cfg->start && !ended;
+	return event->at >= container->cfg->start && !event_finds_no_process(container);
 }
 
 /*
  * Blocking: stop a container, or restart it. A container that has not begun cannot be stopped,
- * and one that is stopped only restarts. Returns false if there is nothing to do.
+ * and one that is stopped, or whose process has died, only restarts. The run may end during the
+ * stop; then there is no restart. Returns false if there is nothing to do.
  */
 static bool event_stop_or_restart(struct sim_container *container, bool restart)
 {
 	struct machine *machine = container->machine;
 	int status;
 
-	if (!container->begun || (!container->actor && !restart))
+	if (!container->begun ||
+	    (!restart && (container->stopped || event_finds_no_process(container))))
 		return false;
-	if (container->actor)
+	if (!container->stopped)
 		sim_container_stop(container);
-	status = restart ? sim_container_restart(container) : 0;
+	status = restart && !eng_interrupted() ? sim_container_restart(container) : 0;
 	if (status)
 		machine_fail(machine, status);
 	return true;
@@ -88,7 +93,8 @@ void machine_events_main(void *data)
 	const struct config *config = machine->config;
 
 	for (size_t i = 0; i < config->event_count; i++) {
-		if (eng_sleep_until(config->events[i].at))
+		/* The run may end at the same time, and its books are closed then. */
+		if (eng_sleep_until(config->events[i].at) || eng_interrupted())
 			return;
 		machine->missed[i] = !event_apply(machine, &config->events[i]);
 		if (!config->events[i].restart)

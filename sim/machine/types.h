@@ -61,7 +61,8 @@ struct sim_container {
 	struct eng_actor *actor;   /* of its present or last process; NULL: it was stopped */
 	bool begun;		   /* its start has come, or an event has restarted it */
 	u32 restarts;		   /* by events */
-	u64 stopped_ns;		   /* an event stopped it then; 0: it runs, or has ended */
+	bool stopped;		   /* an event stopped it, and none has restarted it */
+	u64 stopped_ns;		   /* then */
 	struct sim_past past;	   /* of its processes before the present one */
 	bool started;		   /* its process has started */
 	struct gvm_container *gvm; /* the driver's container; a reference, once started */

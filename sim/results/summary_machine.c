@@ -107,7 +107,7 @@ static void compute_status(struct summary_container *container, const struct sim
 		why = "an allocation did not fit into its frame buffer";
 	if (ran->process.death)
 		why = deaths[ran->process.death];
-	if (ran->stopped_ns) {
+	if (ran->stopped) {
 		ms = ran->stopped_ns / NS_PER_MS_INT;
 		snprintf(container->status, sizeof(container->status),
 			 "stopped at %llu.%03llu s", ms / 1000, ms % 1000);

@@ -494,6 +494,57 @@ START_TEST(events_stop_and_restart_a_container)
 }
 END_TEST
 
+START_TEST(a_container_may_stop_when_the_run_begins_and_not_when_it_ends)
+{
+	struct cfg_event stops[] = {
+		{ .at = 0, .container = "one", .stop = true },
+		{ .at = 10000 * MS, .container = "late", .stop = true },
+	};
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.events = stops;
+	config.event_count = ARRAY_SIZE(stops);
+	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
+	ck_assert(!machine.missed[0]);
+	ck_assert(machine.containers[0].stopped);
+	ck_assert_uint_eq(machine.containers[0].gmem_current, 0);
+	ck_assert(!machine.containers[1].stopped);
+	ck_assert_uint_eq(machine.containers[1].gmem_current, 4 * GVM_CHUNK_BYTES);
+	machine_destroy(&machine);
+}
+END_TEST
+
+static int fail_at_once(const struct app_env *env)
+{
+	(void)env;
+	return -EIO;
+}
+
+START_TEST(a_dead_container_is_not_stopped_but_restarts)
+{
+	struct cfg_event lives[] = {
+		{ .at = 1000 * MS, .container = "one", .stop = true },
+		{ .at = 2000 * MS, .container = "one", .restart = true },
+		{ .at = 3000 * MS, .container = "one", .stop = true },
+	};
+	const bool missed[] = { true, false, true };
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.events = lives;
+	config.event_count = ARRAY_SIZE(lives);
+	ck_assert_int_eq(run_toy(&machine, &config, fail_at_once, &err), 0);
+	ck_assert_mem_eq(machine.missed, missed, sizeof(missed));
+	ck_assert_int_eq(machine.containers[0].status, -EIO);
+	ck_assert(!machine.containers[0].stopped);
+	ck_assert_uint_eq(machine.containers[0].restarts, 1);
+	machine_destroy(&machine);
+}
+END_TEST
+
 START_TEST(a_run_waits_for_its_last_restart)
 {
 	struct cfg_event again[] = { { .at = 8000 * MS, .container = "one", .restart = true } };
@@ -723,7 +774,9 @@ TEST_MAIN("machine", a_run_lasts_its_duration_and_samples_every_interval,
 	  a_run_without_memory_for_evictions_ends_with_an_error,
 	  a_run_ends_with_its_last_application, controls_are_recorded_up_to_the_end_of_the_run,
 	  events_of_a_container_that_does_not_run_are_missed,
-	  events_stop_and_restart_a_container, a_run_waits_for_its_last_restart,
+	  events_stop_and_restart_a_container,
+	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
+	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart,
 	  systems_honour_what_the_core_has, a_scheduler_honours_what_it_takes_something_from,
 	  gpreempt_puts_the_most_important_container_first,
 	  gpreempt_puts_a_later_container_first_if_it_is_more_important,
