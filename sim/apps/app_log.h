@@ -69,6 +69,7 @@ struct app_log {
 		struct stats_weights folded;
 	} gaps[APP_GAP_KINDS];
 	u64 zero_ns;	       /* a trace's dates count from here; 0: no client has begun */
+	bool has_zero;	       /* of an open loop of phases: zero_ns is known, and may be 0 */
 	u64 end_ns;	       /* the client stopped; 0: the log ends with the run */
 	bool has_prefix_cache; /* cached_tokens are known */
 	bool has_server; /* start_ns and preemptions are known: a client's log has neither */

@@ -305,7 +305,7 @@ static int phases_log_absence(const struct app_env *env)
 {
 	const struct cfg_phases *cfg = env->container->app;
 
-	if (!cfg->open_loop || !env->log->zero_ns)
+	if (!cfg->open_loop || !env->log->has_zero)
 		return 0;
 	return phases_log_unserved(env, eng_now(), true, 0);
 }
@@ -321,8 +321,9 @@ static int phases_serve(struct phases *phases)
 	u64 now_ns;
 	int status = 0;
 
-	if (!env->log->zero_ns)
+	if (!env->log->has_zero)
 		env->log->zero_ns = max((u64)env->container->start, (u64)eng_now());
+	env->log->has_zero = true;
 	if (env->reopen_ns)
 		status = phases_log_unserved(env, max(env->reopen_ns, (u64)eng_now()), true, 0);
 	for (size_t i = env->log->record_count; i < phases->trace->count && !status; i++) {

@@ -68,3 +68,19 @@ done
 expect 0 'note: events.0: container late has not begun\|events.0: container player is not running at 0.500 s, it is not stopped' \
 	run s.json --quiet --out out --set duration=1s \
 	--set 'events=[{"at": "0.5s", "container": "player", "stop": true}]'
+
+# The dates of an open loop that begins at 0 s stay what they are: requests 7 to 10 come while it is stopped.
+cat >open.json <<END
+{ "name": "open", "duration": "9.9s", "gpu": { "profile": "a100-40g" },
+  "containers": { "open": { "app": { "type": "phases", "open_loop": true, "trace": { "file": "t.trace" },
+    "efficiency": 0.5, "memory_efficiency": 0.5, "kernel_launch": "1us", "tensors": { "w": { "bytes": "100M" } },
+    "phases": [ { "name": "p", "kernels": 10, "flops": "1e12", "reads": [ { "tensor": "w" } ] } ] } } },
+  "events": [ { "at": "3.1s", "container": "open", "stop": true },
+    { "at": "5.1s", "container": "open", "restart": true } ] }
+END
+"$gvmsim" run open.json --system stock --quiet --out out
+awk -F, 'NR > 1 { print $4, $(NF - 1), $NF }' out/requests.csv |
+	awk '{ late = NR >= 8 && NR <= 11
+		if ($1 != (NR - 1) * 5e8 || late != ($2 == "stopped")) print "row " NR ": " $0 }
+		END { if (NR != 20) print NR " rows" }' >.bad
+[ ! -s .bad ] || fail "open loop: $(head -n 5 .bad)"
