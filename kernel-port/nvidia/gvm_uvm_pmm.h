@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "gvm_uvm.h"
+#include "gvm_uvm_version.h"
 
 /* How many victims of the policy one pick looks at that turn out to be in use. */
 #define GVM_UVM_VICTIMS_MAX 4u
@@ -138,6 +139,15 @@ static const struct gvm_uvm_services gvm_uvm_services = {
 
 /* The hooks. */
 
+static bool gvm_uvm_has_faults(const uvm_gpu_t *gpu)
+{
+#ifdef GVM_UVM_FAULTS_SUPPORTED
+	return gpu->parent->replayable_faults_supported;
+#else
+	return true;
+#endif
+}
+
 /*
  * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without replayable
  * faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page tables of the CPU, and
@@ -150,7 +160,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 	struct gvm_uvm_managed *managed;
 	int status = -ENOMEM;
 
-	if (!gpu->parent->replayable_faults_supported)
+	if (!gvm_uvm_has_faults(gpu))
 		return;
 	calls = symbol_get(gvm_uvm_calls);
 	if (!calls)

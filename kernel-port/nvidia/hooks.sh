@@ -50,8 +50,22 @@ check() {
 	done
 }
 
+# gvm_uvm_version.h: what this driver has. GVM_UVM_FAULTS_SUPPORTED: a GPU says whether it has replayable faults.
+# Since 595 the driver knows only GPUs that have them, and the field is gone. Pascal's are the first that have
+# them: a driver without the field that knows Maxwell keeps this elsewhere.
+version_of() {
+	echo "/* SPDX-License-Identifier: MIT OR GPL-2.0 */"
+	if grep -qw 'bool replayable_faults_supported;' "$tree/nvidia-uvm/uvm_gpu.h"; then
+		echo "#define GVM_UVM_FAULTS_SUPPORTED"
+	elif [ -f "$tree/nvidia-uvm/uvm_maxwell.c" ]; then
+		echo "$version does not tell in uvm_gpu.h whether a GPU has replayable faults" >&2
+		return 1
+	fi
+}
+
 rm -rf "$out"
 mkdir -p "$out"
+version_of >"$out/gvm_uvm_version.h"
 cp "$ours"/gvm_uvm*.h "$ours/../softgpu/softgpu_rmapi.h" "$out/"
 for patch in "$ours"/hooks/*.cocci; do
 	file=$(basename "$patch" .cocci)
