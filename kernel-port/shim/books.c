@@ -19,7 +19,7 @@ static size_t table_count;
 /* Written under books_lock; a signal handler reads them, too. */
 static _Atomic u64 used[SHIM_DEVICES];
 static _Atomic u64 peak[SHIM_DEVICES];
-static _Atomic u64 counts[SHIM_CREATED + 1];
+static _Atomic u64 counts[SHIM_KINDS];
 static pthread_mutex_t books_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t slot_of(cu_ptr ptr)
@@ -95,9 +95,8 @@ u64 books_limit(int device, u64 total)
 	return shim_settings.limit_given ? shim_settings.limit_bytes : total;
 }
 
-bool books_charge(int device, u64 bytes, u64 total)
+static bool charge(int device, u64 bytes, u64 limit)
 {
-	u64 limit = books_limit(device, total);
 	bool fits = true;
 
 	if (!valid(device))
@@ -116,6 +115,11 @@ bool books_charge(int device, u64 bytes, u64 total)
 	return fits;
 }
 
+bool books_charge(int device, u64 bytes, u64 total)
+{
+	return charge(device, bytes, books_limit(device, total));
+}
+
 void books_uncharge(int device, u64 bytes)
 {
 	if (!valid(device))
@@ -127,18 +131,29 @@ void books_uncharge(int device, u64 bytes)
 		shared_uncharge(device, bytes);
 }
 
-void books_add(const struct shim_allocation *allocation)
+static void enter(const struct shim_allocation *allocation, u32 more)
 {
 	bool known;
 
 	pthread_mutex_lock(&books_lock);
-	counts[allocation->kind]++;
+	counts[allocation->kind] += more;
 	known = 2 * (table_count + 1) <= table_size || grow_locked();
 	if (known)
 		insert_locked(allocation);
 	pthread_mutex_unlock(&books_lock);
 	if (!known) /* it could never be uncharged again */
 		books_uncharge(allocation->device, allocation->bytes);
+}
+
+void books_add(const struct shim_allocation *allocation)
+{
+	enter(allocation, 1);
+}
+
+void books_restore(const struct shim_allocation *allocation)
+{
+	if (charge(allocation->device, allocation->bytes, SHIM_NO_LIMIT))
+		enter(allocation, 0);
 }
 
 bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation)
@@ -169,28 +184,23 @@ bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation)
 	return entry != NULL;
 }
 
-/* Memory of cuMemCreate() belongs to no context, and managed memory only to the one that made it. */
 void books_forget_context(struct CUctx_st *context)
 {
-	bool more = true;
+	u64 gone[SHIM_DEVICES] = { 0 };
 
-	while (more) {
-		struct shim_allocation gone;
-
-		more = false;
-		pthread_mutex_lock(&books_lock);
-		for (size_t i = 0; !more && i < table_size; i++) {
-			if (!table[i].ptr || table[i].context != context ||
-			    table[i].kind == SHIM_CREATED)
-				continue;
-			gone = table[i];
-			remove_locked(&table[i]);
-			more = true;
+	pthread_mutex_lock(&books_lock);
+	for (size_t i = 0; i < table_size;) {
+		if (!table[i].ptr || table[i].context != context) {
+			i++;
+			continue;
 		}
-		pthread_mutex_unlock(&books_lock);
-		if (more)
-			books_uncharge(gone.device, gone.bytes);
+		gone[table[i].device] += table[i].bytes;
+		remove_locked(&table[i]); /* another one may be here now */
 	}
+	pthread_mutex_unlock(&books_lock);
+	for (int i = 0; i < SHIM_DEVICES; i++)
+		if (gone[i])
+			books_uncharge(i, gone[i]);
 }
 
 u64 books_used(int device)

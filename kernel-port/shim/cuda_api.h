@@ -4,7 +4,7 @@
  * without a CUDA toolkit.
  *
  * Sources: the driver API reference of CUDA 12 and 13 (docs.nvidia.com/cuda/cuda-driver-api), which
- * gives each prototype and the version in which it appeared. tests/shim/test_abi.c includes this
+ * gives each prototype and the version in which it appeared. tests/shim/abi.c includes this
  * header and NVIDIA's cuda.h in one file, where a host has it: a prototype that differs does not
  * compile. Enumerations are unsigned int here, which C calls compatible.
  *
@@ -62,6 +62,7 @@ struct CUmemPoolHandle_st;
 struct CUlaunchConfig_st;
 struct CUmemAllocationProp_st;
 struct CUmemPoolProps_st;
+struct CUmemLocation_st;
 struct CUipcMemHandle_st;
 struct CUDA_LAUNCH_PARAMS_st;
 struct CUDA_GRAPH_INSTANTIATE_PARAMS_st;
@@ -83,6 +84,11 @@ struct shim_launch_params {
 struct shim_allocation_prop {
 	unsigned int type, handle_types, location_type;
 	int location_id;
+};
+
+struct shim_location {
+	unsigned int type;
+	int id;
 };
 
 struct shim_pool_props {
@@ -114,6 +120,11 @@ cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream);
 cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 			  const struct CUmemPoolProps_st *props);
 cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device);
+cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool);
+cu_result cuMemGetDefaultMemPool(struct CUmemPoolHandle_st **pool,
+				 struct CUmemLocation_st *location, unsigned int type);
+cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigned int type,
+			  struct CUmemPoolHandle_st *pool);
 cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
 cu_result cuDeviceTotalMem_v2(size_t *bytes, int device);
 cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
@@ -198,7 +209,6 @@ cu_result cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device);
 cu_result cuDevicePrimaryCtxGetState(int device, unsigned int *flags, int *active);
 cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int device);
 cu_result cuDeviceGetPCIBusId(char *text, int length, int device);
-cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool);
 cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags);
 cu_result cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream);
 cu_result cuEventQuery(struct CUevent_st *event);
@@ -233,6 +243,9 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, 1)                                    \
 	X(cuMemPoolCreate, "cuMemPoolCreate", 11020, 0)                                       \
 	X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", 11020, 0)                   \
+	X(cuDeviceSetMemPool, "cuDeviceSetMemPool", 11020, 0)                                 \
+	X(cuMemGetDefaultMemPool, "cuMemGetDefaultMemPool", 13000, 0)                         \
+	X(cuMemSetMemPool, "cuMemSetMemPool", 13000, 0)                                       \
 	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \
 	X(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020, 0)                                   \
 	X(cuMemCreate, "cuMemCreate", 10020, 0)                                               \
@@ -295,7 +308,6 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuDevicePrimaryCtxGetState)        \
 	X(cuDeviceGetAttribute)              \
 	X(cuDeviceGetPCIBusId)               \
-	X(cuDeviceSetMemPool)                \
 	X(cuEventCreate)                     \
 	X(cuEventRecord)                     \
 	X(cuEventQuery)                      \

@@ -21,7 +21,6 @@
 struct device_facts {
 	bool known;
 	bool managed; /* and the CPU may touch it while kernels run */
-	bool pools;
 	u64 total;
 	struct CUmemPoolHandle_st *pool; /* ours, of managed memory; NULL: none */
 	bool pool_tried;
@@ -39,6 +38,7 @@ static bool current(const struct shim_real *real, int *ret_device,
 	       *ret_device < SHIM_DEVICES;
 }
 
+/* What the driver does not tell, before cuInit() for one, is asked again. */
 static struct device_facts *facts_of(const struct shim_real *real, int device)
 {
 	struct device_facts *fact = &facts[device];
@@ -48,13 +48,14 @@ static struct device_facts *facts_of(const struct shim_real *real, int device)
 
 	pthread_mutex_lock(&facts_lock);
 	if (!fact->known) {
-		real->cuDeviceGetAttribute(&managed, CU_DEVICE_MANAGED, device);
-		real->cuDeviceGetAttribute(&concurrent, CU_DEVICE_CONCURRENT, device);
-		real->cuDeviceTotalMem_v2(&total, device);
+		fact->known = real->cuDeviceGetAttribute(&managed, CU_DEVICE_MANAGED, device) ==
+				      CU_OK &&
+			      real->cuDeviceGetAttribute(&concurrent, CU_DEVICE_CONCURRENT,
+							 device) == CU_OK &&
+			      real->cuDeviceTotalMem_v2(&total, device) == CU_OK;
 		fact->managed = managed && concurrent;
 		fact->total = total;
-		fact->known = true;
-		if (shim_settings.managed && !fact->managed)
+		if (fact->known && shim_settings.managed && !fact->managed)
 			shim_warn("GPU %d cannot fault on managed memory: its memory stays "
 				  "where it "
 				  "is, and is counted",
@@ -180,8 +181,8 @@ static cu_result free_with(cu_ptr ptr,
 	bool known = ptr && books_remove(ptr, &freed);
 	cu_result result = call(ptr, stream);
 
-	if (known && result != CU_OK && books_charge(freed.device, freed.bytes, SHIM_NO_LIMIT))
-		books_add(&freed);
+	if (known && result != CU_OK)
+		books_restore(&freed);
 	if (known)
 		shim_wake_if_idle();
 	return result;
@@ -247,6 +248,51 @@ SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool
 		return real->cuDeviceGetDefaultMemPool(pool, device);
 	*pool = ours;
 	return CU_OK;
+}
+
+/* The pool that the application chooses takes the place of ours, and not the other way round. */
+SHIM_EXPORT cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuDeviceSetMemPool)
+		return CU_NOT_INITIALIZED;
+	if (device >= 0 && device < SHIM_DEVICES)
+		managed_pool(real, device);
+	return real->cuDeviceSetMemPool(device, pool);
+}
+
+/* CUDA 13 has the same calls for a location. Does this one mean device memory? */
+static bool means_device(const struct CUmemLocation_st *location, unsigned int type)
+{
+	const struct shim_location *at = (const struct shim_location *)location;
+
+	return at && at->type == CU_LOCATION_DEVICE && type == CU_ALLOC_PINNED;
+}
+
+SHIM_EXPORT cu_result cuMemGetDefaultMemPool(struct CUmemPoolHandle_st **pool,
+					     struct CUmemLocation_st *location,
+					     unsigned int type)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuMemGetDefaultMemPool)
+		return CU_NOT_INITIALIZED;
+	if (means_device(location, type))
+		return cuDeviceGetDefaultMemPool(pool, ((struct shim_location *)location)->id);
+	return real->cuMemGetDefaultMemPool(pool, location, type);
+}
+
+SHIM_EXPORT cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigned int type,
+				      struct CUmemPoolHandle_st *pool)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuMemSetMemPool)
+		return CU_NOT_INITIALIZED;
+	if (means_device(location, type))
+		return cuDeviceSetMemPool(((struct shim_location *)location)->id, pool);
+	return real->cuMemSetMemPool(location, type, pool);
 }
 
 /* A pool that is not to be exported may be of managed memory. */

@@ -131,7 +131,7 @@ const struct shim_real *shim_real_if_used(void);
 
 /* books.c: allocations by address. */
 
-enum shim_kind { SHIM_DEVICE, SHIM_MANAGED, SHIM_REDIRECTED, SHIM_POOL, SHIM_CREATED };
+enum shim_kind { SHIM_DEVICE, SHIM_MANAGED, SHIM_REDIRECTED, SHIM_POOL, SHIM_KINDS };
 
 struct shim_allocation {
 	cu_ptr ptr; /* 0: a free place */
@@ -149,6 +149,8 @@ bool books_charge(int device, u64 bytes, u64 total);
 void books_uncharge(int device, u64 bytes);
 /* Enter an allocation that was charged. */
 void books_add(const struct shim_allocation *allocation);
+/* The driver did not free it: charge and enter it again, whatever the limit is by now. */
+void books_restore(const struct shim_allocation *allocation);
 /* Take an allocation out and uncharge it. False: not known, as one from before the shim. */
 bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation);
 bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation);

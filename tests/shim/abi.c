@@ -17,6 +17,7 @@ SAME(shim_launch_params, parameters, CUDA_LAUNCH_PARAMS_st, kernelParams);
 _Static_assert(sizeof(struct shim_launch_params) == sizeof(CUDA_LAUNCH_PARAMS), "array");
 SAME(shim_allocation_prop, handle_types, CUmemAllocationProp_st, requestedHandleTypes);
 SAME(shim_allocation_prop, location_id, CUmemAllocationProp_st, location.id);
+SAME(shim_location, id, CUmemLocation_st, id);
 SAME(shim_pool_props, location_id, CUmemPoolProps_st, location.id);
 SAME(shim_pool_props, max_bytes, CUmemPoolProps_st, maxSize);
 _Static_assert(sizeof(struct shim_pool_props) == sizeof(CUmemPoolProps), "copied whole");
