@@ -38,7 +38,7 @@ bool shared_wanted(void)
 	return *shim_settings.container && !failed;
 }
 
-/* Field 22 of /proc/PID/stat, behind the command's name. 0: there is no such process. */
+/* Field 22 of /proc/PID/stat, behind the command's name. 0: it cannot be read. */
 static u64 start_of(u64 pid)
 {
 	char path[64];
@@ -62,6 +62,28 @@ static u64 start_of(u64 pid)
 	return field ? strtoull(field, NULL, 10) : 0;
 }
 
+/* A process counts as alive where its start cannot be read: we may have no descriptor left, or no /proc. */
+static bool is_dead(const struct shared_row *row)
+{
+	u64 started;
+
+	if (kill((pid_t)row->pid, 0) && errno == ESRCH)
+		return true;
+	started = start_of(row->pid);
+	return started && row->started && started != row->started;
+}
+
+/* Wait for the file, also where a signal interrupts us. */
+static bool lock_file(void)
+{
+	int status;
+
+	do
+		status = flock(rows_fd, LOCK_EX);
+	while (status && errno == EINTR);
+	return !status;
+}
+
 /* The file may be removed by its last process between our open and our lock. */
 static bool open_file(void)
 {
@@ -71,7 +93,7 @@ static bool open_file(void)
 		rows_fd = open(rows_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		if (rows_fd < 0)
 			return false;
-		if (flock(rows_fd, LOCK_EX) || fstat(rows_fd, &info))
+		if (!lock_file() || fstat(rows_fd, &info))
 			break;
 		if (info.st_nlink)
 			return !ftruncate(rows_fd, ROWS * sizeof(*rows));
@@ -92,9 +114,7 @@ static struct shared_row *take_row(void)
 		for (int i = 0; i < ROWS; i++) {
 			struct shared_row *row = &rows[i];
 
-			if (!pass ? row->pid != pid :
-				    row->pid &&
-					    (pass == 1 || start_of(row->pid) == row->started))
+			if (!pass ? row->pid != pid : row->pid && (pass == 1 || !is_dead(row)))
 				continue;
 			memset(row, 0, sizeof(*row));
 			row->pid = pid;
@@ -109,7 +129,7 @@ static struct shared_row *take_row(void)
 static bool lock_rows(void)
 {
 	if (rows)
-		return !flock(rows_fd, LOCK_EX);
+		return lock_file();
 	if (failed)
 		return false;
 	mkdir(shim_settings.directory, 0755);
@@ -149,7 +169,7 @@ static u64 sum_rows(int device)
 static void drop_dead_rows(void)
 {
 	for (int i = 0; i < ROWS; i++)
-		if (rows[i].pid && start_of(rows[i].pid) != rows[i].started)
+		if (rows[i].pid && is_dead(&rows[i]))
 			memset(&rows[i], 0, sizeof(rows[i]));
 }
 
