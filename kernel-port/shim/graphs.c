@@ -301,10 +301,13 @@ SHIM_EXPORT cu_result cuStreamBeginCaptureToGraph_ptsz(
 						       count, mode));
 }
 
-/* A capture that became invalid ends, too: only a stream that is not captured is an error here. */
-static cu_result end_capture(cu_result result, bool was_capturing)
+/*
+ * A capture that became invalid ends with an error, too. A stream that only joined it, or another thread, cannot
+ * end it. So the stream itself tells: it is captured before the call and not behind it.
+ */
+static cu_result end_capture(cu_result result, bool was_capturing, struct CUstream_st *stream)
 {
-	if (was_capturing)
+	if (was_capturing && !streams_capturing(stream))
 		streams_capture_ended();
 	return result;
 }
@@ -315,17 +318,18 @@ SHIM_EXPORT cu_result cuStreamEndCapture(struct CUstream_st *stream, struct CUgr
 
 	if (!shim_real())
 		return CU_NOT_INITIALIZED;
-	return end_capture(shim_real()->cuStreamEndCapture(stream, graph), capturing);
+	return end_capture(shim_real()->cuStreamEndCapture(stream, graph), capturing, stream);
 }
 
 SHIM_EXPORT cu_result cuStreamEndCapture_ptsz(struct CUstream_st *stream,
 					      struct CUgraph_st **graph)
 {
-	bool capturing = streams_capturing(stream ? stream : CU_PER_THREAD);
+	struct CUstream_st *own = stream ? stream : CU_PER_THREAD;
+	bool capturing = streams_capturing(own);
 
 	if (!shim_real())
 		return CU_NOT_INITIALIZED;
-	return end_capture(shim_real()->cuStreamEndCapture_ptsz(stream, graph), capturing);
+	return end_capture(shim_real()->cuStreamEndCapture_ptsz(stream, graph), capturing, own);
 }
 
 void graphs_reset(void)

@@ -122,7 +122,7 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PA
 	if (!real || !real->cuLaunchCooperativeKernelMultiDevice)
 		return CU_NOT_INITIALIZED;
 	result = real->cuLaunchCooperativeKernelMultiDevice(list, count, flags);
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; result == CU_OK && i < count; i++)
 		launched(result, launch[i].stream, 1);
 	return result;
 }
