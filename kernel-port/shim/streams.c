@@ -13,6 +13,7 @@
  * Streams of a context and their counts stay in place until the process ends; a destroyed one is used again
  * for the next stream.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -33,6 +34,8 @@ static _Atomic bool recording;
 static _Atomic u32 device_used; /* a bit for each */
 static _Atomic u64
 	lost_launched[SHIM_DEVICES]; /* of places that were used again; all have ended */
+/* Odd while counts move to lost_launched: a reader starts over. */
+static _Atomic u64 moves;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t poll_lock = PTHREAD_MUTEX_INITIALIZER; /* outer to streams_lock */
 
@@ -76,18 +79,54 @@ static void unlock_events(struct shim_stream *entry)
 	atomic_flag_clear_explicit(&entry->event_busy, memory_order_release);
 }
 
+/* The default stream of a thread is not destroyed by a call: it goes with the thread. */
+static bool thread_has_ended(const struct shim_stream *entry)
+{
+	return entry->thread && syscall(SYS_tgkill, getpid(), entry->thread, 0) &&
+	       errno == ESRCH;
+}
+
+static void empty_locked(struct shim_stream *entry)
+{
+	lock_events(entry);
+	for (int i = 0; i < 2; i++) {
+		struct CUevent_st *event = i ? entry->next : entry->event;
+
+		if (event)
+			shim_real()->cuEventDestroy_v2(event);
+	}
+	moves++;
+	lost_launched[entry->device] += entry->launched;
+	entry->launched = 0;
+	entry->ended = 0;
+	moves++;
+	entry->event = NULL;
+	entry->next = NULL;
+	entry->event_count = NO_EVENT;
+	entry->next_count = NO_EVENT;
+	entry->gone = false;
+	entry->used = false;
+	unlock_events(entry);
+}
+
+/* A free place, a new one, or those of threads that have ended. */
 static struct shim_stream *new_place_locked(void)
 {
-	for (u32 i = 0; i < stream_count; i++) {
-		struct shim_stream *entry = &streams[i];
+	struct shim_stream *found = NULL;
 
-		if (entry->used || entry->launched != entry->ended)
-			continue;
-		lost_launched[entry->device] += entry->launched;
-		memset(entry, 0, sizeof(*entry));
-		return entry;
-	}
-	return stream_count < STREAMS_MAX ? &streams[stream_count] : NULL;
+	for (u32 i = 0; i < stream_count; i++)
+		if (!streams[i].used && streams[i].launched == streams[i].ended) {
+			empty_locked(&streams[i]);
+			return &streams[i];
+		}
+	if (stream_count < STREAMS_MAX)
+		return &streams[stream_count];
+	for (u32 i = 0; i < stream_count; i++)
+		if (streams[i].launched == streams[i].ended && thread_has_ended(&streams[i])) {
+			empty_locked(&streams[i]);
+			found = &streams[i];
+		}
+	return found;
 }
 
 /* NULL: more streams than places. */
@@ -290,17 +329,27 @@ u64 streams_poll(const struct shim_real *real)
 
 void streams_counts(int device, u64 *ret_launched, u64 *ret_ended)
 {
-	u32 count = stream_count;
+	u64 before;
 
-	*ret_launched = lost_launched[device];
-	*ret_ended = lost_launched[device];
-	for (u32 i = 0; i < count; i++) {
-		u64 ended = streams[i].ended; /* first: it must not pass what is read next */
+	/* Bounded: a signal handler may ask while the thread below it moves counts. */
+	for (int tries = 0; tries < 1000; tries++) {
+		u32 count = stream_count;
 
-		if (streams[i].device != device)
-			continue;
-		*ret_ended += ended;
-		*ret_launched += streams[i].launched;
+		before = moves;
+		*ret_launched = lost_launched[device];
+		*ret_ended = lost_launched[device];
+		for (u32 i = 0; i < count; i++) {
+			u64 ended =
+				streams[i]
+					.ended; /* first: it must not pass what is read next */
+
+			if (streams[i].device != device)
+				continue;
+			*ret_ended += ended;
+			*ret_launched += streams[i].launched;
+		}
+		if (before == moves && before % 2 == 0)
+			return;
 	}
 }
 
@@ -365,6 +414,7 @@ void streams_reset(void)
 	memset(streams, 0, sizeof(streams));
 	memset(lost_launched, 0, sizeof(lost_launched));
 	stream_count = 0;
+	moves = 0;
 	generation++;
 	captures = 0;
 	recording = false;
