@@ -55,10 +55,13 @@ static void write_line(const char *fmt, va_list args, bool to_stderr)
 	line[length++] = '\n';
 	if (!to_stderr)
 		fd = open(log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (fd >= 0 && write(fd, line, (size_t)length) < 0)
-		fd = to_stderr ? STDERR_FILENO : fd; /* nowhere to report it */
-	if (fd >= 0 && !to_stderr)
-		close(fd);
+	if (fd >= 0) {
+		/* A line that cannot be written is lost: there is nowhere to report it. */
+		while (write(fd, line, (size_t)length) < 0 && errno == EINTR)
+			;
+		if (!to_stderr)
+			close(fd);
+	}
 	errno = saved;
 }
 

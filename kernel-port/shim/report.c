@@ -121,7 +121,7 @@ static bool open_all(void)
 	mkdir(shim_settings.directory, 0755);
 	set_process_path();
 	if (mkdir(process_path, 0755)) {
-		shim_log("%s: %s: counts are handed to nobody", process_path, strerror(errno));
+		shim_log("%s: %s: there are no control files", process_path, strerror(errno));
 		failed = true;
 		return false;
 	}
@@ -291,9 +291,9 @@ static bool take(enum report_file file, const char *text)
 	case LIMIT:
 		if (!shim_parse_bytes(text, &value))
 			return false;
-		shim_settings.limit_percent = 0;
+		shim_settings.limit_bytes = value; /* first: another thread may be allocating */
 		shim_settings.limit_given = true;
-		shim_settings.limit_bytes = value;
+		shim_settings.limit_percent = 0;
 		return true;
 	case TIMESLICE:
 		if (!shim_parse_timeslice(text, &value))
@@ -328,7 +328,7 @@ static void take_write(struct report_device *device, const char *name)
 		length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 		if (fd >= 0)
 			close(fd);
-		if (length <= 0)
+		if (length < 0)
 			return;
 		text[length] = '\0';
 		text[strcspn(text, "\n")] = '\0';
@@ -413,4 +413,5 @@ void report_reset(void)
 	memset(devices, 0, sizeof(devices));
 	opened = false;
 	failed = false;
+	publishing = false; /* the parent's thread may have been at it */
 }

@@ -157,8 +157,8 @@ static void read_names(void)
 	else
 		snprintf(shim_settings.directory, sizeof(shim_settings.directory),
 			 "/tmp/gvm-shim-%u", geteuid());
-	if (directory && *directory && *directory != '/')
-		wrong("GVM_SHIM_DIR", directory, "an absolute path");
+	if (directory && *directory && strcmp(directory, shim_settings.directory) != 0)
+		wrong("GVM_SHIM_DIR", directory, "an absolute path of up to 383 characters");
 	if (!container || !*container)
 		return;
 	if (strlen(container) < SHIM_NAME_MAX && *container != '.' && !strchr(container, '/'))

@@ -54,14 +54,14 @@ static void *work(void *unused)
 
 		if (turns_due())
 			turns_apply();
+		if (!pending) {
+			/* A launch or an allocation behind this wakes us up: we see it, or it sees us idle. */
+			shim_set_idle(true);
+			pending = streams_poll(real);
+		}
 		if (!pending || now - published_ns >= PUBLISH_NS) {
 			report_publish(false);
 			published_ns = now;
-		}
-		if (!pending) {
-			/* A launch after this sees that we sleep, and wakes us up. */
-			shim_set_idle(true);
-			pending = streams_poll(real);
 		}
 		wait_for_work(pending ? shim_settings.period_ns : 0);
 		shim_set_idle(false);
