@@ -5,7 +5,8 @@
  * when fake_release() is called after fake_hold().
  *
  * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library appends
- * what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12.
+ * what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12. FAKE_NO_FREE: memory
+ * cannot be freed.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -16,9 +17,10 @@
 
 #include "fake_cuda.h"
 
-#define NODES	64
-#define BLOCKS	65536
-#define DEVICES 2
+#define NODES	     64
+#define BLOCKS	     65536
+#define DEVICES	     2
+#define WRONG_THREAD 908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
 
 struct CUctx_st {
 	int device;
@@ -28,6 +30,7 @@ struct CUctx_st {
 struct CUstream_st {
 	unsigned long launched;
 	struct CUgraph_st *capture;
+	pthread_t capturer;
 };
 
 struct CUevent_st {
@@ -74,6 +77,7 @@ static struct CUmemPoolHandle_st *current_pool[DEVICES] = { &default_pool[0],
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long launches, ended, events_live, wrong_frees, managed_made, after_end;
 static bool held;
+static bool initialized;
 static bool finished;
 
 FAKE void fake_hold(void)
@@ -197,12 +201,15 @@ static size_t in_use(void)
 
 FAKE cu_result cuInit(unsigned int flags)
 {
+	initialized = true;
 	return flags ? CU_INVALID_VALUE : CU_OK;
 }
 
 FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int device)
 {
 	(void)device;
+	if (!initialized)
+		return CU_NOT_INITIALIZED;
 	*value = attribute == CU_DEVICE_MANAGED || attribute == CU_DEVICE_CONCURRENT;
 	return CU_OK;
 }
@@ -216,6 +223,8 @@ FAKE cu_result cuDeviceGetPCIBusId(char *text, int length, int device)
 FAKE cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
 	(void)device;
+	if (!initialized)
+		return CU_NOT_INITIALIZED;
 	*bytes = memory();
 	return CU_OK;
 }
@@ -315,6 +324,8 @@ FAKE cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t width, size
 
 FAKE cu_result cuMemFree_v2(cu_ptr ptr)
 {
+	if (getenv("FAKE_NO_FREE"))
+		return CU_INVALID_VALUE;
 	return give_back(ptr) ? CU_OK : CU_INVALID_VALUE;
 }
 
@@ -371,6 +382,8 @@ FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 
 FAKE cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
 {
+	if (!initialized)
+		return CU_NOT_INITIALIZED;
 	*pool = &default_pool[device];
 	return CU_OK;
 }
@@ -579,6 +592,8 @@ FAKE cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PARAMS_st
 	const struct shim_launch_params *launch = (const struct shim_launch_params *)list;
 
 	(void)flags;
+	if (!launch)
+		return CU_INVALID_VALUE;
 	for (unsigned int i = 0; i < count; i++)
 		start(stream_of(launch[i].stream, false),
 		      (void (*)(void **))(uintptr_t)launch[i].function, launch[i].parameters);
@@ -680,11 +695,14 @@ FAKE cu_result cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *st
 FAKE cu_result cuStreamBeginCapture_v2(struct CUstream_st *stream, unsigned int mode)
 {
 	(void)mode;
+	stream->capturer = pthread_self();
 	return fake_graph_create(&stream->capture);
 }
 
 FAKE cu_result cuStreamEndCapture(struct CUstream_st *stream, struct CUgraph_st **graph)
 {
+	if (!pthread_equal(stream->capturer, pthread_self()))
+		return WRONG_THREAD;
 	*graph = stream->capture;
 	stream->capture = NULL;
 	return CU_OK;

@@ -37,6 +37,8 @@ struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st
 	X(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0)                                         \
 	X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, 0)                       \
 	X(cuMemPoolCreate, "cuMemPoolCreate", 11020, 0)                                       \
+	X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", 11020, 0)                   \
+	X(cuDeviceSetMemPool, "cuDeviceSetMemPool", 11020, 0)                                 \
 	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \
 	X(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020, 0)                                   \
 	X(cuMemCreate, "cuMemCreate", 10020, 0)                                               \

@@ -15,39 +15,33 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake_cuda.h"
+#include "program.h"
 
 #define WAY_VERSION 12080
-#define MIB	    (1ull << 20)
 
-static struct {
-#define POINTER(symbol, name, version, per_thread) __typeof__(&(symbol)) symbol;
-	FAKE_CALLS(POINTER)
-} cu;
+struct program_calls cu;
 
-static void (*hold)(void);
-static void (*release)(void);
+void (*hold)(void);
+void (*release)(void);
 static __typeof__(&fake_graph_create) graph_create;
 static __typeof__(&fake_graph_add) graph_add;
 static const char *way;
 static const char *self;
 
-static void fail(const char *what)
+void fail(const char *what)
 {
 	printf("failed: %s\n", what);
 	fflush(stdout);
 	_exit(1);
 }
 
-static void check(cu_result result, const char *what)
+void check(cu_result result, const char *what)
 {
 	if (result != CU_OK) {
 		printf("error %u\n", result);
 		fail(what);
 	}
 }
-
-#define CHECK(call) check(call, #call)
 
 static void find_linked(void)
 {
@@ -60,7 +54,7 @@ static void find_linked(void)
 #endif
 }
 
-static void find_calls(void)
+void find_calls(void)
 {
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	__typeof__(&cuGetProcAddress_v2) ask;
@@ -89,7 +83,7 @@ static void find_calls(void)
 #undef TAKE
 }
 
-static void open_device(void)
+void open_device(void)
 {
 	struct CUctx_st *context;
 
@@ -110,17 +104,17 @@ static void add_one(void **parameters)
 		numbers[i] = numbers[i] * 3 + i;
 }
 
-static struct CUfunc_st *const kernel = (struct CUfunc_st *)(uintptr_t)add_one;
-static cu_ptr memory;
-static unsigned int length = 1000;
+struct CUfunc_st *const kernel = (struct CUfunc_st *)(uintptr_t)add_one;
+cu_ptr memory;
+unsigned int length = 1000;
 static void *parameters[2] = { &memory, &length };
 
-static void launch(struct CUstream_st *stream)
+void launch(struct CUstream_st *stream)
 {
 	CHECK(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
 }
 
-static void wait_for_line(void)
+void wait_for_line(void)
 {
 	char line[16];
 
@@ -130,13 +124,13 @@ static void wait_for_line(void)
 		_exit(2);
 }
 
-static void allocate_numbers(void)
+void allocate_numbers(void)
 {
 	CHECK(cu.cuMemAlloc_v2(&memory, length * sizeof(unsigned int)));
 	memset((void *)(uintptr_t)memory, 0, length * sizeof(unsigned int));
 }
 
-static void print_numbers(void)
+void print_numbers(void)
 {
 	unsigned int sum = 0;
 
@@ -483,5 +477,5 @@ int main(int argc, char **argv)
 			tasks[i].run(argc > 3 ? atoi(argv[3]) : 1);
 			return 0;
 		}
-	return 2;
+	return corner(argv[2], argc > 3 ? atoi(argv[3]) : 1) ? 0 : 2;
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Tasks of an application that are rare or wrong: program.c runs them. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "program.h"
+
+/* The application asks for a pool before it initializes CUDA, which fails, and then works on. */
+static void task_early(int number)
+{
+	struct CUmemPoolHandle_st *pool;
+	cu_ptr ptr;
+
+	find_calls();
+	printf("early %u\n", cu.cuDeviceGetDefaultMemPool(&pool, 0));
+	open_device();
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+}
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+/* NUMBER times an allocation, a moment, and another one: each time more memory and a longer moment. */
+static void task_pairs(int number)
+{
+	cu_ptr ptrs[2];
+
+	open_device();
+	for (int i = 0; i < number; i++) {
+		size_t bytes = 4096 * ((size_t)i + 1);
+		double until;
+
+		CHECK(cu.cuMemAlloc_v2(&ptrs[0], bytes));
+		until = now_us() + 2 * i;
+		while (now_us() < until)
+			;
+		CHECK(cu.cuMemAlloc_v2(&ptrs[1], bytes));
+		wait_for_line();
+		CHECK(cu.cuMemFree_v2(ptrs[0]));
+		CHECK(cu.cuMemFree_v2(ptrs[1]));
+		wait_for_line();
+	}
+}
+
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* Signals come all the time, and interrupt system calls. */
+static void task_signals(int number)
+{
+	struct sigaction action = { .sa_handler = ignore };
+	struct itimerval often = { { 0, 200 }, { 0, 200 } };
+	size_t free_bytes, total;
+	cu_ptr ptrs[8];
+
+	open_device();
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < number; i++) {
+		for (int j = 0; j < 8; j++)
+			CHECK(cu.cuMemAlloc_v2(&ptrs[j], MIB));
+		for (int j = 0; j < 8; j++)
+			CHECK(cu.cuMemFree_v2(ptrs[j]));
+	}
+	memset(&often, 0, sizeof(often));
+	setitimer(ITIMER_REAL, &often, NULL);
+	CHECK(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	printf("free %zu of %zu\n", free_bytes, total);
+}
+
+/* The process has no descriptor left. */
+static void task_descriptors(int number)
+{
+	struct rlimit few = { 3, 3 };
+	size_t free_bytes, total;
+	cu_ptr ptr;
+	int count = 0;
+
+	open_device();
+	CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+	setrlimit(RLIMIT_NOFILE, &few);
+	while (count < number && cu.cuMemAlloc_v2(&ptr, MIB) == CU_OK)
+		count++;
+	CHECK(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	printf("allocated %d, free %zu\n", count, free_bytes);
+}
+
+/* An application that has chosen a pool gets its memory from that one: it is exported, say. */
+static void task_own_pool(int number)
+{
+	struct shim_pool_props props = {
+		CU_ALLOC_PINNED, 1, CU_LOCATION_DEVICE, 0, NULL, 0, ""
+	};
+	struct CUmemPoolHandle_st *pool;
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemPoolCreate(&pool, (struct CUmemPoolProps_st *)&props));
+	CHECK(cu.cuDeviceSetMemPool(0, pool));
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemAllocAsync(&ptr, MIB, NULL));
+}
+
+static void *end_capture(void *stream)
+{
+	struct CUgraph_st *graph;
+
+	printf("end %u\n", cu.cuStreamEndCapture(stream, &graph));
+	return NULL;
+}
+
+/* Another thread tries to end a capture, and may not. */
+static void task_wrong_end(int number)
+{
+	struct CUgraph_st *graph;
+	struct CUstream_st *stream;
+	pthread_t thread;
+
+	open_device();
+	allocate_numbers();
+	CHECK(cu.cuStreamCreate(&stream, 0));
+	CHECK(cu.cuStreamBeginCapture_v2(stream, 0));
+	pthread_create(&thread, NULL, end_capture, stream);
+	pthread_join(thread, NULL);
+	for (int i = 0; i < number; i++)
+		launch(stream);
+	CHECK(cu.cuStreamEndCapture(stream, &graph));
+	launch(stream);
+	print_numbers();
+}
+
+static void task_no_list(int number)
+{
+	open_device();
+	printf("launch %u\n",
+	       cu.cuLaunchCooperativeKernelMultiDevice(NULL, (unsigned int)number, 0));
+}
+
+/* The driver refuses to free memory: it is still there. */
+static void task_refused_free(int number)
+{
+	size_t free_bytes, total;
+	cu_ptr ptr[16];
+
+	open_device();
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemAlloc_v2(&ptr[i], MIB));
+	wait_for_line();
+	setenv("FAKE_NO_FREE", "1", 1);
+	for (int i = 0; i < number; i++)
+		printf("free %u\n", cu.cuMemFree_v2(ptr[i]));
+	unsetenv("FAKE_NO_FREE");
+	wait_for_line();
+	CHECK(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	printf("free %zu of %zu\n", free_bytes, total);
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemFree_v2(ptr[i]));
+	wait_for_line();
+}
+
+static void *launch_once(void *unused)
+{
+	struct CUctx_st *context;
+	unsigned int none = 0;
+	void *nothing[2] = { &memory, &none };
+
+	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cu.cuCtxSetCurrent(context));
+	CHECK(cu.cuLaunchKernel_ptsz(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, nothing, NULL));
+	return unused;
+}
+
+/* NUMBER threads, one after the other, each with its default stream. The launch of the last one does not end. */
+static void task_threads(int number)
+{
+	pthread_t thread;
+
+	open_device();
+	for (int i = 0; i < number; i++) {
+		if (i == number - 1)
+			hold();
+		pthread_create(&thread, NULL, launch_once, NULL);
+		pthread_join(thread, NULL);
+	}
+	wait_for_line();
+	release();
+}
+
+bool corner(const char *task, int number)
+{
+	static const struct {
+		const char *name;
+		void (*run)(int number);
+	} tasks[] = {
+		{ "early", task_early },       { "pairs", task_pairs },
+		{ "signals", task_signals },   { "descriptors", task_descriptors },
+		{ "own_pool", task_own_pool }, { "wrong_end", task_wrong_end },
+		{ "no_list", task_no_list },   { "refused_free", task_refused_free },
+		{ "threads", task_threads },
+	};
+
+	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
+		if (!strcmp(task, tasks[i].name)) {
+			tasks[i].run(number);
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What the tasks of an application share: program.c, corners.c. */
+#ifndef TESTS_SHIM_PROGRAM_H
+#define TESTS_SHIM_PROGRAM_H
+
+#include <stdbool.h>
+
+#include "fake_cuda.h"
+
+#define MIB	    (1ull << 20)
+#define CHECK(call) check(call, #call)
+
+/* CUDA's calls, as the application found them. */
+struct program_calls {
+#define POINTER(symbol, name, version, per_thread) __typeof__(&(symbol)) symbol;
+	FAKE_CALLS(POINTER)
+#undef POINTER
+};
+
+extern struct program_calls cu;
+extern void (*hold)(void);
+extern void (*release)(void);
+
+/* A kernel that changes the numbers in memory. */
+extern struct CUfunc_st *const kernel;
+extern cu_ptr memory;
+extern unsigned int length;
+
+void fail(const char *what);
+void check(cu_result result, const char *what);
+void find_calls(void);
+void open_device(void);
+void launch(struct CUstream_st *stream);
+void wait_for_line(void);
+void allocate_numbers(void);
+void print_numbers(void);
+
+/* Run a task of corners.c. False: it has none of that name. */
+bool corner(const char *task, int number);
+
+#endif

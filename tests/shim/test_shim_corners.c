@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The shim with applications that are rare or wrong, and on hosts that are in a bad state. */
+#include "runs.h"
+
+/* A question before cuInit() fails, and is not remembered. */
+START_TEST(questions_before_the_start_do_no_harm)
+{
+	struct program program;
+
+	run(&program, true, "ask", "early", 3, NULL);
+	ck_assert_str_eq(program.out, "early 3\n");
+	ck_assert_int_eq(last_number("log", "redirected "), 3);
+}
+END_TEST
+
+/* Whatever the thread of the shim is doing: the last allocation is published. */
+START_TEST(no_allocation_is_missed_by_the_control_files)
+{
+	struct program program;
+	char expected[32];
+	int pairs = 100;
+
+	start(&program, true, "dlsym", "pairs", pairs, NULL);
+	for (int i = 0; i < pairs; i++) {
+		wait_ready(&program);
+		snprintf(expected, sizeof(expected), "%d\n", 2 * 4096 * (i + 1));
+		await(&program, "gmem.current", expected);
+		go_on(&program);
+		wait_ready(&program);
+		await(&program, "gmem.current", "0\n");
+		go_on(&program);
+	}
+	finish(&program);
+}
+END_TEST
+
+START_TEST(signals_do_not_spoil_the_books_of_a_container)
+{
+	static const char *const variables = "GVM_LIMIT=20M GVM_CONTAINER=llm";
+	struct program programs[2];
+
+	for (int i = 0; i < 2; i++)
+		start(&programs[i], true, "ask", "signals", 300, variables);
+	for (int i = 0; i < 2; i++)
+		finish(&programs[i]);
+	ck_assert_ptr_nonnull(strstr(programs[0].out, " of 20971520\n"));
+	ck_assert_ptr_nonnull(strstr(programs[1].out, " of 20971520\n"));
+	run(&programs[0], true, "ask", "signals", 1, variables);
+	ck_assert_str_eq(programs[0].out, "free 20971520 of 20971520\n");
+}
+END_TEST
+
+/* Without a descriptor nobody can be found dead. */
+START_TEST(a_container_holds_without_a_descriptor)
+{
+	struct program first, second;
+
+	start(&first, true, "ask", "fill", 6, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	wait_ready(&first);
+	run(&second, true, "ask", "descriptors", 100, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	ck_assert_str_eq(second.out, "allocated 3, free 0\n");
+	go_on(&first);
+	wait_ready(&first);
+	ck_assert_ptr_nonnull(strstr(first.out, "freed, free 10485760\n"));
+	go_on(&first);
+	finish(&first);
+}
+END_TEST
+
+START_TEST(an_application_keeps_the_pool_that_it_chose)
+{
+	struct program program;
+
+	run(&program, true, "ask", "own_pool", 4, NULL);
+	ck_assert_int_eq(last_number("report", " managed "), 0);
+	ck_assert_int_eq(last_number("log", " pool "), 4);
+}
+END_TEST
+
+/* Five launches are captured, and one runs. */
+START_TEST(a_capture_goes_on_if_its_end_is_refused)
+{
+	struct program program;
+
+	run(&program, true, "ask", "wrong_end", 5, NULL);
+	ck_assert_ptr_nonnull(strstr(program.out, "end 908\n"));
+	ck_assert_int_eq(last_number("report", " launches "), 1);
+	ck_assert_int_eq(last_number("log", ": launched "), 1);
+}
+END_TEST
+
+START_TEST(a_launch_without_a_list_is_the_drivers_error)
+{
+	struct program program;
+
+	run(&program, true, "ask", "no_list", 2, NULL);
+	ck_assert_str_eq(program.out, "launch 1\n");
+}
+END_TEST
+
+/* Also where the limit is below what is in use by then. */
+START_TEST(memory_that_is_not_freed_stays_charged)
+{
+	struct program program;
+	char path[256];
+
+	start(&program, true, "ask", "refused_free", 2, "GVM_LIMIT=10M");
+	wait_ready(&program);
+	await(&program, "gmem.current", "2097152\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program.pid);
+	suite_put_file(path, "1M\n");
+	await(&program, "gmem.limit.high", "1048576\n");
+	go_on(&program);
+	wait_ready(&program);
+	ck_assert_str_eq(program.out, "free 1\nfree 1\n");
+	suite_put_file(path, "10M\n");
+	await(&program, "gmem.limit.high", "10485760\n");
+	go_on(&program);
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "free 8388608 of 10485760\n"));
+	await(&program, "gmem.current", "0\n");
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+/* An empty write is no value: the one in force comes back. */
+START_TEST(a_control_file_is_never_empty)
+{
+	struct program program;
+	char path[256];
+
+	start(&program, true, "ask", "fill", 3, "GVM_LIMIT=10M");
+	wait_ready(&program);
+	await(&program, "gmem.limit.high", "10485760\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program.pid);
+	suite_put_file(path, "");
+	await(&program, "gmem.limit.high", "10485760\n");
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+/* The default stream of a thread goes with it: its place is used again. */
+START_TEST(streams_of_ended_threads_make_room)
+{
+	struct program program;
+
+	start(&program, true, "ask", "threads", 6000, NULL);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 6000\nnr_ended_kernels: 5999\nnr_pending_kernels: 1\n");
+	go_on(&program);
+	finish(&program);
+	ck_assert_int_eq(last_number("log", ": launched "), 6000);
+	ck_assert_int_eq(last_number("log", " ended "), 6000);
+}
+END_TEST
+
+START_TEST(folders_that_are_too_long_are_named)
+{
+	struct program program;
+	char variable[512] = "GVM_SHIM_DIR=/";
+
+	memset(variable + strlen(variable), 'a', 400);
+	run(&program, true, "ask", "launches", 1, variable);
+	ck_assert_ptr_nonnull(strstr(content("log"), "GVM_SHIM_DIR=/aaa"));
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, questions_before_the_start_do_no_harm);
+	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);
+	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
+	tcase_add_test(tests, a_container_holds_without_a_descriptor);
+	tcase_add_test(tests, an_application_keeps_the_pool_that_it_chose);
+	tcase_add_test(tests, a_capture_goes_on_if_its_end_is_refused);
+	tcase_add_test(tests, a_launch_without_a_list_is_the_drivers_error);
+	tcase_add_test(tests, memory_that_is_not_freed_stays_charged);
+	tcase_add_test(tests, a_control_file_is_never_empty);
+	tcase_add_test(tests, streams_of_ended_threads_make_room);
+	tcase_add_test(tests, folders_that_are_too_long_are_named);
+}
+
+int main(void)
+{
+	return suite_run("shim_corners", setup, teardown, add_tests);
+}
