@@ -151,17 +151,15 @@ static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
 	return NULL;
 }
 
-static void tsg_free(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg)
-{
-	gvm_tsg_detach(&tsg->tsg);
-	xa_erase(&gpu->tsgs, tsg->id);
-	kfree(tsg);
-}
-
-/* The first channel of a TSG: it gets the settings of its container. */
+/*
+ * The first channel of a TSG: it gets the settings of its container. The TSG may have been here before, so
+ * first it gets the slice that the core takes for granted. A channel that is refused is not left disabled:
+ * its process may register it again, when the container has been thawed.
+ */
 static int tsg_new(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 		   struct gvm_uvm_channel *channel)
 {
+	const struct gvm_uvm_services *services = gpu->uvm->services;
 	struct gvm_nvidia_tsg *tsg = kzalloc(sizeof(*tsg), GFP_KERNEL);
 	int status;
 
@@ -171,25 +169,42 @@ static int tsg_new(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 	list_add(&channel->node, &tsg->channels);
 	channel->books = tsg;
 	status = xa_alloc(&gpu->tsgs, &tsg->id, tsg, xa_limit_31b, GFP_KERNEL);
-	if (status) {
-		kfree(tsg);
-		return status;
-	}
+	if (status)
+		goto err_free;
+	status = services->tsg_set_timeslice(channel, gpu->device->default_timeslice_us);
+	if (status)
+		goto err_erase;
 	status = gvm_tsg_attach(container, &tsg->tsg, tsg->id);
 	if (status)
-		tsg_free(gpu, tsg);
+		goto err_detach;
+	return 0;
+
+err_detach:
+	gvm_tsg_detach(&tsg->tsg);
+	if (tsg->tsg.disabled)
+		(void)services->channel_disable(channel, false, false);
+err_erase:
+	xa_erase(&gpu->tsgs, tsg->id);
+err_free:
+	kfree(tsg);
 	return status;
 }
 
-/* One more channel. It is off the runlist if its TSG is. */
+/*
+ * One more channel. It is off the runlist if its TSG is. A process may free a TSG, and make another one
+ * that gets its handle, while a channel of the first one is still registered here. So the TSG that the
+ * handle names now gets the slice anew.
+ */
 static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
 		   struct gvm_uvm_channel *channel)
 {
-	int status = 0;
+	const struct gvm_uvm_services *services = gpu->uvm->services;
+	int status;
 
 	gvm_mutex_lock(&gpu->device->tsg_mutex);
-	if (tsg->tsg.disabled)
-		status = gpu->uvm->services->channel_disable(channel, true, false);
+	status = services->tsg_set_timeslice(channel, tsg->tsg.timeslice_us);
+	if (!status && tsg->tsg.disabled)
+		status = services->channel_disable(channel, true, false);
 	if (!status) {
 		channel->books = tsg;
 		list_add_tail(&channel->node, &tsg->channels);
@@ -224,7 +239,9 @@ void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel)
 
 	mutex_lock(&gpu->tsgs_lock);
 	if (list_is_singular(&tsg->channels)) {
-		tsg_free(gpu, tsg);
+		gvm_tsg_detach(&tsg->tsg);
+		xa_erase(&gpu->tsgs, tsg->id);
+		kfree(tsg);
 	} else {
 		gvm_mutex_lock(&gpu->device->tsg_mutex);
 		list_del(&channel->node);

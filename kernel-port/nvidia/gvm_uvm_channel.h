@@ -116,11 +116,11 @@ NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
 	channel->state = user_channel->chram_channel_register;
 	status = gvm_uvm_tsg_of(channel);
 	if (!status)
-		status = space->gpu->calls->channel_attach(channel);
-	if (!status) {
 		status = gvm_uvm_channel_keep(space->gpu, user_channel, channel);
+	if (!status) {
+		status = space->gpu->calls->channel_attach(channel);
 		if (status)
-			space->gpu->calls->channel_detach(channel);
+			gvm_uvm_channel_drop(space->gpu, user_channel);
 	}
 	if (status) {
 		pr_warn_ratelimited("nvidia-uvm: gvm cannot control a channel (%d)\n", status);

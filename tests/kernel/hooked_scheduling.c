@@ -208,10 +208,13 @@ static void refused(void)
 				    hooked_get(me, "compute.freeze") == 0,
 			    "the same write again thaws");
 	}
-	softgpu_fail(SOFTGPU_FAIL_CONTROL, 1, 1);
-	guest_check(softgpu_attach(&third, THIRD) != 0,
-		    "a channel that cannot get its container's slice is refused");
-	softgpu_detach(&third);
+	for (unsigned int skip = 1; skip < 3; skip++) {
+		softgpu_fail(SOFTGPU_FAIL_CONTROL, skip, 1);
+		guest_check(softgpu_attach(&third, THIRD) != 0,
+			    "a channel that cannot get %s slice is refused",
+			    skip == 1 ? "RM's default" : "its container's");
+		softgpu_detach(&third);
+	}
 	softgpu_fail(SOFTGPU_FAIL_CONTROL, 0, 0);
 }
 
