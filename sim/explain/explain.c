@@ -37,13 +37,14 @@ static int parse_wanted(struct wanted *wanted, const char *text, struct sim_erro
 	const char *rest = colon ? colon + 1 : text;
 	char *end;
 
+	/* A name that is too long is cut, and still is no container's. */
 	*wanted = (struct wanted){ .text = text };
-	if (colon && (size_t)(colon - text) < sizeof(wanted->container))
+	if (colon)
 		snprintf(wanted->container, sizeof(wanted->container), "%.*s",
 			 (int)(colon - text), text);
 	wanted->worst = !strcmp(rest, "worst");
 	wanted->id = strtoull(rest, &end, 10);
-	if (wanted->worst || (*rest >= '0' && *rest <= '9' && !*end))
+	if (colon != text && (wanted->worst || (*rest >= '0' && *rest <= '9' && !*end)))
 		return 0;
 	return sim_user_error(err,
 			      "\"%s\" is no request, allowed: a number, CONTAINER:NUMBER, "
@@ -71,6 +72,21 @@ static bool is_preferred(const struct explain *row, const struct explain *found,
 	if (row_is_request != !strcmp(found->kind, "request"))
 		return row_is_request;
 	return wanted->worst && wait_ns(row, run_end_ns) > wait_ns(found, run_end_ns);
+}
+
+/* Are the dates of a request in order? One that did not happen is 0. */
+static bool is_in_order(const struct explain *row, u64 run_end_ns)
+{
+	const u64 dates[] = { row->start_ns, row->first_ns,
+			      row->finish_ns ? row->finish_ns : run_end_ns };
+	u64 last_ns = row->arrival_ns;
+
+	for (size_t i = 0; i < ARRAY_SIZE(dates); i++) {
+		if (dates[i] && dates[i] < last_ns)
+			return false;
+		last_ns = max(last_ns, dates[i]);
+	}
+	return true;
 }
 
 /* Find the wanted request in requests.csv. */
@@ -132,6 +148,11 @@ static int find_request(struct explain *found, const char *path, const struct wa
 			break;
 		if (!wanted->worst && row.id != wanted->id)
 			continue;
+		if (!is_in_order(&row, run_end_ns)) {
+			status = sim_user_error(err, "%s:%zu: has dates that are not in order",
+						csv.file, csv.line);
+			break;
+		}
 		snprintf(row.kind, CFG_NAME_MAX, "%s", csv_text(&csv, KIND));
 		if (any && !is_preferred(&row, found, wanted, run_end_ns))
 			continue;

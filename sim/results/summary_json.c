@@ -226,13 +226,16 @@ static void load_text(struct load *load, const json_t *object, const char *prefi
 		strcpy(ret_text, json_string_value(value));
 }
 
-static double load_real(struct load *load, const json_t *root, const char *key)
+/* A time in seconds, up to what fits into 64 bits of nanoseconds. */
+static double load_seconds(struct load *load, const json_t *root, const char *key)
 {
-	const json_t *value = load_value(load, root, "", key, "a number");
+	const char *allowed = "a number from 0 to 1e10";
+	const json_t *value = load_value(load, root, "", key, allowed);
+	double seconds = json_number_value(value);
 
-	if (value && !json_is_number(value))
-		load_mistake(load, "", key, "is not a number", "a number");
-	return json_number_value(value);
+	if (value && (!json_is_number(value) || seconds < 0 || seconds > 1e10))
+		load_mistake(load, "", key, "is not a time in seconds", allowed);
+	return seconds;
 }
 
 static void load_metric(struct load *load, const json_t *object, const char *prefix,
@@ -343,8 +346,8 @@ static void load_head(struct load *load, const json_t *root, struct summary *sum
 	load_text(load, root, "", "config_hash", summary->config_hash,
 		  sizeof(summary->config_hash));
 	load_text(load, root, "", "version", summary->version, sizeof(summary->version));
-	summary->sim_seconds = load_real(load, root, "sim_seconds");
-	summary->wall_seconds = load_real(load, root, "wall_seconds");
+	summary->sim_seconds = load_seconds(load, root, "sim_seconds");
+	summary->wall_seconds = load_seconds(load, root, "wall_seconds");
 	complete = load_value(load, root, "", "complete", "true or false");
 	if (complete && !json_is_boolean(complete))
 		load_mistake(load, "", "complete", "is not a boolean", "true or false");

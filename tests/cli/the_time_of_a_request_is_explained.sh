@@ -96,5 +96,13 @@ expect 2 "plain/activity.csv: is not there; make the run again with --set output
 expect 2 "\"first\" is no request" explain gvm first
 expect 2 "has no request \"999999\"" explain gvm 999999
 expect 2 "none/summary.json: cannot be read" explain none 1
+expect 2 "has no request" explain gvm "$(printf 'x%.0s' $(seq 300)):worst"
+expect 2 "is no request" explain gvm :worst
 sed -i 's/stalled/asleep/' hand/activity.csv
 expect 2 "hand/activity.csv:6: is not a row of activity.csv" explain hand 4
+sed -i 's/,4000,9000,/,1500,9000,/' hand/requests.csv
+expect 2 "hand/requests.csv:2: has dates that are not in order" explain hand 4
+sed -i 's/request,1000,1500/request,999000000000000,1500/' hand/requests.csv
+expect 2 "hand/requests.csv:2: has dates that are not in order" explain hand worst
+sed -i 's/"sim_seconds": [0-9.]*/"sim_seconds": 1e300/' hand/summary.json
+expect 2 "hand/summary.json:sim_seconds: is not a time in seconds" explain hand 4
