@@ -22,6 +22,20 @@ static void print_quoted(FILE *stream, const char *text)
 	putc('\'', stream);
 }
 
+/* Print a word of an #SBATCH line, where a backslash quotes and a doubled % is no pattern. */
+static void print_sbatch_word(FILE *stream, const char *text)
+{
+	putc('"', stream);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putc('\\', stream);
+		if (*text == '%')
+			putc('%', stream);
+		putc(*text, stream);
+	}
+	putc('"', stream);
+}
+
 int slurm_print(FILE *stream, const char *file, const char *out, size_t tasks,
 		const char *const *sets, size_t set_count, struct sim_error *err)
 {
@@ -35,18 +49,24 @@ int slurm_print(FILE *stream, const char *file, const char *out, size_t tasks,
 		return sim_user_error(err, "%s: %s", file, strerror(errno));
 	if (!realpath(out, folder))
 		return sim_runtime_error(err, "%s: %s", out, strerror(errno));
+	if (strpbrk(folder, "\r\n"))
+		return sim_user_error(err, "--out: has a line end in its path, which a batch "
+					   "script cannot name");
 	fprintf(stream,
 		"#!/bin/sh\n"
 		"#SBATCH --job-name=gvmsim-sweep\n"
 		"#SBATCH --array=0-%zu\n"
-		"#SBATCH --output=%s/slurm-%%A_%%a.out\n"
-		"# Each task makes its part of the runs and skips what is finished: a requeued "
-		"or\n"
-		"# repeated job repeats none. When all have ended, \"gvmsim sweep\" with the "
-		"same\n"
-		"# file and folder gathers the results.\n"
-		"exec ",
-		tasks - 1, folder);
+		"#SBATCH --output=",
+		tasks - 1);
+	print_sbatch_word(stream, folder);
+	fputs("/slurm-%A_%a.out\n"
+	      "# Each task makes its part of the runs and skips what is finished: a requeued "
+	      "or\n"
+	      "# repeated job repeats none. When all have ended, \"gvmsim sweep\" with the "
+	      "same\n"
+	      "# file and folder gathers the results.\n"
+	      "exec ",
+	      stream);
 	print_quoted(stream, program);
 	fputs(" sweep ", stream);
 	print_quoted(stream, sweep);

@@ -74,24 +74,26 @@ cat >shared/few.json <<'EOF2'
 	"grid": {"system.name": ["stock", "gvm", "ghost"], "gpu.memory": ["70G", "72G", "74G"]}
 }
 EOF2
+# Folders may have names that sbatch would read as words and patterns.
+out='shared/the "out" of 100%j'
 # A job array of three over the shared folder; its script does not depend on the folder that it is sent from.
-"$gvmsim" sweep shared/few.json --out shared/out --slurm 3 >job.sh || fail "no batch script"
+"$gvmsim" sweep shared/few.json --out "$out" --slurm 3 >job.sh || fail "no batch script"
 job=$(cd / && sbatch --parsable "$work/job.sh") || fail "sbatch refused: $(cat job.sh)"
 is_done() { [ -z "$(squeue -h -j "$job")" ]; }
 until_true 120 is_done
-[ "$(find shared/out/runs -mindepth 1 -maxdepth 1 | wc -l)" = 9 ] ||
-	fail "not 9 runs: $(find shared/out) $(cat shared/out/slurm-*.out)"
+[ "$(find "$out/runs" -mindepth 1 -maxdepth 1 | wc -l)" = 9 ] ||
+	fail "not 9 runs: $(find "$out") $(cat "$out"/slurm-*.out)"
 for task in 0 1 2; do
-	grep -q "made 3 of 9 runs" "shared/out/slurm-${job}_$task.out" ||
-		fail "task $task: $(cat "shared/out/slurm-${job}_$task.out")"
+	grep -q "made 3 of 9 runs" "$out/slurm-${job}_$task.out" ||
+		fail "task $task: $(cat "$out/slurm-${job}_$task.out")"
 done
-find shared/out/runs -name summary.json -printf '%p %i %T@\n' | sort >before
+find "$out/runs" -name summary.json -printf '%p %i %T@\n' | sort >before
 
 # A repeated job repeats no run, and gathering makes none. The results are those without Slurm.
 job=$(sbatch --parsable "$work/job.sh")
 until_true 120 is_done
-"$gvmsim" sweep shared/few.json --out shared/out >/dev/null 2>.err || fail "gathering: $(cat .err)"
+"$gvmsim" sweep shared/few.json --out "$out" >/dev/null 2>.err || fail "gathering: $(cat .err)"
 grep -q "made no run" .err || fail "the array left runs: $(cat .err)"
-find shared/out/runs -name summary.json -printf '%p %i %T@\n' | sort | cmp before - || fail "runs were repeated"
+find "$out/runs" -name summary.json -printf '%p %i %T@\n' | sort | cmp before - || fail "runs were repeated"
 "$gvmsim" sweep shared/few.json --out alone >/dev/null 2>&1
-cmp shared/out/sweep.csv alone/sweep.csv || fail "results on Slurm differ"
+cmp "$out/sweep.csv" alone/sweep.csv || fail "results on Slurm differ"
