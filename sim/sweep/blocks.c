@@ -239,6 +239,9 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 		times = calloc(cut.count, sizeof(*times));
 	if (!times)
 		status = -1;
+	/* One block is the same in each draw: an interval of no width would be no interval. */
+	if (!status && cut.count < 2)
+		goto out;
 	read_promises(run, container, promises_ns);
 	for (u64 k = 0; !status && k < run->resamples; k++) {
 		/* A draw of empty blocks alone has no metric. */
@@ -251,6 +254,7 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 	}
 	if (!status)
 		status = add_intervals(blocks, run, container, values);
+out:
 	app_log_destroy(&drawn);
 	free(values);
 	free(times);

@@ -22,6 +22,7 @@ struct sim_error;
 #define SWEEP_PLOTS_MAX	  8
 #define SWEEP_POINTS_MAX  100000
 #define SWEEP_SEEDS_MAX	  1000
+#define SWEEP_RUNS_MAX	  100000 /* points by seeds */
 
 /* A key that differs between points. */
 struct sweep_axis {

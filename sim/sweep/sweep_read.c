@@ -17,6 +17,7 @@
 #define BLOCK_STANDARD	   30000000000ull
 #define RESAMPLES_STANDARD 1000
 #define RESAMPLES_BLOCKS   200 /* each computes all metrics anew */
+#define BLOCK_LEAST	   100000000ull
 
 /* A copy of @text; without memory the reader fails. */
 static char *copy(const struct place *place, const char *text)
@@ -139,6 +140,11 @@ static void read_list(struct sweep *sweep, const struct place *list)
 
 	if (!place_is_array(list))
 		return;
+	if (json_array_size(list->json) > SWEEP_POINTS_MAX) {
+		place_fail(list, "has %zu points, allowed: up to %d",
+			   json_array_size(list->json), SWEEP_POINTS_MAX);
+		return;
+	}
 	sweep->point_count = json_array_size(list->json);
 	for (size_t point = 0; point < sweep->point_count; point++) {
 		struct place place = place_element(list, point);
@@ -237,6 +243,11 @@ static void read_seeds(struct sweep *sweep, const struct place *root)
 				   (size_t)read_integer(root, "seeds", 1, SWEEP_SEEDS_MAX, 0);
 	if (list && !place_is_array(&place))
 		return;
+	if (sweep->seed_count > SWEEP_SEEDS_MAX) {
+		place_fail(&place, "has %zu seeds, allowed: up to %d", sweep->seed_count,
+			   SWEEP_SEEDS_MAX);
+		return;
+	}
 	sweep->seeds = calloc(sweep->seed_count + 1, sizeof(*sweep->seeds));
 	for (size_t i = 0; sweep->seeds && i < sweep->seed_count; i++) {
 		struct place seed = place_element(&place, i);
@@ -244,7 +255,15 @@ static void read_seeds(struct sweep *sweep, const struct place *root)
 		sweep->seeds[i] = list ? (u64)json_integer_value(seed.json) : i + 1;
 		if (list && (!json_is_integer(seed.json) || json_integer_value(seed.json) < 0))
 			place_fail(&seed, "is not a seed, allowed: an integer from 0");
+		/* Equal runs would make intervals too narrow. */
+		for (size_t k = 0; k < i; k++)
+			if (sweep->seeds[k] == sweep->seeds[i])
+				place_fail(&seed, "is there twice, allowed: each seed once");
 	}
+	if (sweep->point_count * max(sweep->seed_count, (size_t)1) > SWEEP_RUNS_MAX)
+		place_fail(root, "%zu points with %zu seeds are %zu runs, allowed: up to %d",
+			   sweep->point_count, sweep->seed_count,
+			   sweep->point_count * sweep->seed_count, SWEEP_RUNS_MAX);
 }
 
 static void read_interval(struct sweep *sweep, const struct place *root)
@@ -266,8 +285,14 @@ static void read_interval(struct sweep *sweep, const struct place *root)
 					sweep->over == SWEEP_OVER_BLOCKS ? RESAMPLES_BLOCKS :
 									   RESAMPLES_STANDARD);
 	text = place_text(&place, "block", "30s");
-	if (units_parse_duration(text, &sweep->block_ns) != UNITS_OK || !sweep->block_ns)
-		place_fail(&block, "\"%s\" is wrong, allowed: a duration such as 30s", text);
+	if (units_parse_duration(text, &sweep->block_ns) != UNITS_OK ||
+	    sweep->block_ns < BLOCK_LEAST)
+		place_fail(&block,
+			   "\"%s\" is wrong, allowed: a duration from 100ms, such as 30s",
+			   text);
+	if (sweep->over == SWEEP_OVER_BLOCKS && sweep->seed_count > 1)
+		place_fail(&place, "is over blocks of one run for each point, allowed: no "
+				   "\"seeds\", or one");
 	if (sweep->over == SWEEP_OVER_SEEDS && sweep->seed_count < 2)
 		place_fail(&place, "is over seeds, allowed: \"seeds\" of 2 or more");
 }

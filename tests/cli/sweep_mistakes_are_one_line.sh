@@ -31,6 +31,15 @@ mistake "s.json:plots\[0\].x: \"nothing\" does not differ between points" \
 mistake "s.json:plots\[0\]: points 1 and 2 are at the same place" \
 	'"grid": {"duration": ["1s"], "gpu.memory": ["38G", "39G"]},
 	 "plots": [{"type": "line", "x": "duration", "y": "vllm.faults"}]'
+mistake "s.json:interval: is over blocks of one run for each point, allowed: no \"seeds\", or one" \
+	'"grid": {"duration": ["1s"]}, "seeds": 2, "interval": {"over": "blocks"}'
+mistake "s.json:interval.block: \"1us\" is wrong, allowed: a duration from 100ms, such as 30s" \
+	'"grid": {"duration": ["1s"]}, "interval": {"over": "blocks", "block": "1us"}'
+mistake "s.json:seeds\[2\]: is there twice" '"grid": {"duration": ["1s"]}, "seeds": [7, 8, 7]'
+mistake "s.json:seeds: has 1001 seeds, allowed: up to 1000" \
+	"\"grid\": {\"duration\": [\"1s\"]}, \"seeds\": [$(seq -s, 1001)]"
+mistake "s.json: 1000 points with 1000 seeds are 1000000 runs, allowed: up to 100000" \
+	"\"grid\": {\"gpu.memory\": [$(seq -s, 1000)]}, \"seeds\": 1000"
 # The scenario's own checks, before anything runs.
 mistake "s.json: point 2: --set:duration: \"no\"" '"grid": {"duration": ["1s", "no"]}'
 mistake "s.json: point 1: --set:nothing: unknown key" '"grid": {"nothing": [1]}'
@@ -40,6 +49,10 @@ expect 2 "--set:duration: is set by s.json for each point" sweep s.json --set du
 expect 2 "'3/3' is wrong, allowed: 0/N to N-1/N" sweep s.json --part 3/3
 expect 2 "\"vllm.ttft\" is no bound" sweep s.json --subject-to vllm.ttft
 expect 2 "is a second objective" sweep s.json --minimise vllm.faults --maximise vllm.faults
+
+# A comment of the batch script cannot become a command.
+mkdir "$(printf 'a\nb')"
+expect 2 "has a line end" sweep s.json --out "$(printf 'a\nb')" --slurm 2
 
 # A full disk: 32 KiB a file. The line names the point, and nothing that is half stays.
 if (
