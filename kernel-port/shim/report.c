@@ -106,7 +106,7 @@ static void set_process_path(void)
 
 void report_init(void)
 {
-	if (access(shim_settings.directory, W_OK))
+	if (access(shim_settings.directory, W_OK) || shim_make_directory())
 		return;
 	set_process_path();
 	remove_process(process_path);
@@ -116,12 +116,16 @@ void report_init(void)
 
 static bool open_all(void)
 {
+	const char *wrong;
+
 	if (opened || failed)
 		return opened;
-	mkdir(shim_settings.directory, 0755);
+	wrong = shim_make_directory();
 	set_process_path();
-	if (mkdir(process_path, 0755)) {
-		shim_log("%s: %s: there are no control files", process_path, strerror(errno));
+	if (!wrong && mkdir(process_path, 0755))
+		wrong = strerror(errno);
+	if (wrong) {
+		shim_warn("%s: %s: there are no control files", process_path, wrong);
 		failed = true;
 		return false;
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Settings from the environment. See docs/shim.md for what each means. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,19 @@ static void read_names(void)
 		strcpy(shim_settings.container, container);
 	else
 		wrong("GVM_CONTAINER", container, "a name of up to 63 characters without '/'");
+}
+
+const char *shim_make_directory(void)
+{
+	struct stat info;
+
+	if (mkdir(shim_settings.directory, 0755) && errno != EEXIST)
+		return strerror(errno);
+	if (lstat(shim_settings.directory, &info))
+		return strerror(errno);
+	if (!S_ISDIR(info.st_mode))
+		return "it is no directory";
+	return info.st_uid && info.st_uid != geteuid() ? "it belongs to another user" : NULL;
 }
 
 void shim_settings_read(void)

@@ -125,29 +125,38 @@ static struct shared_row *take_row(void)
 	return NULL;
 }
 
+/* NULL: the file is open, mapped and locked, and a row is ours. Else why not. */
+static const char *map_rows(void)
+{
+	if (!open_file())
+		return strerror(errno);
+	rows = mmap(NULL, ROWS * sizeof(*rows), PROT_READ | PROT_WRITE, MAP_SHARED, rows_fd, 0);
+	if (rows == MAP_FAILED)
+		return strerror(errno);
+	mine = take_row();
+	return mine ? NULL : "too many processes";
+}
+
 /* Under shared_lock. On success the file is locked. */
 static bool lock_rows(void)
 {
+	const char *wrong;
+
 	if (rows)
 		return lock_file();
 	if (failed)
 		return false;
-	mkdir(shim_settings.directory, 0755);
 	snprintf(rows_path, sizeof(rows_path), "%s/containers", shim_settings.directory);
-	mkdir(rows_path, 0755);
-	snprintf(rows_path, sizeof(rows_path), "%s/containers/%s", shim_settings.directory,
-		 shim_settings.container);
-	if (open_file()) {
-		rows = mmap(NULL, ROWS * sizeof(*rows), PROT_READ | PROT_WRITE, MAP_SHARED,
-			    rows_fd, 0);
-		if (rows == MAP_FAILED)
-			rows = NULL;
-		mine = rows ? take_row() : NULL;
-		if (mine)
-			return true;
+	wrong = shim_make_directory();
+	if (!wrong) {
+		mkdir(rows_path, 0755);
+		snprintf(rows_path, sizeof(rows_path), "%s/containers/%s",
+			 shim_settings.directory, shim_settings.container);
+		wrong = map_rows();
 	}
-	shim_warn("%s: %s; the limit holds for this process alone", rows_path,
-		  rows ? "too many processes" : strerror(errno));
+	if (!wrong)
+		return true;
+	shim_warn("%s: %s; the limit holds for this process alone", rows_path, wrong);
 	failed = true;
 	if (rows_fd >= 0)
 		close(rows_fd);

@@ -94,6 +94,12 @@ void shim_set_waker(void (*waker)(void));
 /* Read the environment. Wrong values are reported and ignored. */
 void shim_settings_read(void);
 
+/*
+ * Make the shim's directory if it is missing. NULL: it can be used. Else why it cannot: one of another
+ * user could have links in it that lead our writes elsewhere.
+ */
+const char *shim_make_directory(void);
+
 /* "8G", "8e9", "max". False: no size. */
 bool shim_parse_bytes(const char *text, u64 *ret_bytes);
 

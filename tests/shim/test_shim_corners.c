@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The shim with applications that are rare or wrong, and on hosts that are in a bad state. */
+#include <sys/stat.h>
+
 #include "runs.h"
 
 /* A question before cuInit() fails, and is not remembered. */
@@ -13,7 +15,7 @@ START_TEST(questions_before_the_start_do_no_harm)
 }
 END_TEST
 
-/* Whatever the thread of the shim is doing: the last allocation is published. */
+/* The last allocation is published, also one that comes while the shim publishes. */
 START_TEST(no_allocation_is_missed_by_the_control_files)
 {
 	struct program program;
@@ -50,7 +52,7 @@ START_TEST(signals_do_not_spoil_the_books_of_a_container)
 }
 END_TEST
 
-/* Without a descriptor nobody can be found dead. */
+/* Without a descriptor no process can be found dead. */
 START_TEST(a_container_holds_without_a_descriptor)
 {
 	struct program first, second;
@@ -170,6 +172,55 @@ START_TEST(folders_that_are_too_long_are_named)
 }
 END_TEST
 
+/* The thread of the shim writes into the log a while after the program has said something. */
+static void await_line(const char *line)
+{
+	for (int i = 0; i < 1000 && !strstr(content("log"), line); i++)
+		usleep(10000);
+	ck_assert_msg(strstr(content("log"), line), "no '%s' in '%s'", line, content("log"));
+}
+
+/* The program works all the same, with its own limit. */
+START_TEST(a_folder_that_cannot_be_made_is_named)
+{
+	struct program program;
+
+	start(&program, true, "ask", "fill", 100,
+	      "GVM_SHIM_DIR=/proc/none GVM_LIMIT=10M GVM_CONTAINER=llm");
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "allocated 10, free 0\n"));
+	await_line("the limit holds for this process alone");
+	await_line("there are no control files");
+	go_on(&program);
+	wait_ready(&program);
+	ck_assert_ptr_nonnull(strstr(program.out, "freed, free 10485760\n"));
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+/* Another user could put links there, and have files of ours overwritten. */
+START_TEST(a_folder_of_another_user_is_not_used)
+{
+	struct program program;
+	char path[256];
+
+	path_of("shim", path, sizeof(path));
+	ck_assert_int_eq(mkdir(path, 0777), 0);
+	if (chown(path, 54321, 54321)) /* without root it cannot be tested */
+		return;
+	start(&program, true, "ask", "fill", 100, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	wait_ready(&program);
+	await_line("it belongs to another user: there are no control files");
+	await_line("it belongs to another user; the limit holds for this process alone");
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+	ck_assert_int_eq(rmdir(path), 0); /* nothing is in it */
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
@@ -182,6 +233,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, memory_that_is_not_freed_stays_charged);
 	tcase_add_test(tests, a_control_file_is_never_empty);
 	tcase_add_test(tests, streams_of_ended_threads_make_room);
+	tcase_add_test(tests, a_folder_that_cannot_be_made_is_named);
+	tcase_add_test(tests, a_folder_of_another_user_is_not_used);
 	tcase_add_test(tests, folders_that_are_too_long_are_named);
 }
 
