@@ -6,7 +6,7 @@
  *
  * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library appends
  * what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12. FAKE_NO_FREE: memory
- * cannot be freed.
+ * cannot be freed. Calls for memory are in fake_memory.c.
  */
 #include <pthread.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fake_cuda.h"
+#include "fake_inside.h"
 
 #define NODES	     64
 #define BLOCKS	     65536
@@ -55,29 +55,15 @@ struct CUgraphExec_st {
 	struct CUgraph_st *source;
 };
 
-struct CUmemPoolHandle_st {
-	unsigned int type;
-};
-
-struct block {
-	char *ptr;
-	size_t bytes;
-	bool managed;
-};
-
 static struct CUctx_st primary[DEVICES] = { { 0, 0 }, { 1, 0 } };
 static struct CUstream_st legacy_stream;
 static __thread struct CUstream_st own_stream;
 static __thread struct CUctx_st *stack[16];
 static __thread int depth;
-static struct block blocks[BLOCKS];
-static struct CUmemPoolHandle_st default_pool[DEVICES] = { { 1 }, { 1 } };
-static struct CUmemPoolHandle_st *current_pool[DEVICES] = { &default_pool[0],
-							    &default_pool[1] };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned long launches, ended, events_live, wrong_frees, managed_made, after_end;
+static unsigned long launches, ended, events_live, after_end;
+bool fake_initialized;
 static bool held;
-static bool initialized;
 static bool finished;
 
 FAKE void fake_hold(void)
@@ -95,17 +81,15 @@ __attribute__((destructor)) static void report(void)
 {
 	const char *path = getenv("FAKE_REPORT");
 	FILE *file = path ? fopen(path, "a") : NULL;
-	unsigned long live = 0;
+	struct fake_memory seen = fake_memory();
 
 	finished = true;
-	for (int i = 0; i < BLOCKS; i++)
-		live += blocks[i].ptr != NULL;
 	if (!file)
 		return;
 	fprintf(file,
 		"fake pid %d launches %lu live %lu wrong_frees %lu managed %lu events %lu "
 		"after_end %lu\n",
-		(int)getpid(), launches, live, wrong_frees, managed_made, events_live,
+		(int)getpid(), launches, seen.live, seen.wrong_frees, seen.managed, events_live,
 		after_end);
 	fclose(file);
 }
@@ -139,76 +123,18 @@ static cu_result start(struct CUstream_st *stream, void (*kernel)(void **paramet
 	return CU_OK;
 }
 
-static void *host_memory(size_t bytes, bool managed)
-{
-	void *ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);
-
-	pthread_mutex_lock(&lock);
-	managed_made += managed;
-	for (int i = 0; i < BLOCKS; i++) {
-		if (blocks[i].ptr)
-			continue;
-		blocks[i] = (struct block){ ptr, bytes, managed };
-		break;
-	}
-	pthread_mutex_unlock(&lock);
-	return ptr;
-}
-
-static bool give_back(cu_ptr ptr)
-{
-	bool known = false;
-
-	pthread_mutex_lock(&lock);
-	for (int i = 0; !known && i < BLOCKS; i++) {
-		if (!ptr || (cu_ptr)(uintptr_t)blocks[i].ptr != ptr)
-			continue;
-		free(blocks[i].ptr);
-		blocks[i].ptr = NULL;
-		known = true;
-	}
-	wrong_frees += !known && ptr;
-	pthread_mutex_unlock(&lock);
-	return known || !ptr;
-}
-
-static const struct block *block_of(cu_ptr ptr)
-{
-	for (int i = 0; i < BLOCKS; i++)
-		if (blocks[i].ptr && ptr >= (cu_ptr)(uintptr_t)blocks[i].ptr &&
-		    ptr < (cu_ptr)(uintptr_t)blocks[i].ptr + blocks[i].bytes)
-			return &blocks[i];
-	return NULL;
-}
-
-static size_t memory(void)
-{
-	const char *text = getenv("FAKE_MEMORY");
-
-	return text ? strtoull(text, NULL, 10) : 1ull << 30;
-}
-
-static size_t in_use(void)
-{
-	size_t bytes = 0;
-
-	for (int i = 0; i < BLOCKS; i++)
-		bytes += blocks[i].ptr && !blocks[i].managed ? blocks[i].bytes : 0;
-	return bytes;
-}
-
 /* Devices and contexts. */
 
 FAKE cu_result cuInit(unsigned int flags)
 {
-	initialized = true;
+	fake_initialized = true;
 	return flags ? CU_INVALID_VALUE : CU_OK;
 }
 
 FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int device)
 {
 	(void)device;
-	if (!initialized)
+	if (!fake_initialized)
 		return CU_NOT_INITIALIZED;
 	*value = attribute == CU_DEVICE_MANAGED || attribute == CU_DEVICE_CONCURRENT;
 	return CU_OK;
@@ -217,15 +143,6 @@ FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int devi
 FAKE cu_result cuDeviceGetPCIBusId(char *text, int length, int device)
 {
 	snprintf(text, (size_t)length, "0000:0%d:00.0", device + 1);
-	return CU_OK;
-}
-
-FAKE cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
-{
-	(void)device;
-	if (!initialized)
-		return CU_NOT_INITIALIZED;
-	*bytes = memory();
 	return CU_OK;
 }
 
@@ -290,205 +207,6 @@ FAKE cu_result cuCtxGetDevice(int *device)
 {
 	*device = depth ? stack[depth - 1]->device : 0;
 	return depth ? CU_OK : 201;
-}
-
-/* Memory. */
-
-static cu_result allocate(cu_ptr *ptr, size_t bytes, bool managed)
-{
-	if (!bytes)
-		return CU_INVALID_VALUE;
-	if (!managed && in_use() + bytes > memory())
-		return CU_OUT_OF_MEMORY;
-	*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, managed);
-	return CU_OK;
-}
-
-FAKE cu_result cuMemAlloc_v2(cu_ptr *ptr, size_t bytes)
-{
-	return allocate(ptr, bytes, false);
-}
-
-FAKE cu_result cuMemAllocManaged(cu_ptr *ptr, size_t bytes, unsigned int flags)
-{
-	return flags ? allocate(ptr, bytes, true) : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t width, size_t height,
-				  unsigned int element)
-{
-	(void)element;
-	*pitch = (width + 511) / 512 * 512;
-	return allocate(ptr, *pitch * height, false);
-}
-
-FAKE cu_result cuMemFree_v2(cu_ptr ptr)
-{
-	if (getenv("FAKE_NO_FREE"))
-		return CU_INVALID_VALUE;
-	return give_back(ptr) ? CU_OK : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
-				       struct CUmemPoolHandle_st *pool,
-				       struct CUstream_st *stream)
-{
-	(void)stream;
-	return allocate(ptr, bytes, pool->type == CU_ALLOC_MANAGED);
-}
-
-FAKE cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
-					    struct CUmemPoolHandle_st *pool,
-					    struct CUstream_st *stream)
-{
-	return cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
-}
-
-FAKE cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
-{
-	int device = 0;
-
-	cuCtxGetDevice(&device);
-	return cuMemAllocFromPoolAsync(ptr, bytes, current_pool[device], stream);
-}
-
-FAKE cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
-{
-	return cuMemAllocAsync(ptr, bytes, stream);
-}
-
-FAKE cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
-{
-	(void)stream;
-	return cuMemFree_v2(ptr);
-}
-
-FAKE cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
-{
-	return cuMemFreeAsync(ptr, stream);
-}
-
-FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
-			       const struct CUmemPoolProps_st *props)
-{
-	unsigned int type = ((const struct shim_pool_props *)props)->type;
-
-	if (type == CU_ALLOC_MANAGED && getenv("FAKE_NO_MANAGED_POOLS"))
-		return CU_INVALID_VALUE;
-	*pool = calloc(1, sizeof(**pool));
-	(*pool)->type = type;
-	return CU_OK;
-}
-
-FAKE cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
-{
-	if (!initialized)
-		return CU_NOT_INITIALIZED;
-	*pool = &default_pool[device];
-	return CU_OK;
-}
-
-FAKE cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
-{
-	current_pool[device] = pool;
-	return CU_OK;
-}
-
-FAKE cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
-{
-	*total = memory();
-	*free_bytes = *total - in_use();
-	return CU_OK;
-}
-
-FAKE cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
-			   const struct CUmemAllocationProp_st *prop, unsigned long long flags)
-{
-	(void)prop;
-	(void)flags;
-	return allocate(handle, bytes, false);
-}
-
-FAKE cu_result cuMemRelease(unsigned long long handle)
-{
-	return block_of(handle) ? CU_OK : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
-{
-	*handle = (unsigned long long)(uintptr_t)address;
-	return CU_OK;
-}
-
-/* An address that cuMemMap() maps is the handle itself: reserved memory is not modelled. */
-FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
-			unsigned long long flags)
-{
-	(void)bytes;
-	(void)flags;
-	return ptr == handle && !offset ? CU_OK : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
-{
-	(void)bytes;
-	return cuMemFree_v2(ptr);
-}
-
-FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)
-{
-	const struct block *block = block_of(ptr);
-
-	if (!block)
-		return CU_INVALID_VALUE;
-	switch (attribute) {
-	case CU_POINTER_IS_MANAGED:
-		*(unsigned char *)data = block->managed;
-		return CU_OK;
-	case CU_POINTER_MEMORY_TYPE:
-		*(unsigned int *)data = CU_MEMORY_DEVICE;
-		return CU_OK;
-	case CU_POINTER_START:
-		*(cu_ptr *)data = (cu_ptr)(uintptr_t)block->ptr;
-		return CU_OK;
-	case CU_POINTER_HOST:
-		*(void **)data = block->managed ? (void *)(uintptr_t)ptr : NULL;
-		return block->managed ? CU_OK : CU_INVALID_VALUE;
-	}
-	return CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes, void **data,
-				      cu_ptr ptr)
-{
-	for (unsigned int i = 0; i < count; i++)
-		cuPointerGetAttribute(data[i], attributes[i], ptr);
-	return CU_OK;
-}
-
-FAKE cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
-{
-	const struct block *block = block_of(ptr);
-
-	if (!handle || !block || block->managed)
-		return CU_INVALID_VALUE;
-	return CU_OK;
-}
-
-FAKE cu_result cuMemAdvise(cu_ptr ptr, size_t bytes, unsigned int advice, int device)
-{
-	const struct block *block = block_of(ptr);
-
-	(void)advice;
-	(void)device;
-	return block && block->managed && bytes <= block->bytes ? CU_OK : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device,
-				  struct CUstream_st *stream)
-{
-	(void)stream;
-	return cuMemAdvise(ptr, bytes, 0, device);
 }
 
 /* Streams and events. */

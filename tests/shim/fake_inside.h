@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What the files of the driver library share. */
+#ifndef TESTS_SHIM_FAKE_INSIDE_H
+#define TESTS_SHIM_FAKE_INSIDE_H
+
+#include "fake_cuda.h"
+
+/* cuInit() was called. */
+extern bool fake_initialized;
+
+struct fake_memory {
+	unsigned long live; /* blocks that are not freed */
+	unsigned long wrong_frees;
+	unsigned long managed; /* blocks of managed memory, ever */
+};
+
+struct fake_memory fake_memory(void);
+
+#endif
