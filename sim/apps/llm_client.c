@@ -159,14 +159,16 @@ static int client_send_all(struct llm_server *server, const struct client_dates 
 	return status;
 }
 
-/* Blocking: wait for answers in flight; no longer than the stop date, if that drops them. */
-static void client_drain(struct llm_server *server, const struct client_dates *dates)
+/* Blocking: wait for answers in flight, if they are not dropped. */
+static void client_drain(struct llm_server *server)
 {
-	u64 date = server->cfg->client.drop_in_flight ? dates->stop_ns : ENG_NEVER;
 	int status = 0;
 
 	while (server->open_count && !status)
-		status = eng_wait(&server->drained, date, true);
+		status = eng_wait(&server->drained, server->drop_ns, true);
+	/* The engine has answered all. The last tokens are still on their way. */
+	if (!status && server->frontend.client_free_ns > eng_now())
+		eng_sleep_until(min(server->frontend.client_free_ns, server->drop_ns));
 }
 
 void llm_client_main(void *data)
@@ -178,10 +180,12 @@ void llm_client_main(void *data)
 
 	if (trace->count) {
 		dates = client_plan(server->env);
+		if (server->cfg->client.drop_in_flight)
+			server->drop_ns = dates.stop_ns;
 		status = server->cfg->client.users ? client_send_closed(server, &dates) :
 						     client_send_all(server, &dates);
 		if (!status)
-			client_drain(server, &dates);
+			client_drain(server);
 		if (status == -ENOMEM)
 			server->status = status;
 	}

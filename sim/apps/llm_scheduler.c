@@ -92,8 +92,8 @@ static u32 blocks_for(const struct llm_scheduler *scheduler, u64 tokens)
 }
 
 /* The last token is emitted and never computed, so it needs no block. */
-static bool request_can_finish(const struct llm_scheduler *scheduler,
-			       const struct llm_request *request)
+bool llm_scheduler_can_finish(const struct llm_scheduler *scheduler,
+			      const struct llm_request *request)
 {
 	u64 longest = (u64)request->prompt_tokens + request->target_tokens;
 	u64 computed = min(longest, (u64)scheduler->config.max_model_len) - 1;
@@ -107,7 +107,7 @@ int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *reque
 {
 	GVM_ASSERT(request->state == LLM_NEW && request->prompt_tokens &&
 		   request->target_tokens);
-	if (!request_can_finish(scheduler, request))
+	if (!llm_scheduler_can_finish(scheduler, request))
 		return -EINVAL;
 	request->state = LLM_WAITING;
 	list_add_tail(&request->node, &scheduler->waiting);

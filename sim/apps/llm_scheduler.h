@@ -78,9 +78,14 @@ int llm_scheduler_init(struct llm_scheduler *scheduler,
 void llm_scheduler_destroy(struct llm_scheduler *scheduler);
 
 /*
- * Queue a request behind all others. -EINVAL: it can never run, because its prompt is longer
- * than max_model_len or its whole length needs more blocks than there are; it stays the
- * submitter's.
+ * Can a request ever run: is its prompt no longer than max_model_len, and does its whole length
+ * need no more blocks than there are?
+ */
+bool llm_scheduler_can_finish(const struct llm_scheduler *scheduler,
+			      const struct llm_request *request);
+
+/*
+ * Queue a request behind all others. -EINVAL: it can never run; it stays the submitter's.
  */
 int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *request);
 

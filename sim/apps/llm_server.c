@@ -15,18 +15,10 @@
  *     schedule -> launch -> wait for the GPU -> tokens go out
  *
  * A step is one burst of kernels_per_step kernels, which the host launches one by one. An eager
- * decode step is bound by that (300 launches of 77 us make 23 ms, where the weights could be
+ * decode step is bound by that (300 launches of 60 us make 18 ms, where the weights could be
  * read in 4), and the gaps between its kernels are there for others to use. A step of up to
- * graph_tokens tokens is a CUDA graph, with one launch. The GPU time of a step (app_cost.h):
- *
- *     kernels_per_step * overhead of a kernel
- *   + max(reading the weights,                              the matrix products
- *         tokens * FLOP a token + sequences * FLOP of logits)
- *   + tokens * traffic of activations                       other kernels, bound by memory
- *   + reading the context of each sequence                  attention, bound by memory
- *   + FLOP of each (query, key) pair of prefill tokens      attention, bound by arithmetic
- *
- * Logits are computed for the last token of each sequence only.
+ * graph_tokens tokens is a CUDA graph, with one launch. What a step costs the GPU is in
+ * llm_step.h.
  *
  * A step touches all weights, the workspace, and every KV page on which a block in use lies: an
  * idle request's pages are touched too, since running requests are all in nearly every step.
@@ -35,6 +27,8 @@
  * time for each sequence and a time for each token of a prompt (host_per_...). All of it passes
  * before the first launch, though a third follows the GPU's end. So the GPU starts that much
  * too late, and tokens leave in time.
+ *
+ * Requests and tokens pass the API server, a process with a core of its own (llm_frontend.h).
  *
  * With experts, a token uses some of each layer. A step reads those that one of its tokens
  * uses, if tokens choose alike and independently: few tokens read a part of the weights. Which
@@ -53,17 +47,10 @@
 
 #include "apps/app_cost.h"
 #include "apps/llm_model.h"
+#include "apps/llm_step.h"
 #include "config/check.h"
 #include "engine/error.h"
 #include "engine/random.h"
-
-/*
- * Tiles of a thread block: rows of a product, queries and keys of attention; and what attention
- * has for a head of 128 elements: bytes of a tile of keys and values in bf16, FLOP of a pair.
- */
-#define QUERY_TILE	     128u
-#define KV_TILE_BYTES	     (128ull * 128 * 2 * 2)
-#define ATTENTION_HEAD_FLOPS (128ull * 4)
 
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 server_group_bytes(const struct cfg_llm *cfg)
@@ -105,6 +92,7 @@ static int server_init(struct llm_server *server)
 	int status;
 
 	INIT_LIST_HEAD(&server->open);
+	INIT_LIST_HEAD(&server->arriving);
 	if (!groups)
 		return -ENOMEM;
 	status = llm_scheduler_init(&server->scheduler, &config);
@@ -175,102 +163,13 @@ static int server_load(struct llm_server *server)
 	return status ? status : server_pass(server, fresh, ARRAY_SIZE(fresh));
 }
 
-/* The tokens that a step computes. */
-static unsigned __int128 step_tokens(const struct llm_step *step)
-{
-	return step->prefill_tokens + step->decode_tokens;
-}
-
-/*
- * Attention reads the context of each sequence and computes a product for each pair of a new
- * token and a token of its context. A sequence that decodes has one new token, but the kernel
- * computes a whole tile for it. If all sequences decode, the query heads that share a key head
- * lie in one tile. Beside prefill each query head has a tile of its own.
- */
-static void server_add_attention(const struct llm_server *server, const struct llm_step *step,
-				 struct app_work *work)
-{
-	const struct cfg_gpu *gpu = &server->env->config->gpu;
-	const struct cfg_llm *cfg = server->cfg;
-	unsigned __int128 decoded = step->decode_context;
-	unsigned __int128 prefilled = step->kv_tokens_read - step->decode_context;
-	unsigned __int128 pairs = step->attention_pairs;
-	u64 heads = step->prefill_tokens ? 1 : cfg->attention_group;
-	u64 rows =
-		(heads + cfg->attention_tile - 1) / cfg->attention_tile * cfg->attention_tile;
-	unsigned __int128 decode_flops = decoded * rows * cfg->attention_flops / heads;
-	u64 layers = max(cfg->layers, 1ull);
-	u64 query_heads = cfg->attention_flops / layers / ATTENTION_HEAD_FLOPS;
-
-	app_work_add(work, gpu, app_flops_mma_ns(gpu, cfg->attention_efficiency, decode_flops),
-		     app_bytes_ns(gpu, cfg->kv_bandwidth, decoded * cfg->kv_bytes_per_token),
-		     (u64)(decoded * cfg->kv_bytes_per_token / layers / KV_TILE_BYTES));
-	app_work_add(work, gpu,
-		     app_flops_mma_ns(gpu, cfg->attention_efficiency,
-				      pairs * cfg->attention_flops),
-		     app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
-		     query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
-}
-
-/* Bytes of weights that a step of @tokens tokens reads. */
-static u64 server_weights_read(const struct cfg_llm *cfg, u64 tokens)
-{
-	unsigned __int128 experts = cfg->expert_weights;
-
-	if (!cfg->experts)
-		return cfg->weights - cfg->embeddings;
-	experts *= llm_model_experts_used(cfg->experts, cfg->experts_per_token, tokens);
-	return cfg->weights - cfg->embeddings - cfg->expert_weights + (u64)(experts >> 32);
-}
-
-/*
- * Matrix products of layers, and of the output layer, which is not quantized. Tokens are
- * computed in tiles, so few of them need as many thread blocks as a whole tile.
- */
-static void server_add_products(const struct llm_server *server, const struct llm_step *step,
-				struct app_work *work)
-{
-	const struct cfg_gpu *gpu = &server->env->config->gpu;
-	const struct cfg_llm *cfg = server->cfg;
-	unsigned __int128 tokens = step_tokens(step);
-	unsigned __int128 flops = tokens * cfg->flops_per_token;
-	unsigned __int128 head = step->sequences * cfg->head_flops;
-	unsigned __int128 padded = (tokens + QUERY_TILE - 1) / QUERY_TILE * QUERY_TILE;
-	u64 compute = cfg->quantization == LLM_FP8 ?
-			      app_flops_fp8_ns(gpu, cfg->efficiency, flops) +
-				      app_flops_ns(gpu, cfg->efficiency, head) :
-			      app_flops_ns(gpu, cfg->efficiency, flops + head);
-
-	app_work_add(work, gpu, compute,
-		     app_bytes_ns(gpu, cfg->memory_efficiency,
-				  server_weights_read(cfg, (u64)tokens)),
-		     app_product_blocks(padded * cfg->flops_per_token /
-					max(cfg->weight_matrices, 1ull)));
-}
-
-/* Traffic and arithmetic of a step, without the overhead of its kernels. */
-static struct app_work server_step_work(const struct llm_server *server,
-					const struct llm_step *step)
-{
-	const struct cfg_gpu *gpu = &server->env->config->gpu;
-	const struct cfg_llm *cfg = server->cfg;
-	unsigned __int128 traffic = step_tokens(step) * cfg->traffic_per_token;
-	struct app_work work = { 0 };
-
-	server_add_products(server, step, &work);
-	app_work_add(&work, gpu, 0, app_bytes_ns(gpu, cfg->memory_efficiency, traffic),
-		     app_element_blocks(traffic / cfg->kernels_per_step));
-	server_add_attention(server, step, &work);
-	return work;
-}
-
 /* Blocking: let the GPU compute a step. */
 static int server_compute(struct llm_server *server, const struct llm_step *step)
 {
 	const struct config *config = server->env->config;
 	const struct cfg_llm *cfg = server->cfg;
 	u32 kernels = (u32)cfg->kernels_per_step;
-	u64 tokens = (u64)step_tokens(step);
+	u64 tokens = llm_step_tokens(step);
 	bool graph = tokens <= cfg->graph_tokens;
 	struct cuda_burst_config burst;
 	struct app_work work;
@@ -292,7 +191,7 @@ static int server_compute(struct llm_server *server, const struct llm_step *step
 		.accesses = server->accesses,
 		.access_count = ARRAY_SIZE(server->accesses),
 	};
-	work = server_step_work(server, step);
+	work = llm_step_work(cfg, &config->gpu, step);
 	app_work_burst(&work, &config->gpu, &burst);
 	return cuda_run(server->env->cuda, &burst);
 }
@@ -304,7 +203,31 @@ static u64 server_host_ns(const struct cfg_llm *cfg, const struct llm_step *step
 	       step->prefill_tokens * cfg->host_per_prompt_token;
 }
 
-/* Blocking: one step. A client that has gone meanwhile gets nothing of it. */
+/*
+ * The tokens of a step go out, in batches as the API server takes them. A client that has gone
+ * meanwhile gets nothing. Returns 0 or -ENOMEM.
+ */
+static int server_emit(struct llm_server *server)
+{
+	const struct llm_scheduler *scheduler = &server->scheduler;
+	u32 count = scheduler->emitted_count;
+	u64 sent_ns = 0;
+	int status = 0;
+
+	for (u32 i = 0; i < count && !server->client_done && !status; i++) {
+		if (i % LLM_FRONTEND_BATCH == 0)
+			sent_ns = llm_frontend_send(&server->frontend, &server->cfg->frontend,
+						    &server->env->config->host, eng_now(), i,
+						    min(count - i, LLM_FRONTEND_BATCH));
+		status = llm_session_emit(server,
+					  container_of(scheduler->emitted[i],
+						       struct llm_session, request),
+					  sent_ns);
+	}
+	return status;
+}
+
+/* Blocking: one step. */
 static int server_step(struct llm_server *server)
 {
 	struct llm_scheduler *scheduler = &server->scheduler;
@@ -322,10 +245,7 @@ static int server_step(struct llm_server *server)
 	if (status)
 		return status;
 	llm_scheduler_complete(scheduler);
-	for (u32 i = 0; i < scheduler->emitted_count && !server->client_done && !status; i++)
-		status = llm_session_emit(server, container_of(scheduler->emitted[i],
-							       struct llm_session, request));
-	return status;
+	return server_emit(server);
 }
 
 /* Blocking: until the client is done. Returns 0, -EIO, -EINTR or -ENOMEM. */
@@ -334,10 +254,13 @@ static int server_serve(struct llm_server *server)
 	int status = 0;
 
 	while (!status && !server->client_done) {
+		llm_sessions_admit(server);
 		if (llm_scheduler_busy(&server->scheduler))
 			status = server_step(server);
 		else
-			status = eng_wait(&server->work, ENG_NEVER, true);
+			status = eng_wait(&server->work, llm_sessions_next_ns(server), true);
+		if (status == -ETIMEDOUT)
+			status = 0;
 	}
 	return status ? status : server->status;
 }
@@ -385,7 +308,9 @@ static int server_live(struct llm_server *server)
 
 static int llm_server_run(const struct app_env *env)
 {
-	struct llm_server server = { .env = env, .cfg = env->container->app };
+	struct llm_server server = { .env = env,
+				     .cfg = env->container->app,
+				     .drop_ns = ENG_NEVER };
 	int status = server_init(&server);
 
 	env->log->has_server = true;
@@ -409,6 +334,10 @@ static int llm_server_run(const struct app_env *env)
 	CFG_APP_KEY(#member_, type_, struct cfg_llm, member_, help_, CFG_RANGE(min_, max_))
 #define CLIENT(leaf_, type_, member_, help_, ...) \
 	CFG_APP_KEY(leaf_, type_, struct cfg_llm, client.member_, help_, __VA_ARGS__)
+
+#define FRONTEND(member_, help_)                                                             \
+	CFG_APP_KEY("frontend." #member_, DURATION, struct cfg_llm, frontend.member_, help_, \
+		    CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s"))
 
 /* A key that few models have. */
 #define LLM_OPTION(type_, member_, max_, help_)                                          \
@@ -484,6 +413,14 @@ static const struct cfg_key llm_server_keys[] = {
 		    "a step of up to so many tokens is one CUDA graph: one launch for all its "
 		    "kernels",
 		    CFG_RANGE(0, 1 << 20), CFG_DEFAULT("0")),
+	FRONTEND(per_request,
+		 "time that the API server's event loop works on a request, reference host"),
+	FRONTEND(request_wait, "time that a request waits then to be tokenized with others"),
+	FRONTEND(per_prompt_token, "time to tokenize a token of a prompt, reference host"),
+	FRONTEND(per_step,
+		 "time that the event loop works on the tokens of a step, reference host"),
+	FRONTEND(per_token, "and on each of them"),
+	FRONTEND(client, "time that the client's event loop works on a token, reference host"),
 	CFG_APP_KEY("boot", DURATION, struct cfg_llm, boot,
 		    "its process starts this long before the container's start",
 		    CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("5s")),

@@ -13,6 +13,7 @@
 #include "apps/app.h"
 #include "apps/app_trace.h"
 #include "apps/llm_experts.h"
+#include "apps/llm_frontend.h"
 #include "apps/llm_scheduler.h"
 #include "config/config.h"
 #include "trace/trace.h"
@@ -66,6 +67,7 @@ struct cfg_llm {
 	u64 host_per_prompt_token; /* and for each token of a prompt */
 	u64 graph_tokens; /* a step of up to so many tokens is one launch: a CUDA graph */
 	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
+	struct cfg_frontend frontend;
 	struct cfg_client client;
 };
 
@@ -74,6 +76,7 @@ struct llm_session {
 	struct list_head node; /* in llm_server.open */
 	struct llm_request request;
 	size_t record;	   /* index into the log */
+	u64 ready_ns;	   /* when the frontend is done with the request */
 	u64 last_token_ns; /* 0: none yet */
 	u32 gap_count;
 	/* room for target_tokens - 1 gaps, and then for the request's keys and shared blocks */
@@ -105,10 +108,14 @@ struct llm_server {
 	int status;		    /* of the client: 0 or -ENOMEM */
 
 	struct list_head open; /* llm_session.node, in the order of sending */
+	struct list_head
+		arriving; /* of these, request.node: the engine does not have them yet */
 	u32 open_count;
 	struct eng_waitq work;	  /* the server: for requests, or for client_done */
 	struct eng_waitq drained; /* the client: for open_count to become 0 */
 	struct llm_users users;	  /* of a closed loop */
+	struct llm_frontend frontend;
+	u64 drop_ns; /* the client takes nothing from this date on; ENG_NEVER: it takes all */
 	struct eng_actor *client;
 	struct eng_actor *pressure_actor; /* NULL: it does not listen */
 	struct gvm_listener pressure;
@@ -123,6 +130,12 @@ struct llm_server {
  */
 int llm_session_open(struct llm_server *server, u64 id, const struct trace_request *request);
 
+/* The engine takes the requests that the frontend is done with. */
+void llm_sessions_admit(struct llm_server *server);
+
+/* When the frontend is done with the next request; ENG_NEVER: it has none. */
+u64 llm_sessions_next_ns(const struct llm_server *server);
+
 /*
  * A client sent request number @id at @date_ns, to a server that was stopped or had not booted
  * again. Returns 0 or -ENOMEM.
@@ -133,8 +146,11 @@ int llm_session_refuse(struct app_log *log, u64 id, const struct trace_request *
 /* A step has taken the request out of the waiting queue now, for the first time or again. */
 void llm_session_start(struct llm_server *server, const struct llm_session *session);
 
-/* A token reaches its client now. With the last one the session is over. 0 or -ENOMEM. */
-int llm_session_emit(struct llm_server *server, struct llm_session *session);
+/*
+ * A session's token leaves the API server at @sent_ns. With the last one the session is over. 0
+ * or -ENOMEM.
+ */
+int llm_session_emit(struct llm_server *server, struct llm_session *session, u64 sent_ns);
 
 /* End all sessions: failed with the context, else left in the log as dropped. 0 or -ENOMEM. */
 int llm_sessions_close(struct llm_server *server, bool failed);
@@ -154,12 +170,11 @@ int llm_client_log_absence(const struct app_env *env);
 
 /*
  * llm_users.c. start: so many users send their first request at @date_ns; 0 or -ENOMEM. The
- * caller frees next_ns. put: a request has ended now, and its user sends the next one after
- * @think_ns; nothing in an open loop. get, blocking: wait for a user to send a request; 0,
+ * caller frees next_ns. put: a user sends the next request at @date_ns; nothing in an open loop. get, blocking: wait for a user to send a request; 0,
  * -EINTR, or -ETIMEDOUT: none does before @stop_ns.
  */
 int llm_users_start(struct llm_users *users, u32 total, u64 date_ns);
-void llm_users_put(struct llm_users *users, u64 think_ns);
+void llm_users_put(struct llm_users *users, u64 date_ns);
 int llm_users_get(struct llm_users *users, u64 stop_ns);
 
 /* As sim_app.least_gpu_ns, of an LLM server. See llm_demand.c. */

@@ -28,11 +28,38 @@ static int session_close(struct llm_server *server, struct llm_session *session,
 	for (u32 i = 0; i < session->gap_count && !status; i++)
 		status = app_log_add_gap(server->env->log, kind, session->gaps_ns[i]);
 	list_del_init(&session->node);
+	llm_users_put(&server->users,
+		      max(session->last_token_ns, (u64)eng_now()) + server->cfg->client.think);
 	free(session);
-	llm_users_put(&server->users, server->cfg->client.think);
 	if (!--server->open_count)
 		eng_wake_all(&server->drained);
 	return status;
+}
+
+/* The first request that the engine does not have yet, or NULL. */
+static struct llm_session *session_arriving(const struct llm_server *server)
+{
+	return list_empty(&server->arriving) ?
+		       NULL :
+		       list_first_entry(&server->arriving, struct llm_session, request.node);
+}
+
+u64 llm_sessions_next_ns(const struct llm_server *server)
+{
+	const struct llm_session *session = session_arriving(server);
+
+	return session ? session->ready_ns : ENG_NEVER;
+}
+
+void llm_sessions_admit(struct llm_server *server)
+{
+	struct llm_session *session;
+
+	while (llm_sessions_next_ns(server) <= eng_now()) {
+		session = session_arriving(server);
+		list_del_init(&session->request.node);
+		llm_scheduler_add(&server->scheduler, &session->request);
+	}
 }
 
 void llm_session_start(struct llm_server *server, const struct llm_session *session)
@@ -45,11 +72,16 @@ void llm_session_start(struct llm_server *server, const struct llm_session *sess
 	record->cached_tokens = session->request.cached;
 }
 
-int llm_session_emit(struct llm_server *server, struct llm_session *session)
+int llm_session_emit(struct llm_server *server, struct llm_session *session, u64 sent_ns)
 {
 	struct app_record *record = &server->env->log->records[session->record];
-	u64 now = eng_now();
+	u64 now = llm_frontend_note(&server->frontend, &server->cfg->frontend,
+				    &server->env->config->host, sent_ns);
 
+	if (now > server->drop_ns)
+		return session->request.state == LLM_FINISHED ?
+			       session_close(server, session, APP_GAPS_OTHERS) :
+			       0;
 	if (session->last_token_ns)
 		session->gaps_ns[session->gap_count++] = now - session->last_token_ns;
 	else
@@ -81,6 +113,8 @@ int llm_sessions_close(struct llm_server *server, bool failed)
 			record->reason = server->death;
 			record->finish_ns = end_ns;
 		}
+		if (session->request.state == LLM_NEW)
+			list_del_init(&session->request.node);
 		llm_scheduler_abort(&server->scheduler, &session->request);
 		if (session->last_token_ns)
 			status |= app_log_add_gap(log, APP_GAPS_OPEN,
@@ -97,7 +131,7 @@ static int log_failure(struct llm_server *server, struct app_record *record,
 	record->outcome = APP_FAILED;
 	record->reason = reason;
 	record->finish_ns = record->arrival_ns;
-	llm_users_put(&server->users, server->cfg->client.think);
+	llm_users_put(&server->users, eng_now() + server->cfg->client.think);
 	return app_log_add(server->env->log, record);
 }
 
@@ -183,10 +217,14 @@ int llm_session_open(struct llm_server *server, u64 id, const struct trace_reque
 	session->request.prompt_tokens = record.prompt_tokens;
 	session->request.target_tokens = tokens;
 	session->record = server->env->log->record_count;
-	if (llm_scheduler_add(&server->scheduler, &session->request)) {
+	if (!llm_scheduler_can_finish(&server->scheduler, &session->request)) {
 		free(session);
 		return log_failure(server, &record, APP_TOO_LONG);
 	}
+	session->ready_ns = llm_frontend_request(&server->frontend, &server->cfg->frontend,
+						 &server->env->config->host, eng_now(),
+						 record.prompt_tokens);
+	list_add_tail(&session->request.node, &server->arriving);
 	list_add_tail(&session->node, &server->open);
 	server->open_count++;
 	eng_wake_all(&server->work);

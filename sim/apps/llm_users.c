@@ -16,11 +16,11 @@ int llm_users_start(struct llm_users *users, u32 total, u64 date_ns)
 	return 0;
 }
 
-void llm_users_put(struct llm_users *users, u64 think_ns)
+void llm_users_put(struct llm_users *users, u64 date_ns)
 {
 	if (!users->total)
 		return;
-	users->next_ns[(users->first + users->count++) % users->total] = eng_now() + think_ns;
+	users->next_ns[(users->first + users->count++) % users->total] = date_ns;
 	eng_wake_all(&users->waitq);
 }
 

@@ -62,7 +62,7 @@ static const struct command command_info = {
 	.options = info_options,
 	.examples =
 "  Look at the shipped trace as the GVM paper replayed it, in ten minutes:\n"
-"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
+"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 200\n",
 	.run = run_info,
 };
 /* clang-format on */

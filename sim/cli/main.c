@@ -35,7 +35,7 @@ static const struct command gvmsim = {
 "  A published figure, ours beside theirs; its runs are made first:\n"
 "    gvmsim figure ablation\n"
 "  The trace of requests that they replayed:\n"
-"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 198.9\n",
+"    gvmsim trace info traces/burstgpt1_gvm3256.trace --divide 200\n",
 	.commands = commands,
 };
 /* clang-format on */

@@ -138,30 +138,44 @@ double stats_mean_u64(const u64 *values, size_t n)
 	return (double)sum / (double)n;
 }
 
-int stats_weights_merge(struct stats_weights *weights, const struct stats_weights *more)
+/* How many different values two lists have together. */
+static size_t weights_together(const struct stats_weights *weights,
+			       const struct stats_weights *more)
 {
-	struct stats_weight *merged = malloc((weights->n + more->n + 1) * sizeof(*merged));
 	const struct stats_weight *a = weights->list, *b = more->list;
 	size_t i = 0, k = 0, n = 0;
 
+	for (; i < weights->n && k < more->n; n++) {
+		u64 value = a[i].value < b[k].value ? a[i].value : b[k].value;
+
+		i += a[i].value == value;
+		k += b[k].value == value;
+	}
+	return n + weights->n - i + more->n - k;
+}
+
+int stats_weights_merge(struct stats_weights *weights, const struct stats_weights *more)
+{
+	size_t together = weights_together(weights, more);
+	struct stats_weight *merged = malloc((together + 1) * sizeof(*merged));
+	const struct stats_weight *a = weights->list, *b = more->list;
+	size_t i = 0, k = 0;
+
 	if (!merged)
 		return -ENOMEM;
-	while (i < weights->n || k < more->n) {
+	for (size_t n = 0; n < together; n++) {
 		if (k == more->n || (i < weights->n && a[i].value < b[k].value)) {
-			merged[n++] = a[i++];
+			merged[n] = a[i++];
 		} else if (i == weights->n || b[k].value < a[i].value) {
-			merged[n++] = b[k++];
+			merged[n] = b[k++];
 		} else {
 			merged[n] = a[i++];
-			merged[n++].count += b[k++].count;
+			merged[n].count += b[k++].count;
 		}
 	}
 	free(weights->list);
-	/* The room of values that both have goes back. */
-	weights->list = realloc(merged, (n + 1) * sizeof(*merged));
-	if (!weights->list)
-		weights->list = merged;
-	weights->n = n;
+	weights->list = merged;
+	weights->n = together;
 	weights->total += more->total;
 	return 0;
 }

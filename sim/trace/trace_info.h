@@ -17,7 +17,7 @@ struct sim_error;
 
 /*
  * By how much a replay divides the arrival times: num / den, both above 0. So 1989 / 10 is a
- * replay at 198.9 times the recorded speed.
+ * replay at 200 times the recorded speed.
  */
 struct trace_divisor {
 	u64 num;

@@ -2,52 +2,8 @@
 /* The LLM server and its client. */
 #include "apps/llm_server.h"
 #include "apps/llm_model.h"
-#include "apps_fixture.h"
 #include "engine/error.h"
-
-#define ARRIVALS_MAX 16
-
-/* First requests come at 10 ms, long after start-up. */
-#define ZERO (10 * MS)
-
-static struct cfg_llm llm;
-static struct trace_request arrivals[ARRIVALS_MAX];
-static struct trace trace = { .requests = arrivals };
-
-static void init_llm(void)
-{
-	init_machine(&llm_server_app, &llm);
-	prepared = &trace;
-	llm = (struct cfg_llm){
-		.weights = 1000,
-		.kv_bytes_per_token = 10,
-		.gpu_memory_utilization = CFG_PPM / 4,
-		.block_tokens = 16,
-		.max_batched_tokens = 64,
-		.max_sequences = 8,
-		.max_model_len = 256,
-		.flops_per_token = 100,
-		.attention_flops = 2,
-		.attention_tile = 1,
-		.attention_group = 1,
-		.efficiency = CFG_PPM / 2,
-		.attention_efficiency = CFG_PPM / 2,
-		.memory_efficiency = CFG_PPM,
-		.kernel_launch = 100,
-		.kernels_per_step = 10,
-		.kv_bandwidth = CFG_PPM / 2,
-		.client = { .trace.divide = CFG_PPM, .first_request = ZERO },
-	};
-}
-
-static void arrive(u64 at_ns, u32 prompt, u32 response)
-{
-	arrivals[trace.count++] = (struct trace_request){
-		.arrival_ns = at_ns,
-		.prompt_tokens = prompt,
-		.response_tokens = { response, response },
-	};
-}
+#include "llm_server_fixture.h"
 
 /* A request that failed when it was sent. */
 static void expect_refused(size_t index, u64 at, enum app_reason reason)
@@ -120,6 +76,47 @@ START_TEST(a_step_has_overhead_logits_and_activations)
 	simulate();
 	expect_record(0, APP_COMPLETED, ZERO, 2470 + 70 + 300 + 60,
 		      2470 + 70 + 300 + 60 + 1470 + 70);
+}
+END_TEST
+
+/*
+ * A sequence with 21 tokens of context, 210 bytes, decodes beside a prompt of 10: 1100 of
+ * products, 200 of the prompt's attention, and 50 before it. Reading takes 420, or 3 times 210
+ * where three query heads share the keys and 210 bytes fill the L2.
+ */
+static void read_beside_prefill(u64 l2, u64 group, u64 read_ns)
+{
+	init_llm();
+	config.gpu.l2 = l2;
+	llm.attention_group = group;
+	arrive(0, 20, 2);
+	arrive(2000, 10, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470, 2470 + 1350 + read_ns);
+}
+
+START_TEST(query_heads_read_their_shared_keys_again_if_the_l2_has_lost_them)
+{
+	read_beside_prefill(210, 3, 630);
+}
+END_TEST
+
+START_TEST(keys_that_the_l2_still_has_are_read_once)
+{
+	read_beside_prefill(840, 3, 420);
+}
+END_TEST
+
+START_TEST(keys_of_one_query_head_are_read_once)
+{
+	read_beside_prefill(210, 1, 420);
+}
+END_TEST
+
+START_TEST(a_part_of_the_keys_is_read_again_as_the_l2_fills)
+{
+	/* A half of the four other reads misses. */
+	read_beside_prefill(336, 5, 210 * 3);
 }
 END_TEST
 
@@ -711,11 +708,13 @@ START_TEST(who_does_not_listen_gives_nothing)
 END_TEST
 
 TEST_MAIN("llm_server", a_request_takes_the_time_of_its_steps,
-	  an_eager_step_is_bound_by_the_host, a_small_step_is_a_graph_with_one_launch,
-	  a_step_has_overhead_logits_and_activations, a_table_of_embeddings_is_not_read,
-	  few_tokens_read_a_part_of_the_experts, a_step_touches_the_experts_that_it_uses,
-	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
-	  without_fp8_products_take_the_time_of_bf16,
+	  query_heads_read_their_shared_keys_again_if_the_l2_has_lost_them,
+	  keys_that_the_l2_still_has_are_read_once, keys_of_one_query_head_are_read_once,
+	  a_part_of_the_keys_is_read_again_as_the_l2_fills, an_eager_step_is_bound_by_the_host,
+	  a_small_step_is_a_graph_with_one_launch, a_step_has_overhead_logits_and_activations,
+	  a_table_of_embeddings_is_not_read, few_tokens_read_a_part_of_the_experts,
+	  a_step_touches_the_experts_that_it_uses, a_step_that_uses_all_experts_touches_all,
+	  products_in_fp8_have_a_rate_of_their_own, without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill, requests_share_steps,
 	  the_host_works_before_the_gpu, arrivals_are_replayed_at_their_dates,
 	  events_change_the_load, a_client_stops_after_its_first_request_under_its_load,

@@ -259,9 +259,9 @@ END_TEST
 START_TEST(numbers_may_be_numbers_or_texts)
 {
 	load("containers.vllm.app.trace.divide=198.9", NULL);
-	ck_assert_uint_eq(llm_keys()->client.trace.divide, 198900000);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, 200000000);
 	load("containers.vllm.app.trace.divide=\"198.9\"", NULL);
-	ck_assert_uint_eq(llm_keys()->client.trace.divide, 198900000);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, 200000000);
 	load("gpu.memory_total=6e9", NULL);
 	ck_assert_uint_eq(config.gpu.memory_total, 6000000000);
 	load("gpu.flops_bf16=312e12", "containers.vllm.app.efficiency=0.1");
@@ -498,7 +498,7 @@ END_TEST
 
 START_TEST(a_trace_of_ours_keeps_its_name)
 {
-	static const char name[] = "burstgpt1_gvm3256.trace";
+	static const char name[] = "burstgpt1_gvm3256_served.trace";
 	char hash[33];
 
 	ck_assert_msg(load_path("vllm-diffusion-40g", NULL, NULL) == 0, "%s", error.text);
@@ -566,7 +566,7 @@ START_TEST(shipped_scenarios_are_right)
 		ck_assert_str_eq(config.containers[1].name, "diffusion");
 		llm = llm_keys();
 		ck_assert_uint_eq(llm->client.stop, 583750000000);
-		ck_assert_uint_eq(llm->client.trace.divide, 198900000);
+		ck_assert_uint_eq(llm->client.trace.divide, 200000000);
 		ck_assert_uint_eq(llm->gpu_memory_utilization, i ? 700000 : 800000);
 		ck_assert_str_eq(control_text("gmem.limit.high"), i ? "" : "40000000000");
 	}

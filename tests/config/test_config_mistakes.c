@@ -91,7 +91,7 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 			  "gpu: is not an object, allowed: an object with profile, memory, "
 			  "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
 			  "flops_bf16_mma, "
-			  "kernel_overhead, sms, memory_sms, product, link, sched, fault");
+			  "kernel_overhead, sms, l2, memory_sms, product, link, sched, fault");
 }
 END_TEST
 
@@ -177,7 +177,7 @@ START_TEST(unknown_keys_are_named)
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
 		   "context, memory_bandwidth, flops_bf16, flops_fp8, flops_bf16_mma, "
-		   "kernel_overhead, sms, memory_sms, "
+		   "kernel_overhead, sms, l2, memory_sms, "
 		   "product, link, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
@@ -196,7 +196,7 @@ START_TEST(unknown_keys_are_named)
 		"attention_efficiency, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
 		"kernel_launch, host_per_step, host_per_sequence, host_per_prompt_token, "
-		"graph_tokens, boot, slo_ttft, slo_itl, "
+		"graph_tokens, frontend, boot, slo_ttft, slo_itl, "
 		"trace, client");
 }
 END_TEST
@@ -587,7 +587,7 @@ START_TEST(bad_profiles_are_named)
 			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
 			   "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
 			   "flops_bf16_mma, "
-			   "kernel_overhead, sms, memory_sms, product, link, sched, fault");
+			   "kernel_overhead, sms, l2, memory_sms, product, link, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: extends, gpu, host");
 	assert_bad_profile("gpus/tiny.json", "{",

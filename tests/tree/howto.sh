@@ -20,6 +20,8 @@ cp -r "$source/CMakeLists.txt" "$source/cmake" "$source/sim" "$source/bench" "$s
 	"$source/traces" "$source/plots" "$source/docs" "$source/completion" "$source/LICENSE" \
 	"$source/README.md" "$source/DEVIATIONS.md" "$source/CHANGELOG.md" "$work/tree"
 cp -r "$source/tests/core" "$work/tree/tests"
+mkdir "$work/tree/kernel-port"
+cp -r "$source/kernel-port/shim" "$work/tree/kernel-port"
 cd "$work/tree"
 cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DGVMSIM_TESTS=OFF >"$work/log" 2>&1 ||
 	{ cat "$work/log"; fail "the copy is not configured"; }

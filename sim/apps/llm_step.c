@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "apps/llm_step.h"
+
+#include "apps/llm_model.h"
+#include "apps/llm_server.h"
+
+/*
+ * Tiles of a thread block: rows of a product, queries and keys of attention; and what attention
+ * has for a head of 128 elements: bytes of a tile of keys and values in bf16, FLOP of a pair.
+ */
+#define QUERY_TILE	     128u
+#define KV_TILE_BYTES	     (128ull * 128 * 2 * 2)
+#define ATTENTION_HEAD_FLOPS (128ull * 4)
+
+u64 llm_step_tokens(const struct llm_step *step)
+{
+	return (u64)step->prefill_tokens + step->decode_tokens;
+}
+
+/*
+ * How many times a step reads keys and values of sequences that decode, in ppm. @bytes of them
+ * belong to one key head of a layer. Beside prefill each of the query heads that share them
+ * reads them on its own. FlashAttention goes through all sequences of a query head before the
+ * next head: so the L2 cache still has them only if it holds all sequences. On an H200 (60 MB)
+ * three heads read them 1.1 to 1.3 times if they are up to 0.4 of the L2, 1.6 at 0.5, 2.3 at
+ * 0.8, 2.7 at 1.0 and 3.0 at 1.6 (plots/reference/hardware/h200-580-flash-traffic.txt). Here
+ * the part that is read again grows evenly, from a quarter of the L2 to all of it.
+ */
+static u64 step_kv_reads(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			 const struct llm_step *step, unsigned __int128 bytes)
+{
+	u64 l2 = gpu->l2;
+	u64 group = cfg->attention_group;
+	u64 missed;
+
+	if (!step->prefill_tokens || group == 1 || !l2 || bytes * 4 <= l2)
+		return CFG_PPM;
+	missed = (u64)min((bytes * 4 - l2) * CFG_PPM / 3 / l2, (unsigned __int128)CFG_PPM);
+	return CFG_PPM + (group - 1) * missed;
+}
+
+/*
+ * Attention reads the context of each sequence and computes a product for each pair of a new
+ * token and a token of its context. A sequence that decodes has one new token, but the kernel
+ * computes a whole tile for it. If all sequences decode, the query heads that share a key head
+ * lie in one tile. Beside prefill each query head has a tile of its own.
+ */
+static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			       const struct llm_step *step, struct app_work *work)
+{
+	unsigned __int128 decoded = step->decode_context;
+	unsigned __int128 prefilled = step->kv_tokens_read - step->decode_context;
+	unsigned __int128 pairs = step->attention_pairs;
+	u64 heads = step->prefill_tokens ? 1 : cfg->attention_group;
+	u64 rows =
+		(heads + cfg->attention_tile - 1) / cfg->attention_tile * cfg->attention_tile;
+	unsigned __int128 decode_flops = decoded * rows * cfg->attention_flops / heads;
+	u64 layers = max(cfg->layers, 1ull);
+	u64 query_heads = cfg->attention_flops / layers / ATTENTION_HEAD_FLOPS;
+	u64 key_heads = max(query_heads / cfg->attention_group, 1ull);
+	unsigned __int128 kv_bytes = decoded * cfg->kv_bytes_per_token;
+	u64 reads = step_kv_reads(cfg, gpu, step, kv_bytes / layers / key_heads);
+
+	app_work_add(work, gpu, app_flops_mma_ns(gpu, cfg->attention_efficiency, decode_flops),
+		     max(app_bytes_ns(gpu, cfg->kv_bandwidth, kv_bytes),
+			 app_bytes_ns(gpu, cfg->memory_efficiency, kv_bytes * reads / CFG_PPM)),
+		     (u64)(kv_bytes / layers / KV_TILE_BYTES));
+	app_work_add(work, gpu,
+		     app_flops_mma_ns(gpu, cfg->attention_efficiency,
+				      pairs * cfg->attention_flops),
+		     app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
+		     query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
+}
+
+/* Bytes of weights that a step of @tokens tokens reads. */
+static u64 step_weights_read(const struct cfg_llm *cfg, u64 tokens)
+{
+	unsigned __int128 experts = cfg->expert_weights;
+
+	if (!cfg->experts)
+		return cfg->weights - cfg->embeddings;
+	experts *= llm_model_experts_used(cfg->experts, cfg->experts_per_token, tokens);
+	return cfg->weights - cfg->embeddings - cfg->expert_weights + (u64)(experts >> 32);
+}
+
+/*
+ * Matrix products of layers, and of the output layer, which is not quantized. Tokens are
+ * computed in tiles, so few of them need as many thread blocks as a whole tile.
+ */
+static void step_add_products(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			      const struct llm_step *step, struct app_work *work)
+{
+	unsigned __int128 tokens = llm_step_tokens(step);
+	unsigned __int128 flops = tokens * cfg->flops_per_token;
+	unsigned __int128 head = step->sequences * cfg->head_flops;
+	unsigned __int128 padded = (tokens + QUERY_TILE - 1) / QUERY_TILE * QUERY_TILE;
+	u64 compute = cfg->quantization == LLM_FP8 ?
+			      app_flops_fp8_ns(gpu, cfg->efficiency, flops) +
+				      app_flops_ns(gpu, cfg->efficiency, head) :
+			      app_flops_ns(gpu, cfg->efficiency, flops + head);
+
+	app_work_add(work, gpu, compute,
+		     app_bytes_ns(gpu, cfg->memory_efficiency,
+				  step_weights_read(cfg, (u64)tokens)),
+		     app_product_blocks(padded * cfg->flops_per_token /
+					max(cfg->weight_matrices, 1ull)));
+}
+
+struct app_work llm_step_work(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			      const struct llm_step *step)
+{
+	unsigned __int128 traffic =
+		(unsigned __int128)llm_step_tokens(step) * cfg->traffic_per_token;
+	struct app_work work = { 0 };
+
+	step_add_products(cfg, gpu, step, &work);
+	app_work_add(&work, gpu, 0, app_bytes_ns(gpu, cfg->memory_efficiency, traffic),
+		     app_element_blocks(traffic / cfg->kernels_per_step));
+	step_add_attention(cfg, gpu, step, &work);
+	return work;
+}

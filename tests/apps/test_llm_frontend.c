@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The API server and the client's event loop: the dates that a client notes. */
+#include "llm_server_fixture.h"
+
+/*
+ * The host has twice the reference speed: 15 a step and 50 a token in the API server, 20 a token
+ * in the client.
+ */
+static void init_frontend(void)
+{
+	init_llm();
+	llm.frontend = (struct cfg_frontend){ .per_step = 30, .per_token = 100, .client = 40 };
+}
+
+/* The engine's dates are those of a_request_takes_the_time_of_its_steps. */
+START_TEST(a_token_takes_the_time_of_both_loops)
+{
+	init_frontend();
+	arrive(0, 20, 3);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470 + 85, 2470 + 1470 + 1490 + 85);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[0], 1470);
+	ck_assert_uint_eq(app_end_ns, ZERO + 5430 + 85);
+}
+END_TEST
+
+/*
+ * Two prompts of 10 in one step of max(1000, 20 * 100) + max(200 * 2, 110 pairs * 2), and 50 for
+ * the first launch. The API server works on both tokens before it sends them. The client notes
+ * one after the other.
+ */
+START_TEST(tokens_of_a_step_leave_together)
+{
+	init_frontend();
+	arrive(0, 10, 1);
+	arrive(0, 10, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2450 + 115 + 20, 2450 + 115 + 20);
+	expect_record(1, APP_COMPLETED, ZERO, 2450 + 115 + 40, 2450 + 115 + 40);
+}
+END_TEST
+
+/* 130 tokens: 15 + 128 * 50 for the first batch, and 2 * 50 more for the second. */
+START_TEST(many_tokens_leave_in_batches)
+{
+	struct llm_frontend frontend = { 0 };
+	struct cfg_frontend cfg = { .per_step = 30, .per_token = 100 };
+
+	init_llm();
+	ck_assert_uint_eq(llm_frontend_send(&frontend, &cfg, &config.host, 1000, 0,
+					    LLM_FRONTEND_BATCH),
+			  1000 + 15 + 6400);
+	ck_assert_uint_eq(llm_frontend_send(&frontend, &cfg, &config.host, 1000,
+					    LLM_FRONTEND_BATCH, 2),
+			  1000 + 15 + 6500);
+}
+END_TEST
+
+/*
+ * 100 in the event loop, a wait of 7 and 20 tokens of 10. The second request is in the loop until
+ * 200, and tokenized until 407: the engine has begun with the first one.
+ */
+START_TEST(a_request_passes_the_event_loop_and_the_tokenizer)
+{
+	init_llm();
+	llm.frontend = (struct cfg_frontend){ .per_request = 200,
+					      .request_wait = 7,
+					      .per_prompt_token = 20 };
+	arrive(0, 20, 1);
+	arrive(0, 10, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 307 + 2470, 307 + 2470);
+	ck_assert_uint_eq(app_log.records[0].start_ns, ZERO + 307);
+	ck_assert_uint_eq(app_log.records[1].start_ns, ZERO + 307 + 2470);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, ZERO);
+}
+END_TEST
+
+/* The client stops while the tokenizer has the second request. */
+START_TEST(a_request_that_the_engine_never_gets_is_dropped)
+{
+	init_llm();
+	llm.frontend.per_prompt_token = 2000;
+	llm.client.stop = 15000;
+	llm.client.drop_in_flight = true;
+	arrive(0, 10, 1);
+	arrive(0, 20, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 10000 + 1250, 10000 + 1250);
+	ck_assert_int_eq(app_log.records[1].outcome, APP_DROPPED);
+	ck_assert_uint_eq(app_log.records[1].start_ns, 0);
+}
+END_TEST
+
+/* The engine emits the token before the client stops, but the client gets it too late. */
+START_TEST(a_token_that_is_on_its_way_as_the_client_stops_is_dropped)
+{
+	init_frontend();
+	llm.client.stop = 2500;
+	llm.client.drop_in_flight = true;
+	arrive(0, 20, 1);
+	simulate();
+	ck_assert_int_eq(app_log.records[0].outcome, APP_DROPPED);
+	ck_assert_uint_eq(app_log.records[0].first_ns, 0);
+	ck_assert_uint_eq(app_log.records[0].output_tokens, 0);
+	ck_assert_uint_eq(app_log.end_ns, ZERO + 2500);
+}
+END_TEST
+
+/* A user thinks from the date on which the answer is there. */
+START_TEST(a_user_of_a_closed_loop_waits_for_the_frontend)
+{
+	init_frontend();
+	llm.client.users = 1;
+	llm.client.think = 1000;
+	arrive(0, 20, 1);
+	arrive(0, 20, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2555, 2555);
+	expect_record(1, APP_COMPLETED, ZERO + 3555, 2555, 2555);
+}
+END_TEST
+
+TEST_MAIN("llm_frontend", a_token_takes_the_time_of_both_loops, tokens_of_a_step_leave_together,
+	  many_tokens_leave_in_batches, a_request_passes_the_event_loop_and_the_tokenizer,
+	  a_request_that_the_engine_never_gets_is_dropped,
+	  a_token_that_is_on_its_way_as_the_client_stops_is_dropped,
+	  a_user_of_a_closed_loop_waits_for_the_frontend)
