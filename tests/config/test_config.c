@@ -259,9 +259,9 @@ END_TEST
 START_TEST(numbers_may_be_numbers_or_texts)
 {
 	load("containers.vllm.app.trace.divide=198.9", NULL);
-	ck_assert_uint_eq(llm_keys()->client.trace.divide, 200000000);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, 198900000);
 	load("containers.vllm.app.trace.divide=\"198.9\"", NULL);
-	ck_assert_uint_eq(llm_keys()->client.trace.divide, 200000000);
+	ck_assert_uint_eq(llm_keys()->client.trace.divide, 198900000);
 	load("gpu.memory_total=6e9", NULL);
 	ck_assert_uint_eq(config.gpu.memory_total, 6000000000);
 	load("gpu.flops_bf16=312e12", "containers.vllm.app.efficiency=0.1");
