@@ -12,6 +12,7 @@
  * graphs. cuMemCreate()'s is counted (vmm.c).
  */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "shim.h"
@@ -24,9 +25,16 @@ struct device_facts {
 	u64 total;
 	struct CUmemPoolHandle_st *pool; /* ours, of managed memory; NULL: none */
 	bool pool_tried;
+	struct CUmemPoolHandle_st *chosen; /* the application's; NULL: none */
+};
+
+struct asked_pool {
+	struct CUmemPoolHandle_st *pool;
+	struct asked_pool *next;
 };
 
 static struct device_facts facts[SHIM_DEVICES];
+static struct asked_pool *asked_pools;
 static pthread_mutex_t facts_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The device and context that an allocation would be of. False: there is no context. */
@@ -254,12 +262,20 @@ SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool
 SHIM_EXPORT cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
 {
 	const struct shim_real *real = shim_real();
+	cu_result result;
 
 	if (!real || !real->cuDeviceSetMemPool)
 		return CU_NOT_INITIALIZED;
-	if (device >= 0 && device < SHIM_DEVICES)
-		managed_pool(real, device);
-	return real->cuDeviceSetMemPool(device, pool);
+	if (device < 0 || device >= SHIM_DEVICES)
+		return real->cuDeviceSetMemPool(device, pool);
+	managed_pool(real, device);
+	result = real->cuDeviceSetMemPool(device, pool);
+	if (result == CU_OK) {
+		pthread_mutex_lock(&facts_lock);
+		facts[device].chosen = pool;
+		pthread_mutex_unlock(&facts_lock);
+	}
+	return result;
 }
 
 /* CUDA 13 has the same calls for a location. Does this one mean device memory? */
@@ -295,16 +311,50 @@ SHIM_EXPORT cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigne
 	return real->cuMemSetMemPool(location, type, pool);
 }
 
-/* A pool that is not to be exported may be of managed memory. */
-SHIM_EXPORT cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
-				      const struct CUmemPoolProps_st *props)
+/*
+ * Pools of managed memory that the application asked for itself: it knows what they are. A handle that the driver
+ * gives again is entered anew or taken out.
+ */
+static void note_pool(struct CUmemPoolHandle_st *pool, bool asked_managed)
 {
-	const struct shim_real *real = shim_real();
+	struct asked_pool **link = &asked_pools;
+
+	pthread_mutex_lock(&facts_lock);
+	while (*link && (*link)->pool != pool)
+		link = &(*link)->next;
+	if (asked_managed && !*link) {
+		*link = calloc(1, sizeof(**link));
+		if (*link)
+			(*link)->pool = pool;
+	} else if (!asked_managed && *link) {
+		struct asked_pool *gone = *link;
+
+		*link = gone->next;
+		free(gone);
+	}
+	pthread_mutex_unlock(&facts_lock);
+}
+
+/* @pool NULL: the device's current one. */
+static enum shim_kind kind_of_pool(int device, struct CUmemPoolHandle_st *pool)
+{
+	struct asked_pool *asked;
+
+	pthread_mutex_lock(&facts_lock);
+	pool = pool ? pool : facts[device].chosen;
+	for (asked = asked_pools; asked && asked->pool != pool;)
+		asked = asked->next;
+	pthread_mutex_unlock(&facts_lock);
+	return asked ? SHIM_MANAGED : SHIM_POOL;
+}
+
+/* A pool that is not to be exported may be of managed memory. */
+static cu_result create_pool(const struct shim_real *real, struct CUmemPoolHandle_st **pool,
+			     const struct CUmemPoolProps_st *props)
+{
 	const struct shim_pool_props *wanted = (const struct shim_pool_props *)props;
 	struct shim_pool_props ours;
 
-	if (!real)
-		return CU_NOT_INITIALIZED;
 	if (!props || wanted->type != CU_ALLOC_PINNED || wanted->handle_types ||
 	    wanted->location_type != CU_LOCATION_DEVICE || wanted->location_id < 0 ||
 	    wanted->location_id >= SHIM_DEVICES || !managed_pool(real, wanted->location_id))
@@ -314,6 +364,21 @@ SHIM_EXPORT cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 	if (real->cuMemPoolCreate(pool, (const struct CUmemPoolProps_st *)&ours) == CU_OK)
 		return CU_OK;
 	return real->cuMemPoolCreate(pool, props);
+}
+
+SHIM_EXPORT cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
+				      const struct CUmemPoolProps_st *props)
+{
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = create_pool(real, pool, props);
+	if (result == CU_OK)
+		note_pool(*pool,
+			  ((const struct shim_pool_props *)props)->type == CU_ALLOC_MANAGED);
+	return result;
 }
 
 enum pool_call { FROM_CURRENT, FROM_CURRENT_PTSZ, FROM_POOL, FROM_POOL_PTSZ };
@@ -332,6 +397,7 @@ static cu_result pool_allocate(enum pool_call call, cu_ptr *ptr, size_t bytes,
 	if (ptr && bytes && current(real, &made.device, &made.context) &&
 	    !streams_capturing(stream)) {
 		managed_pool(real, made.device);
+		made.kind = kind_of_pool(made.device, pool);
 		fact = facts_of(real, made.device);
 		if (!books_charge(made.device, bytes, fact->total)) {
 			refused(made.device, bytes, fact->total);

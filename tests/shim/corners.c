@@ -116,6 +116,29 @@ static void task_own_pool(int number)
 		CHECK(cu.cuMemAllocAsync(&ptr, MIB, NULL));
 }
 
+/* An application that asks for managed memory from pools is told that it has it. */
+static void task_managed_pool(int number)
+{
+	struct shim_pool_props props = {
+		CU_ALLOC_MANAGED, 0, CU_LOCATION_DEVICE, 0, NULL, 0, ""
+	};
+	struct CUmemPoolHandle_st *pool;
+	unsigned char managed[2] = { 2, 2 };
+	cu_ptr ptrs[2];
+
+	open_device();
+	CHECK(cu.cuMemPoolCreate(&pool, (struct CUmemPoolProps_st *)&props));
+	for (int i = 0; i < number; i++) {
+		CHECK(cu.cuMemAllocFromPoolAsync(&ptrs[0], MIB, pool, NULL));
+		CHECK(cu.cuMemAllocAsync(&ptrs[1], MIB, NULL));
+		for (int j = 0; j < 2; j++)
+			CHECK(cu.cuPointerGetAttribute(&managed[j], CU_POINTER_IS_MANAGED,
+						       ptrs[j]));
+		printf("managed %u %u\n", managed[0], managed[1]);
+		CHECK(cu.cuDeviceSetMemPool(0, pool));
+	}
+}
+
 static void *end_capture(void *stream)
 {
 	struct CUgraph_st *graph;
@@ -207,10 +230,15 @@ bool corner(const char *task, int number)
 		const char *name;
 		void (*run)(int number);
 	} tasks[] = {
-		{ "early", task_early },       { "pairs", task_pairs },
-		{ "signals", task_signals },   { "descriptors", task_descriptors },
-		{ "own_pool", task_own_pool }, { "wrong_end", task_wrong_end },
-		{ "no_list", task_no_list },   { "refused_free", task_refused_free },
+		{ "early", task_early },
+		{ "pairs", task_pairs },
+		{ "signals", task_signals },
+		{ "descriptors", task_descriptors },
+		{ "own_pool", task_own_pool },
+		{ "managed_pool", task_managed_pool },
+		{ "wrong_end", task_wrong_end },
+		{ "no_list", task_no_list },
+		{ "refused_free", task_refused_free },
 		{ "threads", task_threads },
 	};
 

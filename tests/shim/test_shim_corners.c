@@ -79,6 +79,17 @@ START_TEST(an_application_keeps_the_pool_that_it_chose)
 }
 END_TEST
 
+/* What it asked for is managed; what the shim redirected looks like device memory. */
+START_TEST(an_application_knows_its_own_managed_pools)
+{
+	struct program program;
+
+	run(&program, true, "ask", "managed_pool", 2, NULL);
+	ck_assert_str_eq(program.out, "managed 1 0\nmanaged 1 1\n");
+	ck_assert_int_eq(last_number("log", " managed "), 3);
+}
+END_TEST
+
 /* Five launches are captured, and one runs. */
 START_TEST(a_capture_goes_on_if_its_end_is_refused)
 {
@@ -228,6 +239,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
 	tcase_add_test(tests, an_application_keeps_the_pool_that_it_chose);
+	tcase_add_test(tests, an_application_knows_its_own_managed_pools);
 	tcase_add_test(tests, a_capture_goes_on_if_its_end_is_refused);
 	tcase_add_test(tests, a_launch_without_a_list_is_the_drivers_error);
 	tcase_add_test(tests, memory_that_is_not_freed_stays_charged);
