@@ -3,42 +3,23 @@
  * Device memory becomes managed memory, so that the driver can move it (Ghost 4.2, GVM 4.3), and is
  * charged to the container.
  *
- * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory where the driver has pools of
- * managed memory (CUDA 13.0). Stream-ordered memory of an older driver stays device memory and is
- * counted: managed memory is freed only by a call that waits for the GPU, which an application
- * that frees in stream order does not expect.
+ * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory (pools.c).
  *
  * Not touched: pinned host memory, arrays, memory of other processes, graphics, and memory nodes of
  * graphs. cuMemCreate()'s is counted (vmm.c).
  */
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "shim.h"
 
 #define PITCH 512u
 
-struct device_facts {
-	bool known;
-	bool managed; /* and the CPU may touch it while kernels run */
-	u64 total;
-	struct CUmemPoolHandle_st *pool; /* ours, of managed memory; NULL: none */
-	bool pool_tried;
-	struct CUmemPoolHandle_st *chosen; /* the application's; NULL: none */
-};
-
-struct asked_pool {
-	struct CUmemPoolHandle_st *pool;
-	struct asked_pool *next;
-};
-
-static struct device_facts facts[SHIM_DEVICES];
-static struct asked_pool *asked_pools;
+static struct memory_facts facts[SHIM_DEVICES];
 static pthread_mutex_t facts_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The device and context that an allocation would be of. False: there is no context. */
-static bool current(const struct shim_real *real, int *ret_device,
+bool memory_current(const struct shim_real *real, int *ret_device,
 		    struct CUctx_st **ret_context)
 {
 	return real->cuCtxGetCurrent(ret_context) == CU_OK && *ret_context &&
@@ -47,9 +28,9 @@ static bool current(const struct shim_real *real, int *ret_device,
 }
 
 /* What the driver does not tell, before cuInit() for one, is asked again. */
-static struct device_facts *facts_of(const struct shim_real *real, int device)
+const struct memory_facts *memory_facts_of(const struct shim_real *real, int device)
 {
-	struct device_facts *fact = &facts[device];
+	struct memory_facts *fact = &facts[device];
 	int managed = 0;
 	int concurrent = 0;
 	size_t total = 0;
@@ -73,7 +54,7 @@ static struct device_facts *facts_of(const struct shim_real *real, int device)
 	return fact;
 }
 
-static void refused(int device, u64 bytes, u64 total)
+void memory_refused(int device, u64 bytes, u64 total)
 {
 	shim_log("GPU %d: %llu bytes are refused: %llu of %llu are in use", device, bytes,
 		 books_used_all(device), books_limit(device, total));
@@ -107,15 +88,15 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 			  enum shim_kind kind, unsigned int flags)
 {
 	struct shim_allocation made = { .bytes = bytes, .kind = kind };
-	struct device_facts *fact;
+	const struct memory_facts *fact;
 	cu_result result = CU_OK;
 
-	if (!ptr || !bytes || !current(real, &made.device, &made.context))
+	if (!ptr || !bytes || !memory_current(real, &made.device, &made.context))
 		return kind == SHIM_MANAGED ? real->cuMemAllocManaged(ptr, bytes, flags) :
 					      real->cuMemAlloc_v2(ptr, bytes);
-	fact = facts_of(real, made.device);
+	fact = memory_facts_of(real, made.device);
 	if (!books_charge(made.device, bytes, fact->total)) {
-		refused(made.device, bytes, fact->total);
+		memory_refused(made.device, bytes, fact->total);
 		return CU_OUT_OF_MEMORY;
 	}
 	if (kind == SHIM_DEVICE && shim_settings.managed && fact->managed)
@@ -181,9 +162,8 @@ SHIM_EXPORT cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t widt
  * The books come first: once the driver has freed it, another thread may get the same address.
  * If the driver then refuses, the memory is still there and is entered again.
  */
-static cu_result free_with(cu_ptr ptr,
-			   cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
-			   struct CUstream_st *stream)
+cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
+		      struct CUstream_st *stream)
 {
 	struct shim_allocation freed;
 	bool known = ptr && books_remove(ptr, &freed);
@@ -204,277 +184,7 @@ static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
 
 SHIM_EXPORT cu_result cuMemFree_v2(cu_ptr ptr)
 {
-	return shim_real() ? free_with(ptr, free_now, NULL) : CU_NOT_INITIALIZED;
-}
-
-/* Stream-ordered memory. */
-
-/*
- * Our pool of managed memory becomes the device's current one, so that all of its attributes are those of
- * the memory that is handed out. NULL: this driver has none; the driver's pool stays.
- */
-static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int device)
-{
-	struct device_facts *fact = facts_of(real, device);
-	struct shim_pool_props props = {
-		.type = CU_ALLOC_MANAGED,
-		.location_type = CU_LOCATION_DEVICE,
-		.location_id = device,
-	};
-	cu_result result = CU_OK;
-
-	if (!shim_settings.managed || !fact->managed || !real->cuMemPoolCreate)
-		return NULL;
-	pthread_mutex_lock(&facts_lock);
-	if (!fact->pool_tried) {
-		fact->pool_tried = true;
-		result = real->cuMemPoolCreate(&fact->pool,
-					       (const struct CUmemPoolProps_st *)&props);
-		if (result == CU_OK)
-			result = real->cuDeviceSetMemPool(device, fact->pool);
-		if (result != CU_OK) {
-			fact->pool = NULL;
-			shim_log("GPU %d: no pool of managed memory (error %u): stream-ordered "
-				 "memory stays device memory, and is counted",
-				 device, result);
-		}
-	}
-	pthread_mutex_unlock(&facts_lock);
-	return fact->pool;
-}
-
-SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
-{
-	const struct shim_real *real = shim_real();
-	struct CUmemPoolHandle_st *ours = NULL;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	if (pool && device >= 0 && device < SHIM_DEVICES)
-		ours = managed_pool(real, device);
-	if (!ours)
-		return real->cuDeviceGetDefaultMemPool(pool, device);
-	*pool = ours;
-	return CU_OK;
-}
-
-/* The pool that the application chooses takes the place of ours, and not the other way round. */
-SHIM_EXPORT cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
-{
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real || !real->cuDeviceSetMemPool)
-		return CU_NOT_INITIALIZED;
-	if (device < 0 || device >= SHIM_DEVICES)
-		return real->cuDeviceSetMemPool(device, pool);
-	managed_pool(real, device);
-	result = real->cuDeviceSetMemPool(device, pool);
-	if (result == CU_OK) {
-		pthread_mutex_lock(&facts_lock);
-		facts[device].chosen = pool;
-		pthread_mutex_unlock(&facts_lock);
-	}
-	return result;
-}
-
-/* CUDA 13 has the same calls for a location. Does this one mean device memory? */
-static bool means_device(const struct CUmemLocation_st *location, unsigned int type)
-{
-	const struct shim_location *at = (const struct shim_location *)location;
-
-	return at && at->type == CU_LOCATION_DEVICE && type == CU_ALLOC_PINNED;
-}
-
-SHIM_EXPORT cu_result cuMemGetDefaultMemPool(struct CUmemPoolHandle_st **pool,
-					     struct CUmemLocation_st *location,
-					     unsigned int type)
-{
-	const struct shim_real *real = shim_real();
-
-	if (!real || !real->cuMemGetDefaultMemPool)
-		return CU_NOT_INITIALIZED;
-	if (means_device(location, type))
-		return cuDeviceGetDefaultMemPool(pool, ((struct shim_location *)location)->id);
-	return real->cuMemGetDefaultMemPool(pool, location, type);
-}
-
-SHIM_EXPORT cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigned int type,
-				      struct CUmemPoolHandle_st *pool)
-{
-	const struct shim_real *real = shim_real();
-
-	if (!real || !real->cuMemSetMemPool)
-		return CU_NOT_INITIALIZED;
-	if (means_device(location, type))
-		return cuDeviceSetMemPool(((struct shim_location *)location)->id, pool);
-	return real->cuMemSetMemPool(location, type, pool);
-}
-
-/*
- * Pools of managed memory that the application asked for itself: it knows what they are. A handle that the driver
- * gives again is entered anew or taken out.
- */
-static void note_pool(struct CUmemPoolHandle_st *pool, bool asked_managed)
-{
-	struct asked_pool **link = &asked_pools;
-
-	pthread_mutex_lock(&facts_lock);
-	while (*link && (*link)->pool != pool)
-		link = &(*link)->next;
-	if (asked_managed && !*link) {
-		*link = calloc(1, sizeof(**link));
-		if (*link)
-			(*link)->pool = pool;
-	} else if (!asked_managed && *link) {
-		struct asked_pool *gone = *link;
-
-		*link = gone->next;
-		free(gone);
-	}
-	pthread_mutex_unlock(&facts_lock);
-}
-
-/* @pool NULL: the device's current one. */
-static enum shim_kind kind_of_pool(int device, struct CUmemPoolHandle_st *pool)
-{
-	struct asked_pool *asked;
-
-	pthread_mutex_lock(&facts_lock);
-	pool = pool ? pool : facts[device].chosen;
-	for (asked = asked_pools; asked && asked->pool != pool;)
-		asked = asked->next;
-	pthread_mutex_unlock(&facts_lock);
-	return asked ? SHIM_MANAGED : SHIM_POOL;
-}
-
-/* A pool that is not to be exported may be of managed memory. */
-static cu_result create_pool(const struct shim_real *real, struct CUmemPoolHandle_st **pool,
-			     const struct CUmemPoolProps_st *props)
-{
-	const struct shim_pool_props *wanted = (const struct shim_pool_props *)props;
-	struct shim_pool_props ours;
-
-	if (!props || wanted->type != CU_ALLOC_PINNED || wanted->handle_types ||
-	    wanted->location_type != CU_LOCATION_DEVICE || wanted->location_id < 0 ||
-	    wanted->location_id >= SHIM_DEVICES || !managed_pool(real, wanted->location_id))
-		return real->cuMemPoolCreate(pool, props);
-	ours = *wanted;
-	ours.type = CU_ALLOC_MANAGED;
-	if (real->cuMemPoolCreate(pool, (const struct CUmemPoolProps_st *)&ours) == CU_OK)
-		return CU_OK;
-	return real->cuMemPoolCreate(pool, props);
-}
-
-SHIM_EXPORT cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
-				      const struct CUmemPoolProps_st *props)
-{
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	result = create_pool(real, pool, props);
-	if (result == CU_OK)
-		note_pool(*pool,
-			  ((const struct shim_pool_props *)props)->type == CU_ALLOC_MANAGED);
-	return result;
-}
-
-enum pool_call { FROM_CURRENT, FROM_CURRENT_PTSZ, FROM_POOL, FROM_POOL_PTSZ };
-
-static cu_result pool_allocate(enum pool_call call, cu_ptr *ptr, size_t bytes,
-			       struct CUmemPoolHandle_st *pool, struct CUstream_st *stream)
-{
-	const struct shim_real *real = shim_real();
-	struct shim_allocation made = { .bytes = bytes, .kind = SHIM_POOL };
-	struct device_facts *fact = NULL;
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	/* Captured, it is a node of a graph, which has memory of its own. */
-	if (ptr && bytes && current(real, &made.device, &made.context) &&
-	    !streams_capturing(stream)) {
-		managed_pool(real, made.device);
-		made.kind = kind_of_pool(made.device, pool);
-		fact = facts_of(real, made.device);
-		if (!books_charge(made.device, bytes, fact->total)) {
-			refused(made.device, bytes, fact->total);
-			return CU_OUT_OF_MEMORY;
-		}
-	}
-	switch (call) {
-	case FROM_CURRENT:
-		result = real->cuMemAllocAsync(ptr, bytes, stream);
-		break;
-	case FROM_CURRENT_PTSZ:
-		result = real->cuMemAllocAsync_ptsz(ptr, bytes, stream);
-		break;
-	case FROM_POOL:
-		result = real->cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
-		break;
-	default:
-		result = real->cuMemAllocFromPoolAsync_ptsz(ptr, bytes, pool, stream);
-		break;
-	}
-	if (!fact)
-		return result;
-	if (result != CU_OK) {
-		books_uncharge(made.device, bytes);
-		return result;
-	}
-	made.ptr = *ptr;
-	books_add(&made);
-	streams_note_device(made.device);
-	shim_wake_if_idle();
-	return CU_OK;
-}
-
-SHIM_EXPORT cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
-{
-	return pool_allocate(FROM_CURRENT, ptr, bytes, NULL, stream);
-}
-
-SHIM_EXPORT cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes,
-					   struct CUstream_st *stream)
-{
-	return pool_allocate(FROM_CURRENT_PTSZ, ptr, bytes, NULL,
-			     stream ? stream : CU_PER_THREAD);
-}
-
-SHIM_EXPORT cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
-					      struct CUmemPoolHandle_st *pool,
-					      struct CUstream_st *stream)
-{
-	return pool_allocate(FROM_POOL, ptr, bytes, pool, stream);
-}
-
-SHIM_EXPORT cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
-						   struct CUmemPoolHandle_st *pool,
-						   struct CUstream_st *stream)
-{
-	return pool_allocate(FROM_POOL_PTSZ, ptr, bytes, pool, stream ? stream : CU_PER_THREAD);
-}
-
-/* Also for memory of cuMemAlloc(): what the driver says to that is passed on. */
-static cu_result free_ordered(cu_ptr ptr, struct CUstream_st *stream)
-{
-	return shim_real()->cuMemFreeAsync(ptr, stream);
-}
-
-SHIM_EXPORT cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
-{
-	if (!shim_real())
-		return CU_NOT_INITIALIZED;
-	if (streams_capturing(stream))
-		return free_ordered(ptr, stream);
-	return free_with(ptr, free_ordered, stream);
-}
-
-SHIM_EXPORT cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
-{
-	return cuMemFreeAsync(ptr, stream ? stream : CU_PER_THREAD);
+	return shim_real() ? memory_free(ptr, free_now, NULL) : CU_NOT_INITIALIZED;
 }
 
 /* What the application is told about memory. */
@@ -494,7 +204,8 @@ SHIM_EXPORT cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 	if (!real)
 		return CU_NOT_INITIALIZED;
 	result = real->cuMemGetInfo_v2(free_bytes, total);
-	if (result != CU_OK || !free_bytes || !total || !current(real, &device, &context))
+	if (result != CU_OK || !free_bytes || !total ||
+	    !memory_current(real, &device, &context))
 		return result;
 	limit = books_limit(device, *total);
 	used = books_used_all(device);

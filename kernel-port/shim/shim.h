@@ -9,6 +9,7 @@
  *     real.c     the driver's own calls
  *     lookup.c   how applications find a call: linked, dlsym(), cuGetProcAddress()
  *     memory.c   device memory becomes managed memory; memory information
+ *     pools.c    likewise for stream-ordered memory
  *     vmm.c      memory of cuMemCreate() is counted
  *     books.c    what is allocated, by address; the limit
  *     shared.c   the limit of a container of several processes
@@ -182,6 +183,24 @@ void shared_close(void);
 void shared_abandon(void);
 /* The child of a fork has a row of its own. */
 void shared_reset(void);
+
+/* memory.c */
+
+struct memory_facts {
+	bool known;
+	bool managed; /* and the CPU may touch it while kernels run */
+	u64 total;
+};
+
+/* The device and context that an allocation would be of. False: there is no context. */
+bool memory_current(const struct shim_real *real, int *ret_device,
+		    struct CUctx_st **ret_context);
+/* What the driver does not tell, before cuInit() for one, is asked again. */
+const struct memory_facts *memory_facts_of(const struct shim_real *real, int device);
+void memory_refused(int device, u64 bytes, u64 total);
+/* Free with @call, and take it out of the books if the driver agrees. */
+cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
+		      struct CUstream_st *stream);
 
 /* vmm.c */
 
