@@ -175,15 +175,16 @@ static void put_copies(struct trace *trace, u32 gpu, enum pcie_direction directi
 	for (size_t i = 0; i < record->copy_count; i++) {
 		const struct record_copy *row = &record->copies[i];
 		u64 from_ns = row->from_ns, to_ns = row->to_ns;
-		struct perfetto_more more = {
-			.category = "copy",
-			.number_key = "bytes",
-			.number = row->bytes,
-		};
+		struct perfetto_more more = { .category = "copy" };
 
 		if (row->gpu != gpu || row->direction != direction ||
 		    !clip(trace, &from_ns, &to_ns))
 			continue;
+		/* A copy that is cut, or was under way at the end of the run, has no bytes. */
+		if (from_ns == row->from_ns && to_ns == row->to_ns) {
+			more.number_key = "bytes";
+			more.number = row->bytes;
+		}
 		perfetto_slice_begin(&trace->perfetto, track, from_ns, "copy", &more);
 		perfetto_slice_end(&trace->perfetto, track, to_ns);
 	}

@@ -104,8 +104,10 @@ result["instants"] = sorted({name(packet) for list_ in events.values() for _, ki
 json.dump(result, open(sys.argv[2], "w"))
 EOF2
 
+# The server comes when diffusion holds the GPU's memory: 15 requests in 4 s.
 run() {
-	"$gvmsim" run "$source/scenarios/vllm-diffusion-40g.json" --system gvm --set duration=85s --quiet "$@" >/dev/null
+	"$gvmsim" run "$source/scenarios/vllm-diffusion-40g.json" --system gvm --quiet --set duration=22s \
+		--set containers.vllm.start=18s --set containers.vllm.app.boot=18s "$@" >/dev/null
 }
 run --set output.timeline=trace --out whole || fail "run"
 decode <whole/timeline.pftrace >whole.txt || fail "protoc does not decode it"
@@ -124,7 +126,7 @@ for direction, key in (("copies to the GPU", "bytes_h2d"), ("copies to the host"
 assert told["flows"] == sum(container["evictions"] for container in summary["containers"].values())
 assert 0 < told["arrows"] <= told["flows"]
 rows = {int(row["id"]): row for row in csv.DictReader(open("whole/requests.csv")) if row["container"] == "vllm"}
-assert len(told["requests"]) == len(rows)
+assert len(told["requests"]) == len(rows) >= 10
 for id, (begin, end) in told["requests"].items():
     row = rows[int(id)]
     assert begin == int(row["arrival_ns"]) and (not row["finish_ns"] or end == int(row["finish_ns"])), id
@@ -143,18 +145,17 @@ done
 [ ! -e plain/timeline.pftrace ] || fail "a trace that nobody wanted"
 
 # A window, and one around the worst request: nothing lies outside.
-run --set output.timeline=trace --set output.trace_from=70s --set output.trace_to=80s --out window || fail "window"
+run --set output.timeline=trace --set output.trace_from=18.5s --set output.trace_to=21.5s --out window || fail "window"
 decode <window/timeline.pftrace >window.txt && python3 check.py window.txt window.json || fail "the window"
 run --set output.timeline=trace --set output.trace_worst=true --out worst || fail "worst"
 decode <worst/timeline.pftrace >worst.txt && python3 check.py worst.txt worst.json || fail "the worst request"
-"$gvmsim" run "$source/scenarios/vllm-diffusion-40g.json" --system gvm --set duration=85s --quiet \
-	--set output.activity=true --out told >/dev/null
+run --set output.activity=true --out told || fail "run, activity"
 "$gvmsim" explain told worst --json >told.json
 python3 - <<'EOF2' || fail "windows"
 import json
 window, worst, told = (json.load(open(name + ".json")) for name in ("window", "worst", "told"))
-assert window["first"] >= 70e9 and window["last"] <= 80e9, (window["first"], window["last"])
-assert window["last"] - window["first"] > 9e9
+assert window["first"] >= 18.5e9 and window["last"] <= 21.5e9, (window["first"], window["last"])
+assert window["last"] - window["first"] > 2.7e9
 assert worst["first"] >= told["arrival_ns"] - 10**9 and worst["last"] <= told["end_ns"] + 10**9
 assert worst["requests"][str(told["id"])] == [told["arrival_ns"], told["end_ns"]]
 EOF2
