@@ -8,6 +8,7 @@
 
 #include "cli/figure_runs.h"
 #include "engine/error.h"
+#include "figures/figure_find.h"
 #include "figures/figure_read.h"
 #include "figures/make.h"
 #include "gvm/port.h"

@@ -19,6 +19,7 @@
 #include "config/schema.h"
 #include "config/value.h"
 #include "engine/error.h"
+#include "figures/figure_find.h"
 #include "figures/figure_read.h"
 #include "gvm/control.h"
 #include "gvmd/describe.h"

@@ -7,19 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/paths.h"
 #include "config/message.h"
 #include "engine/error.h"
-#include "engine/guess.h"
+#include "figures/figure_find.h"
 #include "figures/place.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
 #include "results/summary.h"
 
-#define FIGURE_ENDING ".json"
-#define FIGURE_FOLDER "figures" /* in plots */
-#define SIDE_MAX      4096	/* pixels */
-#define NAMES_MAX     8192	/* of all figures in plots/figures */
+#define SIDE_MAX  4096 /* pixels */
+#define NAMES_MAX 8192 /* of all figures in plots/figures */
 
 static const char *const curve_kinds[] = { "values", "rate", "open", "share", NULL };
 static const char *const curve_draws[] = { "line", "points", "bars", "area", "marks", NULL };
@@ -517,47 +514,13 @@ static void read_root(const struct place *root, struct figure *figure)
 		place_fail(&runs, "cannot be compared, allowed: two runs that have a folder");
 }
 
-/* Find a figure's file and set its name. */
-static int find_file(struct figure *figure, const char *name, struct sim_error *err)
-{
-	size_t length = strlen(name), ending = strlen(FIGURE_ENDING);
-	char inside[PATH_MAX], known[512];
-	struct sim_error ignored = { 0 };
-	struct guess guess;
-
-	if (length > ending && !strcmp(name + length - ending, FIGURE_ENDING)) {
-		const char *slash = strrchr(name, '/');
-		const char *base = slash ? slash + 1 : name;
-
-		snprintf(figure->file, sizeof(figure->file), "%s", name);
-		snprintf(figure->name, sizeof(figure->name), "%.*s",
-			 (int)min(strlen(base) - ending, (size_t)FIGURE_NAME_MAX - 1), base);
-		return 0;
-	}
-	snprintf(inside, sizeof(inside), FIGURE_FOLDER "/%s" FIGURE_ENDING, name);
-	snprintf(figure->name, sizeof(figure->name), "%.*s", FIGURE_NAME_MAX - 1, name);
-	if (!strchr(name, '/') &&
-	    !config_find_data("plots", inside, figure->file, sizeof(figure->file), &ignored))
-		return 0;
-	figure_list_names(known, sizeof(known));
-	guess_begin(&guess, name);
-	guess_offer_list(&guess, known);
-	if (*guess.name)
-		return sim_user_error(err, "figure: unknown figure '%.80s', did you mean '%s'?",
-				      name, guess.name);
-	return sim_user_error(err,
-			      "figure: unknown figure '%.80s', allowed are %s and a file that "
-			      "ends in " FIGURE_ENDING,
-			      name, known);
-}
-
 int figure_read(struct figure *figure, const char *name, struct sim_error *err)
 {
 	struct place_reader reader = { .err = err };
 	struct place root = { .reader = &reader };
 
 	*figure = (struct figure){ 0 };
-	reader.status = find_file(figure, name, err);
+	reader.status = figure_find(figure, name, err);
 	reader.file = figure->file;
 	if (!reader.status)
 		reader.status = results_load_json(figure->file, &figure->root, err);
@@ -609,14 +572,4 @@ int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_e
 		figure_destroy(&figure);
 	}
 	return status;
-}
-
-void figure_list_names(char *text, size_t size)
-{
-	struct sim_error ignored = { 0 };
-	char folder[PATH_MAX];
-
-	*text = '\0';
-	if (!config_find_data("plots", FIGURE_FOLDER, folder, sizeof(folder), &ignored))
-		cfg_path_list_json(folder, text, size);
 }

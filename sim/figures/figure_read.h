@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Reading and checking the file of a figure, and the list of figures in plots/figures. */
+/* Reading and checking the file of a figure, or of all in plots/figures. */
 #ifndef SIM_FIGURES_FIGURE_READ_H
 #define SIM_FIGURES_FIGURE_READ_H
 
@@ -26,8 +26,5 @@ int figure_read_made(struct figure *figure, json_t *root, const char *name,
  */
 int figure_each(int (*use)(void *data, const struct figure *figure, struct sim_error *err),
 		void *data, struct sim_error *err);
-
-/* The names in plots/figures, "a, b"; empty if there are none. */
-void figure_list_names(char *text, size_t size);
 
 #endif
