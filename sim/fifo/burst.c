@@ -17,6 +17,14 @@ u64 burst_work_ns(const struct fifo_burst *burst)
 	return burst->kernels * burst->kernel_ns;
 }
 
+void burst_set_done(struct fifo_burst *burst, u64 done_ns, u32 done_ppm)
+{
+	if (done_ns != burst->done_ns)
+		burst->done_kernels = done_ns / burst->kernel_ns;
+	burst->done_ns = done_ns;
+	burst->done_ppm = done_ppm;
+}
+
 /* How many of its kernels may be launched. */
 static u64 burst_allowed(const struct fifo_burst *burst)
 {
@@ -32,10 +40,7 @@ struct burst_units {
 	u64 kernels;
 	u64 per_time_ns;
 	u64 per_work_ns;
-	u128 kernel;
-	u128 launch;
-	u128 launch_start;
-	u128 done;
+	const struct fifo_burst *burst;
 };
 
 static struct burst_units burst_units(const struct fifo_burst *burst)
@@ -48,11 +53,32 @@ static struct burst_units burst_units(const struct fifo_burst *burst)
 		.kernels = burst_allowed(burst),
 		.per_time_ns = time,
 		.per_work_ns = work,
-		.kernel = (u128)burst->kernel_ns * work,
-		.launch = (u128)burst->launch_ns * time,
-		.launch_start = (u128)burst->launch_start_ns * time,
-		.done = (u128)burst->done_ns * work + burst->done_ppm,
+		.burst = burst,
 	};
+}
+
+/*
+ * Parts of a burst in these units. They are not in the struct: a number of 128 bits that comes
+ * from memory is slow, and bursts are looked at for each kernel of an MPS server's clients.
+ */
+static u128 units_kernel(const struct burst_units *units)
+{
+	return (u128)units->burst->kernel_ns * units->per_work_ns;
+}
+
+static u128 units_launch(const struct burst_units *units)
+{
+	return (u128)units->burst->launch_ns * units->per_time_ns;
+}
+
+static u128 units_launch_start(const struct burst_units *units)
+{
+	return (u128)units->burst->launch_start_ns * units->per_time_ns;
+}
+
+static u128 units_done(const struct burst_units *units)
+{
+	return (u128)units->burst->done_ns * units->per_work_ns + units->burst->done_ppm;
 }
 
 /* The first whole ns at which a number of units of time is over. */
@@ -60,13 +86,13 @@ static u64 units_to_ns(const struct burst_units *units, u128 time)
 {
 	return (u64)(units->per_time_ns == 1 ?
 			     time :
-			     (time + units->per_time_ns - 1) / units->per_time_ns);
+			     div_u128(time + units->per_time_ns - 1, units->per_time_ns));
 }
 
 /* L(i) */
 static u128 units_launch_date(const struct burst_units *units, u64 kernel)
 {
-	return units->launch_start + (kernel + 1) * units->launch;
+	return units_launch_start(units) + (kernel + 1) * units_launch(units);
 }
 
 u64 burst_launched(const struct fifo_burst *burst, u64 now)
@@ -80,7 +106,7 @@ u64 burst_launched(const struct fifo_burst *burst, u64 now)
 
 u64 burst_ready_since(const struct fifo_burst *burst)
 {
-	u64 kernel = burst->done_ns / burst->kernel_ns; /* executes next, or is in execution */
+	u64 kernel = burst->done_kernels; /* executes next, or is in execution */
 
 	if (burst->waits)
 		return ENG_NEVER;
@@ -96,6 +122,14 @@ u64 burst_ready_date(const struct fifo_burst *burst, u64 now)
 	return max(now, burst_ready_since(burst));
 }
 
+/* Are all kernels launched at @now that may be? */
+static bool burst_is_launched(const struct fifo_burst *burst, u64 now)
+{
+	u64 allowed = burst_allowed(burst);
+
+	return !allowed || now >= burst->launch_start_ns + allowed * burst->launch_ns;
+}
+
 /*
  * The kernel before which the burst runs dry, or the number of kernels that may be launched.
  *
@@ -108,24 +142,22 @@ static u64 burst_dry_kernel(const struct fifo_burst *burst, const struct burst_u
 			    u64 now_ns)
 {
 	u128 now = (u128)now_ns * units->per_time_ns;
-	u128 caught_up = units->launch_start + units->launch + units->done;
-	u64 boundary = (burst->done_ns + (burst->done_ppm != 0) + burst->kernel_ns - 1) /
-		       burst->kernel_ns;
+	bool within =
+		burst->done_ppm || burst->done_ns > burst->done_kernels * burst->kernel_ns;
+	u64 boundary = burst->done_kernels + within;
+	u128 caught_up;
 
-	if (burst_launched(burst, now_ns) == units->kernels)
+	if (burst_is_launched(burst, now_ns))
 		return units->kernels;
-	if (units->launch > units->kernel) {
-		if (now >= caught_up) {
-			u128 later =
-				div_u128(now - caught_up, units->launch - units->kernel) + 1;
-
-			boundary = (u64)max((u128)boundary, later);
-		}
-		return min(boundary, units->kernels);
-	}
-	if (units_launch_date(units, boundary) > now + boundary * units->kernel - units->done)
+	if (units_launch_date(units, boundary) >
+	    now + boundary * units_kernel(units) - units_done(units))
 		return boundary;
-	return units->kernels;
+	if (units_launch(units) <= units_kernel(units))
+		return units->kernels;
+	caught_up = units_launch_start(units) + units_launch(units) + units_done(units);
+	return (u64)min(div_u128(now - caught_up, units_launch(units) - units_kernel(units)) +
+				1,
+			(u128)units->kernels);
 }
 
 u64 burst_dry_date(const struct fifo_burst *burst, u64 now)
@@ -133,27 +165,28 @@ u64 burst_dry_date(const struct fifo_burst *burst, u64 now)
 	struct burst_units units = burst_units(burst);
 	u64 dry = burst_dry_kernel(burst, &units, now);
 
-	return now + units_to_ns(&units, dry * units.kernel - units.done);
+	return now + units_to_ns(&units, dry * units_kernel(&units) - units_done(&units));
 }
 
 u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work_ns)
 {
 	struct burst_units units = burst_units(burst);
 	u64 dry = burst_dry_kernel(burst, &units, now);
-	u64 kernel = (work_ns - 1) / burst->kernel_ns;
+	u64 kernel = work_ns == burst_work_ns(burst) ? burst->kernels - 1 :
+						       (work_ns - 1) / burst->kernel_ns;
 	u128 work = (u128)work_ns * units.per_work_ns;
 	u128 start;
 
 	if (kernel < dry)
-		return now + units_to_ns(&units, work - units.done);
+		return now + units_to_ns(&units, work - units_done(&units));
 	if (kernel >= units.kernels)
 		return ENG_NEVER;
 	/* The kernel starts after the burst has run dry. */
-	if (units.launch > units.kernel)
+	if (units_launch(&units) > units_kernel(&units))
 		start = units_launch_date(&units, kernel);
 	else
-		start = units_launch_date(&units, dry) + (kernel - dry) * units.kernel;
-	return units_to_ns(&units, start + work - kernel * units.kernel);
+		start = units_launch_date(&units, dry) + (kernel - dry) * units_kernel(&units);
+	return units_to_ns(&units, start + work - kernel * units_kernel(&units));
 }
 
 /* Done at @now, in [L(dry), ...), by a burst that ran dry before the kernel @dry. */
@@ -164,12 +197,12 @@ static u128 burst_late_work(const struct fifo_burst *burst, const struct burst_u
 	u64 kernel = dry;
 	u128 late;
 
-	if (units->launch > units->kernel)
+	if (units_launch(units) > units_kernel(units))
 		kernel = burst_launched(burst, now_ns) - 1;
 	late = now - units_launch_date(units, kernel);
-	if (units->launch > units->kernel)
-		late = min(late, units->kernel);
-	return min(units->kernels * units->kernel, kernel * units->kernel + late);
+	if (units_launch(units) > units_kernel(units))
+		late = min(late, units_kernel(units));
+	return min(units->kernels * units_kernel(units), kernel * units_kernel(units) + late);
 }
 
 u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now, u32 *ret_ppm)
@@ -179,11 +212,11 @@ u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now, u32 *ret_pp
 	u128 elapsed = (u128)(now - from) * units.per_time_ns;
 	u128 done;
 
-	if (elapsed <= dry * units.kernel - units.done)
-		done = units.done + elapsed;
+	if (elapsed <= dry * units_kernel(&units) - units_done(&units))
+		done = units_done(&units) + elapsed;
 	else if (dry == units.kernels ||
 		 (u128)now * units.per_time_ns <= units_launch_date(&units, dry))
-		done = dry * units.kernel;
+		done = dry * units_kernel(&units);
 	else
 		done = burst_late_work(burst, &units, dry, now);
 	*ret_ppm = 0;

@@ -18,6 +18,9 @@
 
 #include "fifo/types.h"
 
+/* Note how much of it is executed. */
+void burst_set_done(struct fifo_burst *burst, u64 done_ns, u32 done_ppm);
+
 /* All of a burst's GPU time. */
 u64 burst_work_ns(const struct fifo_burst *burst);
 

@@ -70,9 +70,8 @@ static bool entry_has_queue(const struct fifo_entry *entry)
 	fifo_for_each_loaded(entry, tsg) {
 		const struct fifo_burst *burst = tsg->first;
 
-		if (burst &&
-		    (burst_launched(burst, now) > burst->done_ns / burst->kernel_ns + 1 ||
-		     (burst->next && burst_launched(burst->next, now))))
+		if (burst && (burst_launched(burst, now) > burst->done_kernels + 1 ||
+			      (burst->next && burst_launched(burst->next, now))))
 			return true;
 	}
 	return false;
@@ -253,13 +252,13 @@ void runlist_update(struct fifo_runlist *runlist)
 			tsg_observe(tsg, FIFO_SWITCHING, runlist->updated_ns, now);
 		} else if (tsg->first && !tsg->first->waits) {
 			struct fifo_burst *burst = tsg->first;
-			u64 done = burst_work_at(burst, runlist->updated_ns, now,
-						 &burst->done_ppm);
+			u32 done_ppm;
+			u64 done = burst_work_at(burst, runlist->updated_ns, now, &done_ppm);
 
 			tsg_observe_run(tsg, now, done - burst->done_ns);
 			tsg->busy_ns += done - burst->done_ns;
 			worked += done - burst->done_ns;
-			burst->done_ns = done;
+			burst_set_done(burst, done, done_ppm);
 		} else {
 			tsg_observe(tsg, FIFO_IDLE, runlist->updated_ns, now);
 		}

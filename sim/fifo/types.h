@@ -50,6 +50,7 @@ struct fifo_burst {
 	u32 withheld; /* of its kernels, the last ones, that may not be launched; fifo_allow() */
 	u64 done_ns;  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
 	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
+	u64 done_kernels;	   /* whole kernels in done_ns; burst_set_done() */
 	u32 speed_ppm;		   /* its present speed; 0 is full speed */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */

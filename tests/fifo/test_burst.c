@@ -84,7 +84,7 @@ START_TEST(closed_forms_agree_with_a_kernel_by_kernel_simulation)
 			.launch_start_ns = 1000,
 		};
 
-		burst.done_ns = (u64)rand() % burst_work_ns(&burst);
+		burst_set_done(&burst, (u64)rand() % burst_work_ns(&burst), 0);
 		/* In every other round some of the kernels that have not begun are withheld. */
 		if (round % 2)
 			burst.withheld =
@@ -148,7 +148,8 @@ static void check_slow_burst(const struct fifo_burst *start, u64 from)
 			start->launch_start_ns * speed + (i + 1) * start->launch_ns * speed;
 		u64 left = i == first ? start->kernel_ns - start->done_ns % start->kernel_ns :
 					start->kernel_ns;
-		u64 end, middle;
+		u64 end, middle, done_ns;
+		u32 done_ppm;
 
 		at = (at > launched ? at : launched) + (unsigned __int128)left * FIFO_ALL_PPM;
 		if (i == first)
@@ -166,7 +167,8 @@ static void check_slow_burst(const struct fifo_burst *start, u64 from)
 		middle = seen + (u64)rand() % (end - seen + 1);
 		if (middle == end)
 			continue;
-		burst.done_ns = burst_work_at(&burst, seen, middle, &burst.done_ppm);
+		done_ns = burst_work_at(&burst, seen, middle, &done_ppm);
+		burst_set_done(&burst, done_ns, done_ppm);
 		seen = middle;
 	}
 }
@@ -185,7 +187,7 @@ START_TEST(closed_forms_at_less_than_full_speed_lose_nothing)
 
 		if (rand() % 4)
 			burst.speed_ppm = max(burst.speed_ppm, 100000u);
-		burst.done_ns = (u64)rand() % burst_work_ns(&burst);
+		burst_set_done(&burst, (u64)rand() % burst_work_ns(&burst), 0);
 		if (burst.done_ns % burst.kernel_ns)
 			burst.done_ppm = (u32)rand() % FIFO_ALL_PPM;
 		check_slow_burst(&burst, possible_date(&burst, (u64)rand() % 500));
