@@ -23,14 +23,14 @@ def check($ok; $what): if $ok then . else error("not for a replay: " + $what) en
 
 def checked_app: check(.type == "pages" and .pattern == "events"; "app.type or app.pattern")
 	| check(.kernels == 1; "app.kernels")
-	| check(.write_share == "0" or .write_share == "1"; "app.write_share")
+	| check(.write_share == 0 or .write_share == 1; "app.write_share")
 	| check(.prefetch_back | not; "app.prefetch_back")
 	| check(.pressure | not; "app.pressure");
 
 def containers: .containers | to_entries[]
 	| .key as $name | .value | check(.enabled; "a container that is not enabled")
 	| .app | checked_app
-	| "container \($name) \(if .write_share == "1" then "fill" else "verify" end)";
+	| "container \($name) \(if .write_share == 1 then "fill" else "verify" end)";
 
 def start: .key as $name | .value | {at: .start, do: (
 	"start \($name)",
