@@ -66,8 +66,7 @@ static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph,
 			kernels++;
 		else if (type == CU_NODE_CONDITIONAL && !atomic_flag_test_and_set(&told))
 			shim_warn("a graph has a conditional node: the kernels of its body "
-				  "cannot "
-				  "be counted");
+				  "cannot be counted");
 		else if (type == CU_NODE_GRAPH &&
 			 real->cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CU_OK)
 			kernels += count_kernels(real, child, depth + 1);

@@ -29,8 +29,7 @@ static void tell_summary(void)
 			 i, launched, ended, streams_count(), books_peak(i), books_used(i));
 	}
 	shim_log("allocations: redirected %llu pool %llu device %llu managed %llu; channel "
-		 "groups "
-		 "%u",
+		 "groups %u",
 		 books_count(SHIM_REDIRECTED), books_count(SHIM_POOL), books_count(SHIM_DEVICE),
 		 books_count(SHIM_MANAGED), turns_groups());
 	if (turns_groups() && streams_next_device(-1) < 0)

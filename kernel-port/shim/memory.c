@@ -27,7 +27,6 @@ bool memory_current(const struct shim_real *real, int *ret_device,
 	       *ret_device < SHIM_DEVICES;
 }
 
-/* What the driver does not tell, before cuInit() for one, is asked again. */
 const struct memory_facts *memory_facts_of(const struct shim_real *real, int device)
 {
 	struct memory_facts *fact = &facts[device];
@@ -46,8 +45,7 @@ const struct memory_facts *memory_facts_of(const struct shim_real *real, int dev
 		fact->total = total;
 		if (fact->known && shim_settings.managed && !fact->managed)
 			shim_warn("GPU %d cannot fault on managed memory: its memory stays "
-				  "where it "
-				  "is, and is counted",
+				  "where it is, and is counted",
 				  device);
 	}
 	pthread_mutex_unlock(&facts_lock);

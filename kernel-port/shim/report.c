@@ -183,7 +183,7 @@ static void open_device(int index)
 	device->ready = true;
 }
 
-/* Where the text differs from what the file holds. */
+/* Write a file, if its text is to change. */
 static void put(struct report_device *device, enum report_file file, const char *text)
 {
 	char path[SHIM_PATH_MAX + 64];
@@ -363,7 +363,7 @@ void report_take_writes(void)
 }
 
 /*
- * System calls only: what the thread holds meanwhile does not matter. The worker may be writing a file; it
+ * System calls only, so locks that the thread below holds do not matter. The worker may be writing a file; it
  * starts no new one.
  */
 void report_abandon(void)

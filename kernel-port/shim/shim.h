@@ -195,7 +195,7 @@ struct memory_facts {
 /* The device and context that an allocation would be of. False: there is no context. */
 bool memory_current(const struct shim_real *real, int *ret_device,
 		    struct CUctx_st **ret_context);
-/* What the driver does not tell, before cuInit() for one, is asked again. */
+/* Facts of a GPU. The driver is asked until it answers, which it does not before cuInit(). */
 const struct memory_facts *memory_facts_of(const struct shim_real *real, int device);
 void memory_refused(int device, u64 bytes, u64 total);
 /* Free with @call, and take it out of the books if the driver agrees. */

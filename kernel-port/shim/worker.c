@@ -45,7 +45,7 @@ static void *work(void *unused)
 	unsigned int mode = CU_CAPTURE_RELAXED;
 	u64 published_ns = 0;
 
-	/* What this thread asks must not spoil a capture of another one. */
+	/* Calls of this thread must not spoil a capture of another one. */
 	if (real->cuThreadExchangeStreamCaptureMode)
 		real->cuThreadExchangeStreamCaptureMode(&mode);
 	while (!stopping) {
