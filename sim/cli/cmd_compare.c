@@ -360,7 +360,16 @@ static int compare(struct comparison *comparison, struct sim_error *err)
 
 	name_runs(comparison);
 	for (; !status && loaded < comparison->count; loaded++) {
-		if (strpbrk(comparison->names[loaded], ",\"\r\n"))
+		json_t *name = json_string(comparison->names[loaded]);
+
+		/* The picture's names are JSON. */
+		if (!name)
+			status = sim_user_error(err,
+						"compare: \"%s\" is not UTF-8, allowed: a "
+						"folder whose name is",
+						comparison->names[loaded]);
+		json_decref(name);
+		if (!status && strpbrk(comparison->names[loaded], ",\"\r\n"))
 			status =
 				sim_user_error(err,
 					       "compare: \"%s\" has a comma, a quote or a line "

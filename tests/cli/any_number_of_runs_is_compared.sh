@@ -40,3 +40,6 @@ done
 expect 2 "compare: 1 folders, expected 2 to 63, usage: gvmsim compare DIR" compare runs/stock
 expect 2 "compare: runs/stock is given twice, allowed: once" compare runs/stock runs/stock
 expect 2 "runs/none/summary.json: cannot be read: No such file" compare runs/stock runs/none
+bad=runs/$(printf 'bad\377')
+cp -r runs/stock "$bad"
+expect 2 "is not UTF-8, allowed: a folder whose name is" compare runs/stock "$bad"
