@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "apps/llm_step.h"
 
+#include "apps/llm_config.h"
 #include "apps/llm_model.h"
-#include "apps/llm_server.h"
+#include "apps/llm_scheduler.h"
 
 /*
  * Tiles of a thread block: rows of a product, queries and keys of attention; and what attention

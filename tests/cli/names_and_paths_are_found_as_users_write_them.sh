@@ -11,7 +11,7 @@ mkdir scenario here
 printf '%s\n%s\n' "$header" "0,ChatGPT,100,10,110,Conversation log" >here/mine.csv
 printf '%s\n%s\n%s\n' "$header" "0,ChatGPT,100,10,110,Conversation log" \
 	"1,ChatGPT,100,10,110,Conversation log" >scenario/mine.csv
-sed 's/burstgpt1_gvm3256.trace/mine.csv/' "$source/scenarios/vllm-diffusion-80g.json" >scenario/s.json
+sed 's/burstgpt1_gvm3256_served.trace/mine.csv/' "$source/scenarios/vllm-diffusion-80g.json" >scenario/s.json
 grep -q mine.csv scenario/s.json || fail "the scenario has no trace to replace"
 run_of() {
 	"$gvmsim" run ../scenario/s.json --quiet --out ../out --set duration=90s --set containers.vllm.app.trace.divide=1 \

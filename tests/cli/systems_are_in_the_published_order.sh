@@ -14,6 +14,7 @@ isolation,client_itl_ms.p99,stock,0.35,1.3
 isolation,client_ttft_ms.p50,gpreempt,0.02,2
 isolation,client_ttft_ms.p99,gpreempt,0.15,2.5
 isolation,client_itl_ms.p99,gpreempt,0.3,2
+isolation,throughput,gpreempt,0.7,1.4
 isolation,client_ttft_ms.p50,tgs,0.004,5
 isolation,client_ttft_ms.p99,tgs,0.03,2.5
 isolation,client_itl_ms.p50,tgs,0.4,2
