@@ -55,7 +55,7 @@ find cut/runs -mindepth 2 -maxdepth 2 -name summary.json -printf '%p %i %T@\n' |
 [ -z "$(comm -23 before now)" ] || fail "a finished run was made again: $(comm -23 before now)"
 cmp whole/sweep.csv cut/sweep.csv || fail "results differ from those without kills"
 cmp whole/intervals.csv cut/intervals.csv || fail "intervals differ from those without kills"
-# A kill while a picture is drawn leaves its part beside it: as of any program, it is not named like a picture.
+# A kill while a picture is drawn leaves a temporary file of that picture, and no run.
 [ -z "$(find cut/runs -name '*.tmp-*')" ] || fail "unfinished runs stay: $(find cut/runs -name '*.tmp-*')"
 [ -s before ] || fail "no kill came after a finished run"
 
