@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Books of device memory: what is allocated, by address, and the sum against the limit.
+ * Books of device memory: each allocation by its address, and their sum, which the limit bounds.
  *
  * Memory is charged before the driver is asked for it, and uncharged once, by the size that was
  * recorded. So the sum never exceeds the limit, not even between two threads. It is the sum of what the

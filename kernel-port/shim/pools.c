@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Stream-ordered memory. It is managed where the driver has pools of managed memory (CUDA 13.0). That of an older
- * driver stays device memory and is counted: managed memory is freed only by a call that waits for the
- * GPU, which an application that frees in stream order does not expect.
+ * Stream-ordered memory. A driver with pools of managed memory (CUDA 13.0) gives managed memory. An
+ * older driver gives device memory, which is counted: it frees managed memory only by a call that waits
+ * for the GPU, and an application that frees in stream order does not expect to wait.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -245,7 +245,10 @@ void streams_launched(struct CUstream_st *stream, u64 kernels)
 	shim_wake_if_idle();
 }
 
-/* The event has come, or never will: what is behind it counts as ended. Under the event's lock. */
+/*
+ * An event is over: it has completed, or its query failed. The launches that it covers count as
+ * ended. Under the event's lock.
+ */
 static void take_event(struct shim_stream *entry)
 {
 	struct CUevent_st *event = entry->event;

@@ -61,7 +61,7 @@ struct cfg_gpu {
 	u64 flops_bf16_mma;   /* FLOP/s of mma.sync in bf16; 0: flops_bf16 */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
 	u64 sms;	      /* streaming multiprocessors; 0: any kernel fills them */
-	u64 l2;		      /* bytes of the L2 cache; 0: not known, and large enough */
+	u64 l2;		      /* bytes of the L2 cache; 0: nothing is read twice */
 	u64 memory_sms;	      /* ppm of the SMs whose accesses saturate the memory; 0: all */
 	u64 product;	      /* enum cfg_product */
 	struct {

@@ -113,7 +113,7 @@ static const struct cfg_key machine_rows[] = {
 	     "streaming multiprocessors; 0: any kernel fills them all",
 	     CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	ROOT("gpu.l2", SIZE, gpu.l2,
-	     "bytes of the L2 cache; 0: not known, and large enough for what is read twice",
+	     "bytes of the L2 cache; 0: nothing is read from memory twice",
 	     CFG_RANGE(0, CFG_TIB), CFG_DEFAULT("0")),
 	ROOT("gpu.memory_sms", PPM, gpu.memory_sms,
 	     "share of the SMs that reads and writes memory at full speed; 0: all of them",

@@ -3,9 +3,9 @@
  * Unmanaged memory (cudaMalloc), and the memory limits of MPS's third version
  * ===========================================================================
  *
- * Memory of cudaMalloc is on the GPU from its allocation to its end. No driver pages it, and an
- * allocation that finds no room fails. Room is what is free, and what the driver can evict of
- * others' managed memory.
+ * Memory of cudaMalloc is on the GPU from its allocation until it is freed. No driver pages it.
+ * An allocation takes free memory first. Then the driver evicts managed memory of others. If
+ * that is not enough, the allocation fails.
  *
  * MPS's third version (driver 615, CUDA 13.4; "MPS v3 Memory Partitioning" in
  * docs.nvidia.com/deploy/mps) has two limits for each client:

@@ -139,7 +139,7 @@ static void builtin_settings(struct softgpu_tenant *tenant)
 		      .filtering_mode = UVM_TEST_PREFETCH_FILTERING_MODE_FILTER_NONE);
 }
 
-/* What profilers read; nobody reads it here. */
+/* The event queues and counters of profilers. No profiler runs here. */
 static void builtin_tools(struct softgpu_tenant *tenant)
 {
 	BUILTIN_ALONE(INJECT_TOOLS_EVENT, .entry.eventData.eventType = UvmEventTypeCpuFault,
