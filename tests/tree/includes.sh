@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 # The rooms from the bottom up; rooms of one line are on one level and do not include each other.
 cat >"$work/levels" <<'EOF'
 sim/core/include
-sim/core/policy
+sim/core/policy sim/core/fence
 sim/core/service sim/core/block
 sim/engine
 sim/pcie sim/uvm sim/trace sim/terminal

@@ -36,7 +36,7 @@ while read -r pattern simulator module; do
 done <<EOF
 $table
 EOF
-[ "$rows" -eq 3 ] || complain "expected a row for each of the three layers, found $rows"
+[ "$rows" -eq 4 ] || complain "expected a row for each of the three layers and the fence, found $rows"
 for file in sim/core/*/*.c; do
 	grep -qx "$file" "$covered" || complain "$file is in no row of the table"
 done
