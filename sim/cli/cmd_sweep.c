@@ -198,6 +198,8 @@ static int make_and_show(struct sweep_runs *runs, const struct sweep_args *args,
 
 	if (status)
 		return status;
+	if (!args->is_part)
+		writer_remove_stale(&writer);
 	status = make(runs, args, signals, err);
 	if (!status && !args->is_part) {
 		note_equal_seeds(runs);
@@ -241,6 +243,8 @@ static int run_sweep(const struct sweep *sweep, const struct sweep_args *args,
 	snprintf(out, sizeof(out), "%s%s", args->out ? args->out : "results/sweeps/",
 		 args->out ? "" : sweep->name);
 	status = sweep_runs_prepare(&runs, sweep, out, args->sets, args->set_count, err);
+	if (!status)
+		status = sweep_check_columns(&runs, &args->search, err);
 	if (!status && args->tasks) {
 		status = print_slurm(sweep, args, out, err);
 	} else if (!status) {

@@ -172,6 +172,25 @@ static void print_memory(const char *name, const struct cfg_gpu *gpu)
 	printf("%s: containers can use %s of %s\n", name, usable, all);
 }
 
+/* Requests of all traces that arrived, and how many of them a second of wall time simulates. */
+static void print_speed(const struct summary *summary)
+{
+	const struct summary_value *value;
+	u64 requests = 0;
+
+	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
+	       summary->wall_seconds);
+	if (summary->speedup.known)
+		printf(", %.0f times real time", summary->speedup.real);
+	for (size_t i = 0; i < summary->container_count; i++)
+		if (summary_find_metric(&summary->containers[i], "requests.arrived", &value))
+			requests += value->count;
+	if (requests && summary->wall_seconds > 0)
+		printf("; %llu requests of the trace, %.0f a second", requests,
+		       (double)requests / summary->wall_seconds);
+	putchar('\n');
+}
+
 int run_table_print(const struct summary *summary, const struct config *config,
 		    const struct cfg_override *overrides, size_t override_count,
 		    const char *folder, struct sim_error *err)
@@ -196,10 +215,7 @@ int run_table_print(const struct summary *summary, const struct config *config,
 	for (size_t i = 0; i < summary->gpu_count; i++)
 		print_memory(config->gpu_count ? summary->gpus[i].name : "each GPU",
 			     i ? &config->gpus[i - 1] : &config->gpu);
-	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
-	       summary->wall_seconds);
-	if (summary->speedup.known)
-		printf(", %.0f times real time", summary->speedup.real);
-	printf("\nresults in %s\n", folder);
+	print_speed(summary);
+	printf("results in %s\n", folder);
 	return command_flush(err);
 }

@@ -3,8 +3,11 @@
 #include "results/writer.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +17,9 @@
 /* A file of this size proves, before a simulation starts, that its results can be written. */
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
+
+/* Between a file's name and the PID of the process that writes it. */
+#define TEMPORARY ".tmp-"
 
 static int writer_error(struct sim_error *err, const char *path, const char *what, int error)
 {
@@ -30,7 +36,7 @@ static void writer_path(const struct writer *writer, const char *name, char *ret
 void writer_temporary_path(const struct writer *writer, const char *name, char *ret_path,
 			   size_t size)
 {
-	snprintf(ret_path, size, "%s/%s.tmp-%ld", writer->folder, name, (long)getpid());
+	snprintf(ret_path, size, "%s/%s" TEMPORARY "%ld", writer->folder, name, (long)getpid());
 }
 
 /*
@@ -223,6 +229,31 @@ void writer_remove(const struct writer *writer, const char *name)
 
 	writer_path(writer, name, path, sizeof(path));
 	unlink(path);
+}
+
+/* Is it "NAME.tmp-PID" of a process that has ended? */
+static bool is_stale(const char *name)
+{
+	const char *mark = strstr(name, TEMPORARY);
+	char *end;
+	long pid;
+
+	if (!mark)
+		return false;
+	pid = strtol(mark + strlen(TEMPORARY), &end, 10);
+	return pid > 0 && !*end && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+void writer_remove_stale(const struct writer *writer)
+{
+	DIR *folder = opendir(writer->folder);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		if (is_stale(entry->d_name))
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
 }
 
 void writer_abort(struct writer *writer)

@@ -11,29 +11,44 @@
 #include "gvm/port.h"
 #include "sweep/sweep.h"
 
+/* From this end on, a range of plain numbers is drawn whole, also where it has a point. */
+#define WHOLE_FROM 1000000.0
+
 /* Units in which a range can be, in the order in which they are tried. */
-static const struct {
+static const struct unit {
 	enum units_status (*parse)(const char *text, u64 *ret_value);
 	void (*format)(u64 value, char *text, size_t size);
 } units[] = {
+	{ units_parse_ppm, units_format_ppm },
 	{ units_parse_size, units_format_size },
 	{ units_parse_duration, units_format_duration },
-	{ units_parse_ppm, units_format_ppm },
 };
+
+/*
+ * The unit of a range, and its ends in it. NULL: the ends have none in common. Plain numbers
+ * are whole unless one is written with a point, as 0.0 and 1.0: these have 6 digits behind it.
+ */
+static const struct unit *range_unit(const struct sweep_axis *axis, u64 *ret_from, u64 *ret_to)
+{
+	bool fine = (strchr(axis->from, '.') || strchr(axis->to, '.')) &&
+		    strtod(axis->to, NULL) < WHOLE_FROM;
+
+	for (size_t i = fine ? 0 : 1; i < ARRAY_SIZE(units); i++)
+		if (units[i].parse(axis->from, ret_from) == UNITS_OK &&
+		    units[i].parse(axis->to, ret_to) == UNITS_OK)
+			return &units[i];
+	return NULL;
+}
 
 /* Draw a value of @axis between its ends, both included. NULL: out of memory. */
 static char *draw_between(const struct sweep_axis *axis, u64 *random)
 {
 	char text[UNITS_TEXT_MAX] = "";
-	u64 from, to;
+	u64 from = 0, to = 0;
+	const struct unit *unit = range_unit(axis, &from, &to);
 
-	for (size_t i = 0; i < ARRAY_SIZE(units) && !*text; i++) {
-		if (units[i].parse(axis->from, &from) != UNITS_OK ||
-		    units[i].parse(axis->to, &to) != UNITS_OK)
-			continue;
-		/* The span of 64 bits has no number; a range never is that long. */
-		units[i].format(from + random_below(random, to - from + 1), text, sizeof(text));
-	}
+	/* The span of 64 bits has no number; a range never is that long. */
+	unit->format(from + random_below(random, to - from + 1), text, sizeof(text));
 	return strdup(text);
 }
 
@@ -41,22 +56,18 @@ static char *draw_between(const struct sweep_axis *axis, u64 *random)
 static int check_range(const struct sweep *sweep, const struct sweep_axis *axis,
 		       struct sim_error *err)
 {
-	u64 from, to;
+	u64 from = 0, to = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (units[i].parse(axis->from, &from) == UNITS_OK &&
-		    units[i].parse(axis->to, &to) == UNITS_OK)
-			return from <= to && to - from < U64_MAX ?
-				       0 :
-				       sim_user_error(err,
-						      "%s:random.keys.%s: %s is above %s, "
-						      "allowed: from below to",
-						      sweep->file, axis->key, axis->from,
-						      axis->to);
-	return sim_user_error(err,
-			      "%s:random.keys.%s: \"%s\" and \"%s\" are no range, allowed: two "
-			      "sizes, two durations or two numbers",
-			      sweep->file, axis->key, axis->from, axis->to);
+	if (!range_unit(axis, &from, &to))
+		return sim_user_error(err,
+				      "%s:random.keys.%s: \"%s\" and \"%s\" are no range, "
+				      "allowed: two sizes, two durations or two numbers",
+				      sweep->file, axis->key, axis->from, axis->to);
+	if (from > to || to - from == U64_MAX)
+		return sim_user_error(
+			err, "%s:random.keys.%s: %s is above %s, allowed: from below to",
+			sweep->file, axis->key, axis->from, axis->to);
+	return 0;
 }
 
 static int count_points(struct sweep *sweep, struct sim_error *err)

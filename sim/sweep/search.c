@@ -87,6 +87,19 @@ static bool keeps(const struct search_bound *bound, const struct sweep_numbers *
 			      bound_value(bound, numbers));
 }
 
+int search_check(const struct search *search, const struct sweep_runs *runs,
+		 struct sim_error *err)
+{
+	int status = 0;
+
+	if (search->objective)
+		status = sweep_check_name(runs, search->more ? "--maximise" : "--minimise",
+					  search->objective, err);
+	for (size_t i = 0; !status && i < search->bound_count; i++)
+		status = sweep_check_name(runs, "--subject-to", search->bounds[i].name, err);
+	return status;
+}
+
 int search_run(const struct search *search, const struct sweep_numbers *numbers,
 	       struct search_result *ret_result, struct sim_error *err)
 {
@@ -94,12 +107,8 @@ int search_run(const struct search *search, const struct sweep_numbers *numbers,
 	int status = 0;
 
 	*ret_result = (struct search_result){ .best = SIZE_MAX };
-	if (search->objective)
-		status = sweep_check_name(numbers, search->more ? "--maximise" : "--minimise",
-					  search->objective, err);
 	for (size_t i = 0; !status && i < search->bound_count; i++) {
-		status = sweep_check_name(numbers, "--subject-to", search->bounds[i].name, err);
-		if (!status && isnan(bound_value(&search->bounds[i], numbers)))
+		if (isnan(bound_value(&search->bounds[i], numbers)))
 			status = sim_user_error(err,
 						"--subject-to: \"%s\" is no value of %s, "
 						"allowed: a number in its unit, or with a unit "

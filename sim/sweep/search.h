@@ -31,6 +31,10 @@ struct search {
 /* Parse "METRIC<VALUE", also with <=, > and >=, and add it. 0 or -SIM_EXIT_USER. */
 int search_add_bound(struct search *search, const char *text, struct sim_error *err);
 
+/* Does each name stand for something in the runs? To be called before they are made. */
+int search_check(const struct search *search, const struct sweep_runs *runs,
+		 struct sim_error *err);
+
 /* What became of a search. */
 struct search_result {
 	size_t satisfied; /* points that keep all bounds */
@@ -40,7 +44,7 @@ struct search_result {
 /*
  * Search. A point whose value is unknown keeps no bound. A value that the run only bounds from
  * below keeps none from above, and is no candidate for the least. Of equal points the first
- * wins. Returns 0 or -SIM_EXIT_USER: a name that no run has, or a value in a wrong unit.
+ * wins. Its names have been checked. Returns 0 or -SIM_EXIT_USER: a value in a wrong unit.
  */
 int search_run(const struct search *search, const struct sweep_numbers *numbers,
 	       struct search_result *ret_result, struct sim_error *err);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "engine/error.h"
-#include "engine/guess.h"
 #include "engine/random.h"
 #include "results/results.h"
 #include "sweep/blocks.h"
@@ -244,28 +243,6 @@ struct sweep_estimate sweep_estimate_named(const struct sweep_numbers *numbers, 
 	estimate.value.number = text ? sweep_number(text) : (double)NAN;
 	estimate.value.known = !isnan(estimate.value.number);
 	return estimate;
-}
-
-int sweep_check_name(const struct sweep_numbers *numbers, const char *where, const char *name,
-		     struct sim_error *err)
-{
-	struct guess guess;
-
-	if (sweep_metric_find(numbers, name) != SIZE_MAX ||
-	    sweep_axis_find(numbers->runs->sweep, name) != SIZE_MAX)
-		return 0;
-	guess_begin(&guess, name);
-	for (size_t i = 0; i < numbers->metric_count; i++)
-		guess_offer(&guess, numbers->metrics[i].name);
-	if (*guess.name)
-		return sim_user_error(err,
-				      "%s: no run has the metric \"%s\", did you mean \"%s\"?",
-				      where, name, guess.name);
-	return sim_user_error(
-		err,
-		"%s: no run has the metric \"%s\", allowed: a column of " SWEEP_CSV
-		", as in %s",
-		where, name, numbers->metric_count ? numbers->metrics[0].name : "summary.json");
 }
 
 /* A field of CSV; quoted if it has to be. */

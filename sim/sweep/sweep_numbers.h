@@ -19,7 +19,6 @@
 struct sim_error;
 struct writer;
 
-#define SWEEP_NAME_MAX	160
 #define SWEEP_CSV	"sweep.csv"
 #define SWEEP_INTERVALS "intervals.csv"
 
@@ -77,10 +76,6 @@ const struct sweep_estimate *sweep_estimate_of(const struct sweep_numbers *numbe
  */
 struct sweep_estimate sweep_estimate_named(const struct sweep_numbers *numbers, size_t point,
 					   const char *name);
-
-/* Is @name a metric or a key of the points? A mistake lists names that are near. */
-int sweep_check_name(const struct sweep_numbers *numbers, const char *where, const char *name,
-		     struct sim_error *err);
 
 /*
  * Write SWEEP_CSV, a row per run with its point, seed, folder, keys and all metrics, and, if

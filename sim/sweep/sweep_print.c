@@ -42,6 +42,18 @@ static void collect_columns(struct columns *columns, const struct sweep *sweep,
 	}
 }
 
+int sweep_check_columns(const struct sweep_runs *runs, const struct search *search,
+			struct sim_error *err)
+{
+	struct columns columns;
+	int status = search_check(search, runs, err);
+
+	collect_columns(&columns, runs->sweep, search);
+	for (size_t i = 0; !status && i < columns.count; i++)
+		status = sweep_check_name(runs, runs->sweep->file, columns.names[i], err);
+	return status;
+}
+
 const char *sweep_short_key(const char *key)
 {
 	static const char before[] = "containers.";
@@ -74,10 +86,8 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 	int status = 0;
 
 	collect_columns(&columns, sweep, search);
-	for (size_t i = 0; !status && i < columns.count; i++)
-		status = sweep_check_name(numbers, sweep->file, columns.names[i], err);
-	if (status || !columns.count)
-		return status;
+	if (!columns.count)
+		return 0;
 	columns.count = min(columns.count, TABLE_COLUMNS_MAX - 1 - sweep->axis_count);
 	table_add(&table);
 	table_set(&table, 0, "point");

@@ -7,8 +7,15 @@
 #include "sweep/sweep_numbers.h"
 
 /*
+ * Does each name of the file, its plots and the search stand for something in the runs? To be
+ * called before they are made. Returns 0 or -SIM_EXIT_USER.
+ */
+int sweep_check_columns(const struct sweep_runs *runs, const struct search *search,
+			struct sim_error *err);
+
+/*
  * Print a row for each point: its keys, and the metrics that the file, its plots and the search
- * name. Returns 0 or -SIM_EXIT_USER: a name that no run has.
+ * name, which have been checked. Returns 0 or -SIM_EXIT_RUNTIME.
  */
 int sweep_print_points(const struct sweep_numbers *numbers, const struct search *search,
 		       struct sim_error *err);

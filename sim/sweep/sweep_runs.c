@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/app.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "figures/run_cache.h"
 #include "figures/run_pool.h"
 #include "gvm/port.h"
@@ -66,6 +68,77 @@ static bool entry_is_complete(const struct sweep_run *run)
 	return complete;
 }
 
+/* Remember the containers of a run. Most runs have the same ones. Returns 0 or -1: no memory. */
+static int note_containers(struct sweep_runs *runs, const struct config *config)
+{
+	for (size_t i = 0; i < config->container_count; i++) {
+		const struct cfg_container *container = &config->containers[i];
+		const struct app_report *report = sim_app_of(container->app_type)->report;
+		struct sweep_container *list = runs->containers;
+		size_t known = 0;
+
+		if (!container->enabled)
+			continue;
+		while (known < runs->container_count &&
+		       (list[known].report != report ||
+			strcmp(list[known].name, container->name) != 0))
+			known++;
+		if (known < runs->container_count)
+			continue;
+		list = reallocarray(list, known + 1, sizeof(*list));
+		if (!list)
+			return -1;
+		runs->containers = list;
+		list[known].report = report;
+		snprintf(list[known].name, sizeof(list[known].name), "%s", container->name);
+		runs->container_count++;
+	}
+	return 0;
+}
+
+/* Offer "container.key" to @guess. Is it the wanted name itself? */
+static bool offer_metric(struct guess *guess, const struct sweep_container *container,
+			 const struct metric *metric, const char *wanted)
+{
+	char name[SWEEP_NAME_MAX];
+
+	snprintf(name, sizeof(name), "%s.%s", container->name, metric->key);
+	guess_offer(guess, name);
+	return !strcmp(name, wanted);
+}
+
+int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
+		     struct sim_error *err)
+{
+	bool found = sweep_axis_find(runs->sweep, name) != SIZE_MAX;
+	struct guess guess;
+
+	guess_begin(&guess, name);
+	for (size_t i = 0; i < runs->container_count && !found; i++) {
+		const struct sweep_container *container = &runs->containers[i];
+		const struct app_report *report = container->report;
+
+		for (size_t k = 0; report && k < report->metric_count; k++)
+			found = found ||
+				offer_metric(&guess, container, &report->metrics[k], name);
+		for (size_t k = 0; k < SUMMARY_METRICS; k++)
+			found = found ||
+				offer_metric(&guess, container, &summary_metrics[k], name);
+	}
+	if (found)
+		return 0;
+	if (*guess.name)
+		return sim_user_error(err,
+				      "%s: no run has the metric \"%s\", did you mean \"%s\"?",
+				      where, name, guess.name);
+	return sim_user_error(
+		err,
+		"%s: no run has the metric \"%s\", allowed: CONTAINER.METRIC, such "
+		"as %s.%s",
+		where, name, runs->container_count ? runs->containers[0].name : "vllm",
+		summary_metrics[SUMMARY_FAULTS].key);
+}
+
 /* Resolve the configuration of one run, and look for its entry. */
 static int prepare_run(struct sweep_runs *runs, size_t index, const char *program,
 		       struct sim_error *err)
@@ -80,8 +153,12 @@ static int prepare_run(struct sweep_runs *runs, size_t index, const char *progra
 		return status;
 	}
 	snprintf(run->config_hash, sizeof(run->config_hash), "%s", run->run.config.hash);
+	if (note_containers(runs, &run->run.config))
+		status = sim_runtime_error(err, "out of memory");
 	/* Configurations of many runs would fill the memory. */
 	config_destroy(&run->run.config);
+	if (status)
+		return status;
 	run->same_as = 0;
 	while (strcmp(runs->runs[run->same_as].run.key, run->run.key) != 0)
 		run->same_as++;
@@ -145,6 +222,7 @@ void sweep_runs_destroy(struct sweep_runs *runs)
 		for (size_t k = 0; k < ARRAY_SIZE(runs->runs[i].own); k++)
 			free(runs->runs[i].own[k]);
 	free(runs->runs);
+	free(runs->containers);
 	*runs = (struct sweep_runs){ 0 };
 }
 

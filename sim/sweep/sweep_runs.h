@@ -13,6 +13,9 @@
 #include "figures/cached_run.h"
 #include "sweep/sweep.h"
 
+#define SWEEP_NAME_MAX 160 /* of a metric */
+
+struct app_report;
 struct signals;
 
 struct sweep_run {
@@ -26,6 +29,12 @@ struct sweep_run {
 	bool made; /* its entry is complete */
 };
 
+/* A container of the runs, and what results say of it. */
+struct sweep_container {
+	char name[CFG_NAME_MAX];
+	const struct app_report *report; /* NULL: the metrics of the machine alone */
+};
+
 /* Owned by the caller: sweep_runs_prepare(), sweep_runs_destroy(). */
 struct sweep_runs {
 	const struct sweep *sweep;
@@ -34,6 +43,8 @@ struct sweep_runs {
 	size_t different; /* runs that are not the same as another one */
 	size_t per_point; /* number of seeds, or 1 */
 	char folder[PATH_MAX];
+	struct sweep_container *containers; /* that a run has; each name and report once */
+	size_t container_count;
 };
 
 /*
@@ -44,6 +55,13 @@ struct sweep_runs {
 int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const char *out,
 		       const char *const *sets, size_t set_count, struct sim_error *err);
 void sweep_runs_destroy(struct sweep_runs *runs);
+
+/*
+ * Is @name a metric that a run has or will have, or a key of the points? @where: who names it. A
+ * mistake lists names that are near. Returns 0 or -SIM_EXIT_USER.
+ */
+int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
+		     struct sim_error *err);
 
 /* A part of the runs: every @count-th one from @index on. 0 of 1 is all. */
 struct sweep_part {

@@ -79,6 +79,32 @@ for entry in fine/runs/*; do echo '{' >"$entry/summary.json"; done
 "$gvmsim" sweep s.json --out fine >/dev/null 2>.err || fail "damaged: $(cat .err)"
 grep -q "made 2 of 2 runs" .err || fail "damaged entries: $(cat .err)"
 
-# A name that no run has.
-"$gvmsim" sweep s.json --out fine --minimise vllm.fault >/dev/null 2>.err && fail "a metric that is none"
-grep -q "did you mean \"vllm.faults\"" .err || fail "no metric: $(cat .err)"
+# A name that no run has is named before anything runs.
+for option in --minimise --maximise; do
+	expect 2 "$option: no run has the metric \"vllm.fault\", did you mean \"vllm.faults\"" \
+		sweep s.json --out early $option vllm.fault
+done
+expect 2 "to: no run has the metric \"vllm.tft_ms.p99\"" sweep s.json --out early --subject-to 'vllm.tft_ms.p99<2s'
+mistake "s.json: no run has the metric \"vllm.fault\"" '"grid": {"duration": ["1s"]}, "metrics": ["vllm.fault"]'
+[ ! -e early ] || fail "a wrong name was found after the runs"
+
+# A range of numbers with a point is drawn between its ends, one of whole numbers is not.
+cat >range.json <<'END'
+{"scenario": "vllm-diffusion-80g", "set": {"duration": "1ms"}, "random": {"points": 6, "keys": {
+	"containers.vllm.app.gpu_memory_utilization": {"from": 0.5, "to": 1.0},
+	"gpu.memory": {"from": 60e9, "to": 70e9}, "containers.vllm.app.max_sequences": {"from": 1, "to": 64}}}}
+END
+"$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range: $(cat .err)"
+sed 1d range/sweep.csv | cut -d, -f5 >drawn
+[ "$(grep -c '^0\.[5-9]' drawn)" = 6 ] && [ "$(sort -u drawn | wc -l)" = 6 ] || fail "0.5 to 1.0: $(cat drawn)"
+sed 1d range/sweep.csv | cut -d, -f6 | grep -qv '^6[0-9]*$' && fail "a size is not whole: $(cat range/sweep.csv)"
+sed 1d range/sweep.csv | cut -d, -f7 | grep -q '[.]' && fail "a count is not whole: $(cat range/sweep.csv)"
+
+# What a killed sweep left of its files goes away with the next one. That of a living process stays.
+sleep 0 & dead=$!
+wait $dead
+: >"range/range-1.png.tmp-$dead"
+: >"range/range-1.png.tmp-$$"
+"$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range again: $(cat .err)"
+[ ! -e "range/range-1.png.tmp-$dead" ] || fail "a part of a picture stays"
+[ -e "range/range-1.png.tmp-$$" ] || fail "a file of a living process is removed"
