@@ -52,15 +52,30 @@ struct app_record {
 	enum app_reason reason;
 };
 
-/* What an application logged. Owned by it. */
+/* So many different gaps are kept as they are; above, so many significant bits of them. */
+#define APP_LOG_VALUES_MAX ((size_t)1 << 20)
+#define APP_LOG_VALUE_BITS 13
+
+/*
+ * What an application logged. Owned by it.
+ *
+ * Every request that a client sent has a record, in order of arrival. A long run has millions.
+ * So records that have ended leave the memory from the front, in that order, for a file without
+ * a name in scratch_folder; app_log_next() reads them back. Those that are open, and some that
+ * ended last, stay. If the file cannot be written, all stay.
+ */
 struct app_log {
-	struct app_record *records; /* in order of arrival: every request that a client sent */
-	size_t record_count;
+	struct app_record *records; /* from number passed on; app_log_at() */
+	size_t record_count;	    /* of all */
 	size_t record_room;
+	size_t passed;		    /* records in the scratch file */
+	const char *scratch_folder; /* borrowed; NULL: all records stay in memory */
+	int scratch;		    /* descriptor of the file, once records have passed */
 	/*
 	 * Inter-token gaps of all requests, pooled; by enum app_gaps. The first ones are in
 	 * folded: sequences of a step have the same gap, so a long run has far fewer values than
-	 * gaps.
+	 * gaps. Above APP_LOG_VALUES_MAX different values these are rounded to APP_LOG_VALUE_BITS
+	 * bits, which changes a percentile and the mean by 0.007 % at most.
 	 */
 	struct {
 		u64 *ns; /* in the order in which they came */
@@ -75,9 +90,33 @@ struct app_log {
 	bool has_server; /* start_ns and preemptions are known: a client's log has neither */
 };
 
-/* Append a record, or a gap. Return 0 or -ENOMEM. The new record is the last one. */
+/*
+ * Append a record, or a gap. Return 0 or -ENOMEM. The new record is the last one. Pointers to
+ * records are valid until the next one is added.
+ */
 int app_log_add(struct app_log *log, const struct app_record *record);
 int app_log_add_gap(struct app_log *log, enum app_gaps kind, u64 gap_ns);
 void app_log_destroy(struct app_log *log);
+
+/* Record number @index, which is in memory: it is open, or the last one. */
+static inline struct app_record *app_log_at(const struct app_log *log, size_t index)
+{
+	return &log->records[index - log->passed];
+}
+
+#define APP_LOG_READ 512
+
+/* Reads all records in order. Begin with the log and zeros. */
+struct app_log_reader {
+	const struct app_log *log;
+	size_t next; /* record */
+	size_t have; /* records of the buffer, the last of which is number next - 1 + left */
+	size_t left; /* of them, not returned yet */
+	bool failed; /* the scratch file cannot be read */
+	struct app_record buffer[APP_LOG_READ];
+};
+
+/* The next record, valid until the next call. NULL: there are no more, or it has failed. */
+const struct app_record *app_log_next(struct app_log_reader *reader);
 
 #endif

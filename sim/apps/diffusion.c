@@ -270,7 +270,7 @@ static int diffusion_log_image(struct diffusion *diffusion)
 
 	if (status)
 		return status;
-	logged = &log->records[log->record_count - 1];
+	logged = app_log_at(log, log->record_count - 1);
 	status = diffusion_make_image(diffusion);
 	app_log_end(diffusion->env, logged, status);
 	return status;

@@ -24,7 +24,8 @@ static int session_close(struct llm_server *server, struct llm_session *session,
 {
 	int status = 0;
 
-	server->env->log->records[session->record].preemptions = session->request.preemptions;
+	app_log_at(server->env->log, session->record)->preemptions =
+		session->request.preemptions;
 	for (u32 i = 0; i < session->gap_count && !status; i++)
 		status = app_log_add_gap(server->env->log, kind, session->gaps_ns[i]);
 	list_del_init(&session->node);
@@ -64,7 +65,7 @@ void llm_sessions_admit(struct llm_server *server)
 
 void llm_session_start(struct llm_server *server, const struct llm_session *session)
 {
-	struct app_record *record = &server->env->log->records[session->record];
+	struct app_record *record = app_log_at(server->env->log, session->record);
 
 	if (record->start_ns)
 		return;
@@ -74,7 +75,7 @@ void llm_session_start(struct llm_server *server, const struct llm_session *sess
 
 int llm_session_emit(struct llm_server *server, struct llm_session *session, u64 sent_ns)
 {
-	struct app_record *record = &server->env->log->records[session->record];
+	struct app_record *record = app_log_at(server->env->log, session->record);
 	u64 now = llm_frontend_note(&server->frontend, &server->cfg->frontend,
 				    &server->env->config->host, sent_ns);
 
@@ -106,7 +107,7 @@ int llm_sessions_close(struct llm_server *server, bool failed)
 	int status = 0;
 
 	list_for_each_entry_safe(session, following, &server->open, node) {
-		struct app_record *record = &log->records[session->record];
+		struct app_record *record = app_log_at(log, session->record);
 
 		if (failed) {
 			record->outcome = APP_FAILED;

@@ -184,7 +184,7 @@ static int pages_log_round(struct pages *pages)
 
 	if (status)
 		return status;
-	logged = &log->records[log->record_count - 1];
+	logged = app_log_at(log, log->record_count - 1);
 	status = pages_play(pages);
 	app_log_end(pages->env, logged, status);
 	return status;

@@ -258,7 +258,7 @@ static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
 
 	if (status)
 		return status;
-	logged = &log->records[log->record_count - 1];
+	logged = app_log_at(log, log->record_count - 1);
 	phases->iterations++;
 	status = phases_iterate(phases);
 	app_log_end(phases->env, logged, status);

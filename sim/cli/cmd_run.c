@@ -232,8 +232,10 @@ static int run_simulate(const struct run_args *args, const struct config *config
 
 	run_signals_catch();
 	progress_start(!args->quiet);
-	status = machine_run(&machine, config, args->quiet ? NULL : print_advice, run_progress,
-			     &run_interrupted, err);
+	/* A trace in Perfetto's format needs all requests at once. */
+	status = machine_run(&machine, config, config->trace.form ? NULL : writer->folder,
+			     args->quiet ? NULL : print_advice, run_progress, &run_interrupted,
+			     err);
 	progress_end();
 	run_signals_block();
 	run_signals_catch();

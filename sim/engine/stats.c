@@ -202,6 +202,29 @@ int stats_weights_add(struct stats_weights *weights, u64 *values, size_t n)
 	return status;
 }
 
+void stats_weights_round(struct stats_weights *weights, unsigned int bits)
+{
+	struct stats_weight *list = weights->list;
+	size_t n = 0;
+
+	for (size_t i = 0; i < weights->n; i++) {
+		u64 value = list[i].value;
+		unsigned int length = value ? 64 - (unsigned int)__builtin_clzll(value) : 0;
+
+		/* The greatest values stay as they are: rounding up would leave 64 bits. */
+		if (length > bits && length < 64) {
+			u64 unit = 1ull << (length - bits);
+
+			value = (value + unit / 2) / unit * unit;
+		}
+		if (n && list[n - 1].value == value)
+			list[n - 1].count += list[i].count;
+		else
+			list[n++] = (struct stats_weight){ value, list[i].count };
+	}
+	weights->n = n;
+}
+
 double stats_weights_percentile(const struct stats_weights *weights, u64 total,
 				unsigned int percent)
 {

@@ -49,6 +49,12 @@ int stats_weights_add(struct stats_weights *weights, u64 *values, size_t n);
 int stats_weights_merge(struct stats_weights *weights, const struct stats_weights *more);
 
 /*
+ * Round values to @bits significant bits, to the nearest, so that there are fewer of them: less
+ * than 2^bits for each octave. A value changes by a part of 2^bits at most.
+ */
+void stats_weights_round(struct stats_weights *weights, unsigned int bits);
+
+/*
  * As stats_percentile_u64() and stats_mean_u64() of all values, as often as they occur. The percentile is
  * that of @total values, of which the ones behind the percentile may be missing.
  */

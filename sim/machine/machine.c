@@ -172,7 +172,7 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 				 (u64)eng_now() / NS_PER_S, (u64)eng_now() % NS_PER_S);
 }
 
-int machine_run(struct machine *machine, const struct config *config,
+int machine_run(struct machine *machine, const struct config *config, const char *scratch,
 		void (*advise)(const char *line),
 		void (*progress)(const struct machine *machine),
 		const volatile int *interrupted, struct sim_error *err)
@@ -186,6 +186,8 @@ int machine_run(struct machine *machine, const struct config *config,
 		.interrupt_flag = interrupted,
 	};
 	status = machine_build(machine, err);
+	for (u32 i = 0; i < machine->container_count; i++)
+		machine->containers[i].log.scratch_folder = scratch;
 	if (!status && advise)
 		machine_advise(machine, advise);
 	return status ? status : machine_simulate(machine, err);

@@ -50,7 +50,7 @@ struct summary_value {
 /*
  * Compute the values of @report's metrics, in its order, into @values. @promises_ns: the
  * promised times, 0 for none. @end_ns: the end of the run, where a log ends that has no end of
- * its own. Returns 0 or -ENOMEM.
+ * its own. Returns 0, -ENOMEM, or -EIO: records that left the memory cannot be read back.
  */
 int log_metrics_compute(const struct app_report *report, const struct app_log *log,
 			const u64 promises_ns[APP_PROMISES], u64 end_ns,

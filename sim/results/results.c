@@ -2,6 +2,7 @@
 /* The files of a results folder; see results.h. Fractions are computed in integers. */
 #include "results/results.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "engine/error.h"
@@ -201,10 +202,10 @@ void results_put_log(struct writer *writer, const char *container,
 		[APP_KILLED] = "killed",     [APP_STOPPED] = "stopped",
 		[APP_ERROR] = "error",
 	};
+	struct app_log_reader reader = { .log = log };
+	const struct app_record *record;
 
-	for (size_t i = 0; report && i < log->record_count; i++) {
-		const struct app_record *record = &log->records[i];
-
+	while (report && (record = app_log_next(&reader))) {
 		writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, report->record,
 			      record->arrival_ns);
 		write_date(writer, record->first_ns);
@@ -220,6 +221,8 @@ void results_put_log(struct writer *writer, const char *container,
 		writer_printf(writer, ",%s,%s\n", reasons[record->reason],
 			      outcomes[record->outcome]);
 	}
+	if (reader.failed && !writer->error)
+		writer->error = EIO;
 }
 
 static int write_requests(struct writer *writer, const struct machine *machine,

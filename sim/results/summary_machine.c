@@ -336,5 +336,9 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 	if (!status)
 		return 0;
 	summary_destroy(summary);
-	return sim_runtime_error(err, "out of memory for the results");
+	return status == -EIO ?
+		       sim_runtime_error(err,
+					 "records of requests cannot be read back from the "
+					 "temporary file") :
+		       sim_runtime_error(err, "out of memory for the results");
 }

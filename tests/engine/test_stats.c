@@ -133,5 +133,35 @@ START_TEST(weighted_values_have_the_same_statistics)
 }
 END_TEST
 
-TEST_MAIN("stats", weighted_values_have_the_same_statistics, random_values_are_sorted,
-	  runs_and_equal_values_are_sorted, no_input_makes_the_sort_quadratic)
+/* Rounded values are few, and each statistic moves by less than a part of 2^bits. */
+START_TEST(rounded_values_are_few_and_near)
+{
+	struct stats_weights weights = { 0 };
+	u64 values[VALUES], exact[VALUES];
+
+	for (size_t i = 0; i < VALUES; i++)
+		exact[i] = values[i] = 1000000 + (u64)(rand() % 1000000);
+	stats_sort_u64(exact, VALUES);
+	ck_assert_int_eq(stats_weights_add(&weights, values, VALUES), 0);
+	ck_assert_uint_gt(weights.n, 64);
+	stats_weights_round(&weights, 6);
+	ck_assert_uint_le(weights.n, 64);
+	ck_assert_uint_eq(weights.total, VALUES);
+	for (unsigned int percent = 0; percent <= 100; percent++) {
+		double is = stats_weights_percentile(&weights, VALUES, percent);
+		double was = stats_percentile_u64(exact, VALUES, percent);
+
+		ck_assert(is * 64 <= was * 65 && is * 64 >= was * 63);
+	}
+	/* The greatest number of 64 bits does not become 0. */
+	weights.list[0].value = U64_MAX;
+	weights.n = 1;
+	stats_weights_round(&weights, 6);
+	ck_assert_uint_eq(weights.list[0].value, U64_MAX);
+	free(weights.list);
+}
+END_TEST
+
+TEST_MAIN("stats", rounded_values_are_few_and_near, weighted_values_have_the_same_statistics,
+	  random_values_are_sorted, runs_and_equal_values_are_sorted,
+	  no_input_makes_the_sort_quadratic)

@@ -92,7 +92,8 @@ START_TEST(a_row_is_written_at_start_and_by_events_and_recorded)
 	char command[64];
 
 	ck_assert_int_eq(load_with(NULL), 0);
-	ck_assert_int_eq(machine_run(&machine, &config, NULL, NULL, &not_interrupted, &err), 0);
+	ck_assert_int_eq(
+		machine_run(&machine, &config, NULL, NULL, NULL, &not_interrupted, &err), 0);
 	ck_assert_int_eq(summary_compute(&summary, &machine, &err), 0);
 	ck_assert_uint_eq(summary.ignored_count, 0);
 	ck_assert_int_eq(results_prepare(&writer, folder, &err), 0);

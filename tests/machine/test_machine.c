@@ -75,7 +75,7 @@ static int run_toy(struct machine *machine, struct config *config,
 		   int (*body)(const struct app_env *env), struct sim_error *err)
 {
 	app_body = body;
-	return machine_run(machine, config, NULL, NULL, &not_interrupted, err);
+	return machine_run(machine, config, NULL, NULL, NULL, &not_interrupted, err);
 }
 
 /* Write @chunks chunks of fresh memory, then wait for the end of the run. */

@@ -76,7 +76,7 @@ static u64 run_players(u32 gpus)
 		if (i >= GPU_TENANTS)
 			snprintf(containers[i].gpu, CFG_NAME_MAX, "gpu%u", i / GPU_TENANTS);
 	}
-	if (machine_run(&machine, &config, NULL, NULL, &not_interrupted, &err))
+	if (machine_run(&machine, &config, NULL, NULL, NULL, &not_interrupted, &err))
 		return 0;
 	for (u32 i = 0; i < machine.container_count; i++)
 		rounds += machine.containers[i].log.record_count;

@@ -6,7 +6,9 @@
 #include "results_fixture.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct app_record records[8];
 static struct app_log log_made;
@@ -317,8 +319,72 @@ START_TEST(what_only_a_server_knows_is_unknown_from_a_client)
 }
 END_TEST
 
+/* A log of 30000 requests of all kinds, the last 50 of which are in flight at the end. */
+static void log_all_kinds(struct app_log *log, const char *scratch_folder)
+{
+	*log = (struct app_log){ .scratch_folder = scratch_folder, .has_server = true };
+	srand(7);
+	for (u64 i = 0; i < 30000; i++) {
+		struct app_record record = { .id = i, .arrival_ns = i * MS / 5 };
+
+		record.start_ns = record.arrival_ns + (u64)(rand() % 1000) * 1009;
+		record.first_ns = record.start_ns + (u64)(rand() % 100000) * 1009 + 1;
+		record.finish_ns = record.first_ns + (u64)rand() % SEC;
+		record.output_tokens = 1 + (u32)rand() % 9;
+		record.preemptions = (u32)rand() % 2;
+		if (rand() % 100 < 3 || i >= 29950)
+			record.first_ns = record.finish_ns = 0;
+		if (i >= 29950)
+			record.outcome = APP_DROPPED;
+		else if (!record.first_ns || rand() % 100 < 5)
+			record.outcome = APP_FAILED;
+		if (record.outcome == APP_FAILED)
+			record.reason = APP_KILLED;
+		ck_assert_int_eq(app_log_add(log, &record), 0);
+	}
+}
+
+/* Records that have left the memory give the same metrics, to the bit. */
+START_TEST(streamed_records_give_the_same_metrics)
+{
+	static struct summary_value kept[REPORT_METRICS_MAX], streamed[REPORT_METRICS_MAX];
+	const struct app_report *const reports[] = { &report_requests, &report_images };
+	const u64 promises[APP_PROMISES] = { 50 * MS, 100 * MS };
+	struct app_log logs[2];
+
+	log_all_kinds(&logs[0], NULL);
+	log_all_kinds(&logs[1], above);
+	ck_assert_uint_eq(logs[0].passed, 0);
+	ck_assert_uint_gt(logs[1].passed, 20000);
+	for (size_t r = 0; r < COUNT(reports); r++) {
+		ck_assert_int_eq(
+			log_metrics_compute(reports[r], &logs[0], promises, 10 * SEC, kept), 0);
+		ck_assert_int_eq(log_metrics_compute(reports[r], &logs[1], promises, 10 * SEC,
+						     streamed),
+				 0);
+		for (size_t i = 0; i < reports[r]->metric_count; i++) {
+			const char *key = reports[r]->metrics[i].key;
+
+			ck_assert_msg(kept[i].known == streamed[i].known, "%s", key);
+			ck_assert_msg(kept[i].bound == streamed[i].bound, "%s", key);
+			ck_assert_msg(kept[i].count == streamed[i].count, "%s", key);
+			ck_assert_msg(kept[i].real == streamed[i].real, "%s", key);
+		}
+	}
+	/* A file that cannot be read is an error, and not a number. */
+	close(logs[1].scratch);
+	ck_assert_int_eq(log_metrics_compute(&report_requests, &logs[1], promises, 10 * SEC,
+					     streamed),
+			 -EIO);
+	logs[1].passed = 0;
+	app_log_destroy(&logs[0]);
+	app_log_destroy(&logs[1]);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, streamed_records_give_the_same_metrics);
 	tcase_add_test(tests, requests_without_an_answer_are_the_slowest);
 	tcase_add_test(tests, the_clients_view_leaves_them_out);
 	tcase_add_test(tests, a_percentile_on_answers_is_known);
