@@ -58,7 +58,7 @@ _gvmsim() {
 	else
 		case $command:$COMP_CWORD in
 		run:2) words=$("$program" reference --words scenarios) ;;
-		figure:2) words=$("$program" reference --words figures) ;;
+		figure:2) words="$("$program" reference --words figures) all list" ;;
 		reference:2) words="$("$program" reference --words documents) --words" ;;
 		help:2) words="keys schema" ;;
 		help:3) words=$("$program" reference --words keys) ;;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "cli/figure_runs.h"
+#include "cli/papers_page.h"
 #include "engine/error.h"
+#include "figures/all.h"
 #include "figures/figure_find.h"
 #include "figures/figure_read.h"
 #include "figures/make.h"
@@ -38,12 +40,14 @@ static int run(int argc, char **argv, struct sim_error *err);
 /* clang-format off */
 const struct command command_figure = {
 	.name = "gvmsim figure",
-	.operands = "NAME",
+	.operands = "NAME|list|all [NAME]...",
 	.summary = "a published figure or a comparison, as table and picture",
 	.about =
 "Prints a table, writes its numbers as CSV files, and draws a picture with gnuplot\n"
 "(PNG and SVG). The last line printed is the picture's path. A figure is a JSON\n"
-"file: NAME is one of those below, or the path of your own.\n",
+"file: NAME is one of those below, or the path of your own. \"all\" makes all of those\n"
+"below that make their runs themselves, or those named behind it. \"list\" says which\n"
+"of the papers' figures each is.\n",
 	.options = options,
 	.more =
 "Runs are kept in results/cache, and made again only if the scenario, a trace or\n"
@@ -54,6 +58,10 @@ const struct command command_figure = {
 	.examples =
 "  A published figure, ours beside theirs:\n"
 "    gvmsim figure ablation\n"
+"  All figures, then all of them once more from the cache:\n"
+"    gvmsim figure all && gvmsim figure all\n"
+"  Which figure of the papers is which of ours:\n"
+"    gvmsim figure list\n"
 "  All its runs for two minutes of simulated time:\n"
 "    gvmsim figure isolation --set duration=120s\n"
 "  A figure of your own:\n"
@@ -174,6 +182,63 @@ static int run_figure(const struct figure *figure, int argc, char **argv,
 	return status;
 }
 
+/*
+ * Make all figures, or those named, and print the path of each picture. A figure that cannot have the user's
+ * settings ends the command before anything runs.
+ */
+static int make_all(struct figure_args *args, const char *const *names, size_t name_count,
+		    struct sim_error *err)
+{
+	struct figure_request request = args->request;
+	struct figures figures;
+	struct signals signals;
+	int status;
+
+	request.sets = args->sets;
+	request.quiet = true;
+	status = figures_open(&figures, names, name_count, &request, err);
+	figure_runs_begin(&request.use, &signals);
+	if (!status)
+		status = figures_get_runs(&figures, &request.use, err);
+	for (size_t i = 0; !status && i < figures.count; i++) {
+		status = figure_show(&figures.data[i], &request, err);
+		if (!status)
+			printf("%s/%s.png\n", request.out, figures.figures[i].name);
+		if (!status)
+			status = command_flush(err);
+	}
+	figure_runs_end(&signals);
+	figures_destroy(&figures);
+	return status;
+}
+
+/* "all" or "list" in place of a name. */
+static int run_word(const char *word, int argc, char **argv, struct figure_args *args,
+		    struct sim_error *err)
+{
+	struct command_line line;
+	int status = command_parse(&command_figure, argc, argv, take_option, args, &line, err);
+
+	if (status)
+		return status;
+	if (line.help)
+		return print_help(&command_figure, NULL, err);
+	if (!strcmp(word, "all")) {
+		if (args->request.scenario)
+			return command_mistake(
+				&command_figure, err,
+				"'all' takes no --scenario: figures have different ones");
+		return make_all(args, (const char *const *)line.operands + 1,
+				(size_t)line.operand_count - 1, err);
+	}
+	if (line.operand_count > 1)
+		return command_mistake(&command_figure, err,
+				       "%d words behind 'list', expected none",
+				       line.operand_count - 1);
+	status = papers_print_list(err);
+	return status ? status : command_flush(err);
+}
+
 static int parse_and_run(int argc, char **argv, struct figure_args *args, struct sim_error *err)
 {
 	const char *name = find_name(argc, argv);
@@ -182,6 +247,8 @@ static int parse_and_run(int argc, char **argv, struct figure_args *args, struct
 	char known[512];
 	int status;
 
+	if (name && (!strcmp(name, "all") || !strcmp(name, "list")))
+		return run_word(name, argc, argv, args, err);
 	if (name) {
 		status = figure_read(&figure, name, err);
 		if (!status) {

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/papers_page.h"
 #include "config/config.h"
 #include "config/message.h"
 #include "config/paths.h"
@@ -316,6 +317,19 @@ static int print_figures(void)
 	return figure_each(print_figure, NULL, &err) ? -EIO : 0;
 }
 
+static int print_papers(void)
+{
+	struct sim_error err = { 0 };
+
+	print_generated("Figures of the papers", "papers");
+	printf("The figures of the GVM and Ghost papers that are data, and the figures here "
+	       "that show the "
+	       "same: the file\n`plots/papers.json`. `gvmsim figure NAME` makes one, "
+	       "`gvmsim figure all` makes all. Figures that are no data,\n5 to 11 of GVM and "
+	       "4 to 10 of Ghost, are drawings of a design.\n\n");
+	return papers_print_page(&err) ? -EIO : 0;
+}
+
 static void print_metrics(const struct metric *metrics, size_t count)
 {
 	static const char *const units[] = {
@@ -479,6 +493,7 @@ static const struct reference documents[] = {
 	  print_systems },
 	{ "applications", "application types and their keys", print_applications },
 	{ "figures", "figures, their data and panels", print_figures },
+	{ "papers", "figures of the papers, and ours of the same", print_papers },
 	{ "policies", "policies of gvmd, what they see, and their settings", print_policies },
 	{ "results", "statistics and files of a results folder", print_results },
 };

@@ -94,17 +94,19 @@ void gnuplot_destroy(struct gnuplot *gnuplot)
 	free(gnuplot->list);
 }
 
-/*
- * Run gnuplot and wait for it, or for a signal that ends both. "-d": gnuplot does not read the
- * user's start-up file, which could change the pictures.
- */
-static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
-		       const char *script, struct sim_error *err)
+/* A picture while gnuplot draws it into a temporary file of the writer. */
+struct picture {
+	char path[PATH_MAX];
+	pid_t child; /* 0: it has not been started, or has ended */
+};
+
+/* Start gnuplot. "-d": it does not read the user's start-up file, which could change the pictures. */
+static int start_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
+			 const char *script, pid_t *ret_child, struct sim_error *err)
 {
 	const char **argv = calloc(2 * gnuplot->count + 4, sizeof(*argv));
 	size_t argc = 0;
-	int child_status, error;
-	pid_t child, ended;
+	int error;
 
 	if (!argv)
 		return sim_runtime_error(err, "out of memory");
@@ -118,71 +120,82 @@ static int run_gnuplot(const struct gnuplot *gnuplot, const struct signals *sign
 	}
 	argv[argc++] = script;
 	argv[argc] = NULL;
-	error = signals_spawn(signals, &child, argv[0], argv, -1, -1);
+	error = signals_spawn(signals, ret_child, argv[0], argv, -1, -1);
 	free(argv);
-	if (error)
-		return sim_runtime_error(
-			err,
-			"gnuplot: cannot be started: %s; gnuplot draws the picture, "
-			"Debian has it in the package gnuplot-nox",
-			strerror(error));
-	while (!(ended = waitpid(child, &child_status, WNOHANG))) {
-		if (!signals_wait(signals))
-			continue;
-		signals_kill(child);
-		sim_runtime_error(err, "interrupted while gnuplot drew");
-		return -SIM_EXIT_INTERRUPTED;
-	}
-	if (ended != child)
-		return sim_runtime_error(err, "gnuplot: %s", strerror(errno));
-	if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
+	if (!error)
 		return 0;
-	return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
-				 WIFEXITED(child_status) ? WEXITSTATUS(child_status) :
-							   128 + WTERMSIG(child_status));
+	*ret_child = 0;
+	return sim_runtime_error(err,
+				 "gnuplot: cannot be started: %s; gnuplot draws the picture, "
+				 "Debian has it in the package gnuplot-nox",
+				 strerror(error));
 }
 
 /*
- * Draw one picture into the writer's temporary file of @name. The variables "output" and
+ * Begin to draw a picture into the writer's temporary file of @name. The variables "output" and
  * "terminal" are set for this picture only.
  */
-static int draw_picture(struct gnuplot *gnuplot, const struct signals *signals,
-			const char *terminal, const char *name, const char *script,
-			struct writer *writer, struct sim_error *err)
+static int start_picture(struct gnuplot *gnuplot, const struct signals *signals,
+			 const char *terminal, const char *name, const char *script,
+			 struct writer *writer, struct picture *picture, struct sim_error *err)
 {
 	size_t common = gnuplot->count;
-	char path[PATH_MAX];
-	FILE *stream;
-	bool empty;
 	int status = writer_begin(writer, name, err);
 
 	if (!status)
 		status = writer_end(writer, err);
 	if (status)
 		return status;
-	writer_temporary_path(writer, name, path, sizeof(path));
-	gnuplot_add_string(gnuplot, "output", path);
+	writer_temporary_path(writer, name, picture->path, sizeof(picture->path));
+	gnuplot_add_string(gnuplot, "output", picture->path);
 	gnuplot_add_string(gnuplot, "terminal", terminal);
 	if (gnuplot->failed)
 		status = sim_runtime_error(err, "out of memory");
 	else
-		status = run_gnuplot(gnuplot, signals, script, err);
+		status = start_gnuplot(gnuplot, signals, script, &picture->child, err);
 	while (gnuplot->count > common)
 		free(gnuplot->list[--gnuplot->count]);
-	if (status)
-		return status;
+	return status;
+}
+
+/* Wait for a picture, or for a signal that ends its gnuplot. */
+static int finish_picture(struct picture *picture, const struct signals *signals,
+			  const char *script, struct sim_error *err)
+{
+	pid_t child = picture->child, ended;
+	int child_status;
+	FILE *stream;
+	bool empty;
+
+	while (!(ended = waitpid(child, &child_status, WNOHANG))) {
+		if (!signals_wait(signals))
+			continue;
+		sim_runtime_error(err, "interrupted while gnuplot drew");
+		return -SIM_EXIT_INTERRUPTED;
+	}
+	picture->child = 0;
+	if (ended != child)
+		return sim_runtime_error(err, "gnuplot: %s", strerror(errno));
+	if (!WIFEXITED(child_status) || WEXITSTATUS(child_status))
+		return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
+					 WIFEXITED(child_status) ?
+						 WEXITSTATUS(child_status) :
+						 128 + WTERMSIG(child_status));
 	/* gnuplot succeeds even if its terminal could not draw; the file is empty then. */
-	stream = fopen(path, "rb");
+	stream = fopen(picture->path, "rb");
 	empty = !stream || getc(stream) == EOF;
 	if (stream)
 		fclose(stream);
-	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s", path) : 0;
+	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s",
+					 picture->path) :
+		       0;
 }
 
 int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
 		 const struct signals *signals, struct writer *writer, struct sim_error *err)
 {
 	static const char *const terminals[] = { "png", "svg" };
+	struct picture pictures[ARRAY_SIZE(terminals)] = { 0 };
 	char name[WRITER_NAME_MAX], path[PATH_MAX], *slash;
 	int status = config_find_data("plots", script, path, sizeof(path), err);
 
@@ -194,8 +207,14 @@ int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure
 	*slash = '/';
 	for (size_t i = 0; !status && i < ARRAY_SIZE(terminals); i++) {
 		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		status = draw_picture(gnuplot, signals, terminals[i], name, path, writer, err);
+		status = start_picture(gnuplot, signals, terminals[i], name, path, writer,
+				       &pictures[i], err);
 	}
+	for (size_t i = 0; !status && i < ARRAY_SIZE(terminals); i++)
+		status = finish_picture(&pictures[i], signals, path, err);
+	for (size_t i = 0; i < ARRAY_SIZE(terminals); i++)
+		if (pictures[i].child)
+			signals_kill(pictures[i].child);
 	if (!status)
 		status = writer_commit(writer, err);
 	else

@@ -67,34 +67,60 @@ static int write_numbers(const struct figure_data *data, struct writer *writer,
 	return status ? status : writer_commit(writer, err);
 }
 
-/*
- * Print, write and draw the figure. The numbers are committed before drawing, which may fail.
- */
-static int show(const struct figure_data *data, const struct figure_request *request,
-		struct writer *writer, struct sim_error *err)
+/* Print what the user asked for. */
+static int print(const struct figure_data *data, const struct figure_request *request,
+		 struct sim_error *err)
 {
-	const char *name = data->figure->name;
-	int status;
-
+	if (request->quiet)
+		return 0;
 	if (data->figure->comparison)
 		figure_print_comparison(data);
 	else if (!data->figure->no_table)
 		figure_print(data);
-	status = command_flush(err);
+	return command_flush(err);
+}
+
+static int print_paths(const struct figure_data *data, const struct figure_request *request,
+		       const char *folder, struct sim_error *err)
+{
+	const char *name = data->figure->name;
+
+	if (request->quiet)
+		return 0;
+	printf("numbers     %s/%s.csv\n", folder, name);
+	if (data->line_count)
+		printf("curves      %s/%s-curves.csv\n", folder, name);
+	printf("picture     %s/%s.svg\n%s/%s.png\n", folder, name, folder, name);
+	return command_flush(err);
+}
+
+/* The numbers are committed before drawing, which may fail. */
+static int show(struct figure_data *data, const struct figure_request *request,
+		struct writer *writer, struct sim_error *err)
+{
+	int status = figure_data_take(data, err);
+
+	if (!status)
+		status = print(data, request, err);
 	if (!status)
 		status = write_numbers(data, writer, err);
 	if (!status)
 		status = figure_draw(data, request, writer, err);
 	if (status)
-		return status;
-	printf("numbers     %s/%s.csv\n", writer->folder, name);
-	if (data->line_count)
-		printf("curves      %s/%s-curves.csv\n", writer->folder, name);
-	printf("picture     %s/%s.svg\n%s/%s.png\n", writer->folder, name, writer->folder,
-	       name);
-	return command_flush(err);
+		writer_abort(writer);
+	return status ? status : print_paths(data, request, writer->folder, err);
 }
 
+int figure_show(struct figure_data *data, const struct figure_request *request,
+		struct sim_error *err)
+{
+	struct writer writer;
+	int status = writer_open(&writer, request->out, err);
+
+	return status ? status : show(data, request, &writer, err);
+}
+
+/* The output folder is prepared before anything runs. */
 static int make(struct figure_data *data, const struct figure_request *request,
 		struct sim_error *err)
 {
@@ -107,11 +133,8 @@ static int make(struct figure_data *data, const struct figure_request *request,
 	if (!figure->folder_count)
 		status = run_cache_get(data->runs, figure->run_count, &request->use, err);
 	if (!status)
-		status = figure_data_take(data, err);
-	if (!status)
-		status = show(data, request, &writer, err);
-	if (status)
-		writer_abort(&writer);
+		return show(data, request, &writer, err);
+	writer_abort(&writer);
 	return status;
 }
 

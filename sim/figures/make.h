@@ -10,6 +10,7 @@
 
 struct cached_run;
 struct figure;
+struct figure_data;
 struct sim_error;
 
 /* The user's options for a figure. Strings are borrowed. */
@@ -20,6 +21,7 @@ struct figure_request {
 	size_t set_count;
 	const char *const *folders; /* figure->folder_count of them */
 	struct run_cache_use use;   /* how to get the runs; its signals also end the drawing */
+	bool quiet;		    /* print no table and no paths */
 };
 
 /*
@@ -29,6 +31,13 @@ struct figure_request {
  */
 int figure_prepare_runs(const struct figure *figure, const struct figure_request *request,
 			struct cached_run *runs, struct sim_error *err);
+
+/*
+ * Read the numbers off the runs of @data, which are read, and write and draw the figure into
+ * request->out. Returns 0 or a negative enum sim_exit; then no file is half written.
+ */
+int figure_show(struct figure_data *data, const struct figure_request *request,
+		struct sim_error *err);
 
 /*
  * Make a figure. The table and the paths of the files go to stdout, the path of the PNG file
