@@ -9,11 +9,13 @@
 
 #define CORETEST_PROGRAMS(X)     \
 	X(coretest_port)         \
+	X(test_address_fence)    \
 	X(test_clean)            \
 	X(test_control)          \
 	X(test_evict)            \
 	X(test_evict_random)     \
 	X(test_fault)            \
+	X(test_fence_table)      \
 	X(test_hint)             \
 	X(test_ideas_random)     \
 	X(test_hmem)             \

@@ -12,6 +12,7 @@
 #include "gvm/control.h"
 #include "gvm/evict.h"
 #include "gvm/fault.h"
+#include "gvm/fence_table.h"
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
 
@@ -37,6 +38,14 @@ static struct gvm_evictor evictor;
 static struct gvm_scheduler scheduler;
 static struct gvm_fault_handler handler;
 static struct gvm_tsg tsg;
+static struct gvm_fence_heap fence_heap;
+static struct gvm_fence_buddy fence_buddy;
+static struct gvm_fence_table fence_table; /* made in the set-up */
+static struct gvm_fence_table other_table;
+
+static const struct gvm_fence_table_config fence_config = {
+	.bytes = 1 << 20, .granule = 1 << 16, .tenants = 2, .allocations = 4
+};
 
 static int call_device_init(void)
 {
@@ -150,6 +159,54 @@ static void undo_handler_start(void)
 	gvm_fault_handler_stop(&handler);
 }
 
+static int call_fence_heap_init(void)
+{
+	return gvm_fence_heap_init(&fence_heap, 0, 4096, 256, 3);
+}
+
+static void undo_fence_heap_init(void)
+{
+	gvm_fence_heap_destroy(&fence_heap);
+}
+
+static int call_fence_buddy_init(void)
+{
+	return gvm_fence_buddy_init(&fence_buddy, 0, 4096, 8);
+}
+
+static void undo_fence_buddy_init(void)
+{
+	gvm_fence_buddy_destroy(&fence_buddy);
+}
+
+static int call_fence_table_init(void)
+{
+	return gvm_fence_table_init(&other_table, &fence_config);
+}
+
+static void undo_fence_table_init(void)
+{
+	gvm_fence_table_destroy(&other_table);
+}
+
+/* A failed open leaves the whole range free. */
+static int call_fence_table_open(void)
+{
+	struct gvm_fence_partition *partition;
+	int status = gvm_fence_table_open(&fence_table, 7, fence_config.bytes, GVM_FENCE_MASK,
+					  &partition);
+
+	if (status)
+		ck_assert_uint_eq(gvm_fence_buddy_largest(&fence_table.buddy),
+				  fence_config.bytes);
+	return status;
+}
+
+static void undo_fence_table_open(void)
+{
+	ck_assert_int_eq(gvm_fence_table_close(&fence_table, 7), 0);
+}
+
 /* The function's name, the call, and the way to undo a successful call. */
 static const struct {
 	const char *name;
@@ -166,6 +223,10 @@ static const struct {
 	{ "gvm_range_init", call_range_init, undo_range_init },
 	{ "gvm_scheduler_start", call_scheduler_start, undo_scheduler_start },
 	{ "gvm_fault_handler_start", call_handler_start, undo_handler_start },
+	{ "gvm_fence_heap_init", call_fence_heap_init, undo_fence_heap_init },
+	{ "gvm_fence_buddy_init", call_fence_buddy_init, undo_fence_buddy_init },
+	{ "gvm_fence_table_init", call_fence_table_init, undo_fence_table_init },
+	{ "gvm_fence_table_open", call_fence_table_open, undo_fence_table_open },
 };
 
 /* Copies of all that a failed call could have changed: all of the books, bit by bit. */
@@ -329,10 +390,12 @@ static void setup(void)
 	world_init(CHUNKS);
 	container = world_attach(1);
 	ck_assert_int_eq(gvm_memory_init(&memory, device, NULL, NULL), 0);
+	ck_assert_int_eq(gvm_fence_table_init(&fence_table, &fence_config), 0);
 }
 
 static void teardown(void)
 {
+	gvm_fence_table_destroy(&fence_table);
 	gvm_memory_destroy(&memory);
 	world_detach(container);
 	world_destroy();
