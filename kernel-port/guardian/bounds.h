@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The bounds of a partition as patched code reads them: sixteen 64-bit words in the constant
+ * array PATCH_BOUNDS of each patched module. Whoever loads the module writes all of them once,
+ * before the first launch. With --pass params a kernel has the first words as parameters.
+ */
+#ifndef KERNEL_PORT_GUARDIAN_BOUNDS_H
+#define KERNEL_PORT_GUARDIAN_BOUNDS_H
+
+#include <stdbool.h>
+
+#include "engine/types.h"
+
+#define PATCH_BOUNDS	  "gvmf_bounds"
+#define PATCH_WIDTH_SHIFT 7u /* the widest access has 128 bytes: applypriority */
+
+enum patch_mode {
+	PATCH_FENCE, /* (address & mask) | base, of the whole address; the paper's section 4.3 */
+	PATCH_ONCE,  /* of the register alone; constant offsets stay, inside of a margin */
+	PATCH_4G,    /* as once, of the upper 32 bits alone; partitions of 4 GiB and more */
+	PATCH_CHECK,  /* compare and trap; any size. Section 4.4 */
+	PATCH_MODULO, /* base + (address - base) % size; any size. Section 4.4, made exact */
+};
+#define PATCH_MODES 5u
+
+enum patch_pass { PATCH_CONST, PATCH_PARAMS };
+
+/* Where a partition lies. In bytes, but for @reciprocal. */
+struct patch_bounds {
+	u64 base;
+	u64 size;
+	u64 reciprocal; /* floor(2^64 / size), for modulo */
+	u64 unused[5];
+	u64 masks[PATCH_WIDTH_SHIFT +
+		  1]; /* (size - 1) & ~(2^i - 1) for accesses of 2^i bytes */
+};
+
+/*
+ * Fill in *@ret_bounds. Returns false if @mode cannot have such a partition: fence and once want a
+ * power of two that the base is a multiple of; 4g wants 4 GiB at least, too. The others want a
+ * base and a size that are multiples of 128 bytes and no sum above 2^64.
+ */
+static inline bool patch_bounds_set(struct patch_bounds *ret_bounds, enum patch_mode mode,
+				    u64 base, u64 size)
+{
+	const u64 widest = 1ull << PATCH_WIDTH_SHIFT;
+
+	*ret_bounds = (struct patch_bounds){ .base = base, .size = size };
+	if (size < 2 * widest || (base | size) % widest || base + (size - 1) < base)
+		return false;
+	if (mode <= PATCH_4G && ((size & (size - 1)) || (base & (size - 1))))
+		return false;
+	if (mode == PATCH_4G && size >> 32 == 0)
+		return false;
+	ret_bounds->reciprocal = U64_MAX / size + ((size & (size - 1)) == 0);
+	for (u32 i = 0; i <= PATCH_WIDTH_SHIFT; i++)
+		ret_bounds->masks[i] = (size - 1) & ~((1ull << i) - 1);
+	return true;
+}
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "cmd_patch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/error.h"
+#include "patch.h"
+#include "source.h"
+
+static int run_patch(int argc, char **argv, struct sim_error *err);
+static int run_stats(int argc, char **argv, struct sim_error *err);
+
+/* clang-format off */
+#define MODE_OPTIONS \
+	{ "mode", "MODE", false, \
+"fence: mask and base, of every address (default)\n" \
+"once: of the register alone; constant offsets stay, inside of a margin\n" \
+"4g: as once, of the upper 32 bits; partitions of 4 GiB and more\n" \
+"check: compare, and stop with a trap; partitions of any size\n" \
+"modulo: wrap around in partitions of any size" }, \
+	{ "pass", "HOW", false, \
+"const: bounds are constants of the module (default)\n" \
+"params: bounds are the last parameters of each kernel" }, \
+	{ "margin", "BYTES", false, \
+"once and 4g: the largest offset that stays; 8388608 by default. As\n" \
+"much has to lie empty at both ends of each partition." }
+
+static const struct command_option patch_options[] = {
+	{ "out", "FILE", false, "Write the patched module here, and not to standard output." },
+	MODE_OPTIONS,
+	{ NULL, NULL, false, NULL },
+};
+
+static const struct command_option stats_options[] = {
+	MODE_OPTIONS,
+	{ NULL, NULL, false, NULL },
+};
+
+const struct command command_patch = {
+	.name = "gvmfence patch",
+	.operands = "FILE",
+	.summary = "confine the kernels of a PTX file to a partition of memory",
+	.about =
+"Puts instructions in front of each access of FILE that may reach device memory. They force the\n"
+"address into a partition, whose bounds are set when the module is loaded. A file with a construct\n"
+"that cannot be confined is refused, with its line. \"-\" is standard input.\n",
+	.options = patch_options,
+	.examples =
+"    gvmfence patch saxpy.ptx --out fenced.ptx\n"
+"    gvmfence patch saxpy.ptx --mode check --pass params\n",
+	.run = run_patch,
+};
+
+const struct command command_stats = {
+	.name = "gvmfence stats",
+	.operands = "FILE",
+	.summary = "what a PTX file does to memory, by kernel, as JSON",
+	.about =
+"Prints for each kernel and function: accesses by state space and kind, those to variables of the\n"
+"module, fenced ones, instructions inserted in front of them, and jumps through tables.\n",
+	.options = stats_options,
+	.examples = "    gvmfence stats saxpy.ptx --mode once\n",
+	.run = run_stats,
+};
+/* clang-format on */
+
+struct patch_args {
+	const struct command *command;
+	const char *out;
+	struct patch_options options;
+};
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	struct patch_args *args = data;
+	char *end;
+
+	if (!strcmp(option, "out")) {
+		args->out = value;
+		return 0;
+	}
+	if (!strcmp(option, "margin")) {
+		args->options.margin = strtoull(value, &end, 10);
+		if (end == value || *end || args->options.margin < 256 ||
+		    args->options.margin > PATCH_MARGIN_MAX || args->options.margin % 128)
+			return command_bad_value(args->command, option, err,
+						 "'%s' is no multiple of 128 from 256 to %llu",
+						 value, PATCH_MARGIN_MAX);
+		return 0;
+	}
+	for (u32 i = 0; i < PATCH_MODES && !strcmp(option, "mode"); i++)
+		if (!strcmp(value, patch_mode_names[i])) {
+			args->options.mode = (enum patch_mode)i;
+			return 0;
+		}
+	for (u32 i = 0; i < 2 && !strcmp(option, "pass"); i++)
+		if (!strcmp(value, patch_pass_names[i])) {
+			args->options.pass = (enum patch_pass)i;
+			return 0;
+		}
+	return command_bad_value(args->command, option, err, "'%s' is not known; %s", value,
+				 option[0] == 'm' ? "fence, once, 4g, check or modulo" :
+						    "const or params");
+}
+
+/* Read, parse and patch the operand. *ret_source and *ret_module are to be destroyed. */
+static int patch_operand(const struct command_line *line, const struct patch_args *args,
+			 struct source *ret_source, struct ptx_module *ret_module,
+			 struct patch_result *ret_result, struct sim_error *err)
+{
+	int status;
+
+	if (line->operand_count != 1)
+		return command_mistake(args->command, err, "one file is wanted");
+	status = source_read(line->operands[0], ret_source, err);
+	if (status)
+		return status;
+	status = ptx_parse(&ret_source->text, ret_module, err);
+	if (!status) {
+		status = patch_module(ret_module, &args->options, ret_result, err);
+		if (status)
+			ptx_module_destroy(ret_module);
+	}
+	if (status)
+		source_destroy(ret_source);
+	return status;
+}
+
+static void print_counts(const struct ptx_module *module, const struct patch_result *result)
+{
+	static const char *const spaces[ACCESS_SPACES] = { "generic", "global", "shared",
+							   "local",   "const",	"param" };
+	static const char *const kinds[ACCESS_KINDS] = { "loads", "stores", "atomics",
+							 "hints" };
+	const struct ptx_text *text = module->text;
+
+	printf("{\n  \"functions\": [");
+	for (size_t i = 0; i < module->function_count; i++) {
+		const struct ptx_function *function = &module->functions[i];
+		const struct patch_counts *counts = &result->functions[i];
+
+		printf("%s\n    { \"name\": \"%.*s\", \"kernel\": %s,", i ? "," : "",
+		       (int)text->tokens[function->name].length,
+		       text->bytes + text->tokens[function->name].start,
+		       function->entry ? "true" : "false");
+		for (u32 space = 0; space < ACCESS_SPACES; space++) {
+			printf("\n      \"%s\": {", spaces[space]);
+			for (u32 kind = 0; kind < ACCESS_KINDS; kind++)
+				printf("%s\"%s\": %u", kind ? ", " : " ", kinds[kind],
+				       counts->accesses[space][kind]);
+			printf(" },");
+		}
+		printf("\n      \"direct\": %u, \"fenced\": %u, \"inserted\": %u, \"tables\": "
+		       "%u }",
+		       counts->direct, counts->fenced, counts->instructions, counts->tables);
+	}
+	printf("\n  ]\n}\n");
+}
+
+static int run(const struct command *command, int argc, char **argv, struct sim_error *err)
+{
+	struct patch_args args = { .command = command, .options.margin = PATCH_MARGIN_DEFAULT };
+	struct patch_result result;
+	struct ptx_module module;
+	struct command_line line;
+	struct source source;
+	int status = command_parse(command, argc, argv, take_option, &args, &line, err);
+
+	if (status)
+		return status;
+	if (line.help) {
+		command_print_head(command);
+		command_print_tail(command);
+		return 0;
+	}
+	status = patch_operand(&line, &args, &source, &module, &result, err);
+	if (status)
+		return status;
+	if (command == &command_stats) {
+		print_counts(&module, &result);
+		status = command_flush(err);
+	} else {
+		status = source_write(args.out, result.bytes, result.size, err);
+	}
+	patch_result_destroy(&result);
+	ptx_module_destroy(&module);
+	source_destroy(&source);
+	return status;
+}
+
+static int run_patch(int argc, char **argv, struct sim_error *err)
+{
+	return run(&command_patch, argc, argv, err);
+}
+
+static int run_stats(int argc, char **argv, struct sim_error *err)
+{
+	return run(&command_stats, argc, argv, err);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Address fencing of PTX (Guardian, section 4.3): before every access that may reach device
+ * memory stand the instructions that force its address into a partition. All other bytes of the
+ * text stay as they are.
+ *
+ * How it differs from the paper:
+ *  1. The bounds are constants of the module, and no parameters (PATCH_CONST). A launch costs
+ *     nothing more, and functions, graphs and kernels that launch kernels work unchanged.
+ *  2. The fenced address is a register of its own. So predicated accesses and comparisons of
+ *     pointers stay right.
+ *  3. The mask clears the bits below the width, too: a misaligned address cannot stop the GPU.
+ *  4. Generic addresses of shared and local memory are left alone.
+ *  5. What cannot be confined is refused: opcodes.c has the list.
+ *
+ * The patcher is not trusted. verify.h proves what it has made.
+ */
+#ifndef KERNEL_PORT_GUARDIAN_PATCH_H
+#define KERNEL_PORT_GUARDIAN_PATCH_H
+
+#include "access.h"
+#include "bounds.h"
+
+#define PATCH_MARGIN_DEFAULT (8ull << 20)
+#define PATCH_MARGIN_MAX     (1ull << 30)
+
+struct patch_options {
+	enum patch_mode mode;
+	enum patch_pass pass;
+	u64 margin; /* once and 4g: offsets up to this stay in the access; at least 256 */
+};
+
+/* What a kernel or function has, and what it has got. */
+struct patch_counts {
+	u32 accesses[ACCESS_SPACES][ACCESS_KINDS];
+	u32 direct; /* of the global and generic ones: variables with a constant offset */
+	u32 fenced;
+	u32 instructions; /* inserted before accesses */
+	u32 tables;	  /* clamped jumps through tables */
+};
+
+/* Owned by the caller: patch_text(), then patch_result_destroy(). */
+struct patch_result {
+	char *bytes; /* the patched module, with a zero behind it */
+	size_t size;
+	struct patch_counts *functions; /* of each function, in the module's order */
+	size_t function_count;
+};
+
+/*
+ * Patch a parsed module. Returns 0, or a negative enum sim_exit with one line in *err, "FILE:LINE:
+ * OPCODE: reason", and nothing to destroy.
+ */
+int patch_module(const struct ptx_module *module, const struct patch_options *options,
+		 struct patch_result *ret_result, struct sim_error *err);
+void patch_result_destroy(struct patch_result *result);
+
+/* The words for modes, "fence", and for ways to pass the bounds, "const". */
+extern const char *const patch_mode_names[PATCH_MODES];
+extern const char *const patch_pass_names[2];
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "ptx_fixture.h"
+
+const char *const corpus_files[] = {
+	"bench.nvcc13-sm90.ptx",
+	"corners.ptx",
+	"functions.nvcc13-sm90.ptx",
+	"kernels.nvcc13-sm80.ptx",
+	"kernels.nvcc13-sm90.ptx",
+	"plain.clang14-sm80.ptx",
+	NULL,
+};
+
+char *corpus_read(const char *name)
+{
+	char path[256], *bytes;
+	FILE *file;
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/%s", TEST_CORPUS_DIR, name);
+	file = fopen(path, "rb");
+	ck_assert_msg(file, "%s", path);
+	fseek(file, 0, SEEK_END);
+	size = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(size + 1);
+	ck_assert_ptr_nonnull(bytes);
+	ck_assert_uint_eq(fread(bytes, 1, size, file), size);
+	bytes[size] = '\0';
+	fclose(file);
+	return bytes;
+}
+
+char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pass,
+		      struct sim_error *err)
+{
+	struct patch_options options = { mode, pass, PATCH_MARGIN_DEFAULT };
+	struct patch_result result = { 0 };
+	struct ptx_module module;
+	struct ptx_text words;
+	int status = ptx_lex("in.ptx", text, strlen(text), &words, err);
+
+	if (status)
+		return NULL;
+	status = ptx_parse(&words, &module, err);
+	if (!status) {
+		status = patch_module(&module, &options, &result, err);
+		ptx_module_destroy(&module);
+	}
+	ptx_text_destroy(&words);
+	free(result.functions);
+	return result.bytes;
+}

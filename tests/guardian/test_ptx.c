@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The reader of PTX and the decisions of the patcher. */
+#include "ptx_fixture.h"
+
+START_TEST(tokens_in_order_are_the_text)
+{
+	char *text = corpus_read(corpus_files[_i]);
+	struct sim_error err = { 0 };
+	struct ptx_text words;
+	u32 at = 0, line = 1;
+
+	ck_assert_msg(!ptx_lex("corpus", text, strlen(text), &words, &err), "%s", err.text);
+	for (size_t i = 0; i < words.count; i++) {
+		ck_assert_uint_eq(words.tokens[i].start, at);
+		ck_assert_uint_eq(words.tokens[i].line, line);
+		for (u32 j = 0; j < words.tokens[i].length; j++)
+			line += text[at + j] == '\n';
+		at += words.tokens[i].length;
+	}
+	ck_assert_uint_eq(at, strlen(text));
+	ptx_text_destroy(&words);
+	free(text);
+}
+END_TEST
+
+/* Bytes that are not ours: patched text without inserted lines and with the old addresses. */
+static void check_kept(const char *text, const char *patched)
+{
+	/* Each line without an access stands in the patched text, in order. */
+	const char *at = patched;
+
+	for (const char *line = text; *line;) {
+		size_t length = strcspn(line, "\n");
+		char *copy = strndup(line, length);
+
+		if (!strchr(copy, '[') && length && !strstr(copy, "brx")) {
+			at = strstr(at, copy);
+			ck_assert_msg(at, "lost: %s", copy);
+			at += length;
+		}
+		free(copy);
+		line += length + (line[length] == '\n');
+	}
+}
+
+START_TEST(all_other_bytes_are_kept)
+{
+	for (int mode = 0; mode < (int)PATCH_MODES; mode++) {
+		char *text = corpus_read(corpus_files[_i]);
+		struct sim_error err = { 0 };
+		char *patched = patch_in_memory(text, (enum patch_mode)mode, PATCH_CONST, &err);
+
+		ck_assert_msg(patched, "%s", err.text);
+		check_kept(text, patched);
+		free(patched);
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(a_patched_module_is_not_patched_again)
+{
+	char *text = corpus_read("corners.ptx");
+	struct sim_error err = { 0 };
+	char *patched = patch_in_memory(text, PATCH_FENCE, PATCH_CONST, &err);
+
+	ck_assert_ptr_null(patch_in_memory(patched, PATCH_FENCE, PATCH_CONST, &err));
+	ck_assert_ptr_nonnull(strstr(err.text, "is it patched already?"));
+	free(patched);
+	free(text);
+}
+END_TEST
+
+/* A module with one kernel, of this body. */
+static char *patch_body(const char *body, enum patch_mode mode, struct sim_error *err)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text),
+		 ".version 8.3\n.target sm_90\n.address_size 64\n"
+		 ".global .align 8 .b64 two[2];\n.extern .global .b64 other;\n"
+		 ".extern .func away (.param .b64 x);\n"
+		 ".func leaf () { ret; }\n"
+		 ".visible .entry k (.param .u64 a)\n{\n"
+		 ".reg .b64 %%rd<9>; .reg .b32 %%r<9>; .reg .pred %%p;\n%s\nret;\n}\n",
+		 body);
+	return patch_in_memory(text, mode, PATCH_CONST, err);
+}
+
+static const struct {
+	const char *body, *reason;
+} refused[] = {
+	{ "frobnicate.b32 %r1, %r2;", "frobnicate.b32: this opcode is not known" },
+	{ "ld.global.u32 %r1, [4096];", "the address is no register" },
+	{ "ld.global.u32 %r1, [%rd1+%r2];", "the address is no register" },
+	{ "ld.global.u32 %r1, [%rd1].unified;", "the address is no register" },
+	{ "ld.global.shared.u32 %r1, [%rd1];", "two state spaces" },
+	{ "ld.global %r1, [%rd1];", "a width that is not known" },
+	{ "ld.global.e4m3 %r1, [%rd1];", "a width that is not known" },
+	{ "ld.global.u64 %rd1, [two+9];", "it reaches beyond its variable" },
+	{ "ld.global.u64 %rd1, [two+-8];", "it reaches beyond its variable" },
+	{ "ld.global.u64 %rd1, [other];", "it reaches beyond its variable" },
+	{ "mov.u64 %rd1, two;", "two: the address of a variable of the module is taken" },
+	{ "cvta.global.u64 %rd1, two;",
+	  "two: the address of a variable of the module is taken" },
+	{ "cvta.param.u64 %rd1, a;", "a generic address of parameters would be fenced" },
+	{ "call %rd1, (%rd2), p;", "the target of an indirect call is not known" },
+	{ "call away, (%rd2);", "away: a function without a body here is called" },
+	{ "call leaf; st.u32 [%rd1], %r1;", "could change a return address" },
+	{ "call leaf; st.local.u32 [%rd1], %r1;", "could change a return address" },
+	{ "tex.2d.v4.f32.s32 {%r1,%r2,%r3,%r4}, [%rd1, {%r5, %r6}];", "handle" },
+	{ "sust.b.1d.b32 [%rd1, {%r1}], %r2;", "handle" },
+	{ "cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%rd2], %r1;", "length" },
+	{ "cp.async.bulk.tensor.1d.shared::cluster.global.tile [%r1], [%rd1, {%r2}], [%r3];",
+	  "tensor map" },
+	{ "tensormap.replace.tile.global_address.global.b1024.b64 [%rd1], %rd2;",
+	  "tensor map" },
+	{ "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1}, [%rd1], %r2;", "stride" },
+	{ "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%rd1];", "not in shared memory" },
+	{ "mbarrier.init.b64 [%rd1], %r1;", "not in shared memory" },
+	{ "st.async.weak.global.u32 [%rd1], %r1;", "not in shared memory" },
+	{ "multimem.red.global.add.u32 [%rd1], %r1;", "multicast" },
+	{ "discard.global.L2 [%rd1], 128;", "another tenant" },
+	{ "alloca.u64 %rd1, 16;", "stack" },
+	{ "stackrestore.u64 %rd1;", "stack" },
+	{ "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;",
+	  "an address is not expected" },
+	{ "ld .global.u32 %r1, [%rd1];", "a modifier stands apart from its opcode" },
+	{ "ld.global.u32 %r1 [%rd1];", "the address is no register" },
+	{ "#define ld add", "preprocessor" },
+	{ "// hidden \\\nld.global.u32 %r1, [%rd1];", "backslash" },
+	{ "mov.u32 %gvmf_x, 1;", "a name that gvmfence uses" },
+	{ "brx.idx %r1, nowhere;", "its table of labels was not found" },
+	{ "ld.global.u32 %r1, [%rd1]", "" },
+};
+
+START_TEST(what_cannot_be_confined_is_refused_in_one_line)
+{
+	for (int mode = 0; mode < (int)PATCH_MODES; mode++) {
+		struct sim_error err = { 0 };
+		char *patched = patch_body(refused[_i].body, (enum patch_mode)mode, &err);
+
+		ck_assert_msg(!patched, "%s", refused[_i].body);
+		ck_assert_msg(strstr(err.text, refused[_i].reason), "%s: %s", refused[_i].body,
+			      err.text);
+		ck_assert_msg(!strncmp(err.text, "in.ptx:", 7), "%s", err.text);
+		ck_assert_ptr_null(strchr(err.text, '\n'));
+	}
+}
+END_TEST
+
+/* The rest of one line of the patched text, behind @before. */
+static void check_sequence(const char *body, enum patch_mode mode, const char *expected)
+{
+	struct sim_error err = { 0 };
+	char *patched = patch_body(body, mode, &err);
+
+	ck_assert_msg(patched, "%s", err.text);
+	ck_assert_msg(strstr(patched, expected), "%s\nis not in\n%s", expected, patched);
+	free(patched);
+}
+
+START_TEST(each_mode_has_its_sequence)
+{
+	check_sequence("@%p ld.global.u32 %r1, [%rd1];", PATCH_FENCE,
+		       "and.b64 %gvmf_t, %rd1, %gvmf_mask2;\n\tor.b64 %gvmf_a, %gvmf_t, "
+		       "%gvmf_base;\n\t@%p ld.global.u32 %r1, [%gvmf_a];");
+	check_sequence(
+		"st.global.v4.b32 [ %rd1 + 16 ], {%r1,%r1,%r1,%r1};", PATCH_FENCE,
+		"add.s64 %gvmf_s, %rd1, 16;\n\tand.b64 %gvmf_t, %gvmf_s, %gvmf_mask4;\n\t"
+		"or.b64 %gvmf_a, %gvmf_t, %gvmf_base;\n\tst.global.v4.b32 [%gvmf_a], {");
+	check_sequence("ld.global.u64 %rd2, [%rd1+-24];", PATCH_ONCE,
+		       "and.b64 %gvmf_t, %rd1, %gvmf_mask3;\n\tor.b64 %gvmf_a, %gvmf_t, "
+		       "%gvmf_base;\n\tld.global.u64 %rd2, [%gvmf_a+-24];");
+	check_sequence("ld.global.u64 %rd2, [%rd1+20];", PATCH_ONCE, "%gvmf_mask0;");
+	check_sequence("ld.global.u64 %rd2, [%rd1+8388608];", PATCH_ONCE,
+		       "add.s64 %gvmf_s, %rd1, 8388608;");
+	check_sequence("ld.global.u8 %r1, [%rd1];", PATCH_4G,
+		       "mov.b64 {%gvmf_l, %gvmf_h}, %rd1;\n\tand.b32 %gvmf_h, %gvmf_h, "
+		       "%gvmf_mask_high;\n\tor.b32 %gvmf_h, %gvmf_h, %gvmf_base_high;\n\t"
+		       "mov.b64 %gvmf_a, {%gvmf_l, %gvmf_h};\n\tld.global.u8 %r1, [%gvmf_a];");
+	check_sequence("@!%p st.global.u16 [%rd1], %r1;", PATCH_CHECK,
+		       "mov.b64 %gvmf_s, %rd1;\n\tsub.s64 %gvmf_t, %gvmf_s, %gvmf_base;\n\t"
+		       "setp.ne.u32 %gvmf_p, 0, 0;\n\t@!%p setp.gt.u64 %gvmf_p, %gvmf_t, "
+		       "%gvmf_limit1;\n\t@%gvmf_p trap;\n\t@!%p st.global.u16 [%gvmf_s], %r1;");
+	check_sequence("t: .branchtargets u, v;\nbrx.idx %r1, t; u: v:", PATCH_FENCE,
+		       "min.u32 %gvmf_i, %r1, 1;\n\tbrx.idx %gvmf_i, t;");
+}
+END_TEST
+
+START_TEST(variables_and_confined_spaces_are_left_alone)
+{
+	static const char *const bodies[] = {
+		"ld.global.u64 %rd1, [two+8];", "ld.shared.u32 %r1, [%r2];",
+		"ld.param.u64 %rd1, [a];",	"ld.local.u32 %r1, [%rd1];",
+		"ld.const.u32 %r1, [%rd1];",	"mov.u32 %r1, %tid.x;",
+	};
+
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+		struct sim_error err = { 0 };
+		char *patched = patch_body(bodies[i], PATCH_FENCE, &err);
+
+		ck_assert_msg(patched, "%s", err.text);
+		ck_assert_ptr_null(strstr(patched, "%gvmf_"));
+		free(patched);
+	}
+}
+END_TEST
+
+START_TEST(newer_isa_versions_are_refused)
+{
+	struct sim_error err = { 0 };
+
+	ck_assert_ptr_null(patch_in_memory(".version 9.1\n.target sm_90\n.address_size 64\n",
+					   PATCH_FENCE, PATCH_CONST, &err));
+	ck_assert_str_eq(err.text, "in.ptx:1: 9.1: PTX ISA versions up to 9.0 are read");
+	ck_assert_ptr_null(patch_in_memory(".version 8.0\n.target sm_90\n.address_size 32\n",
+					   PATCH_FENCE, PATCH_CONST, &err));
+	ck_assert_str_eq(err.text, "in.ptx:3: 32: addresses have to have 64 bits");
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	int files = 0;
+
+	while (corpus_files[files])
+		files++;
+	tcase_add_loop_test(tests, tokens_in_order_are_the_text, 0, files);
+	tcase_add_loop_test(tests, all_other_bytes_are_kept, 0, files);
+	tcase_add_test(tests, a_patched_module_is_not_patched_again);
+	tcase_add_loop_test(tests, what_cannot_be_confined_is_refused_in_one_line, 0,
+			    (int)(sizeof(refused) / sizeof(*refused)));
+	tcase_add_test(tests, each_mode_has_its_sequence);
+	tcase_add_test(tests, variables_and_confined_spaces_are_left_alone);
+	tcase_add_test(tests, newer_isa_versions_are_refused);
+}
+
+int main(void)
+{
+	return suite_run("ptx", NULL, NULL, add_tests);
+}
