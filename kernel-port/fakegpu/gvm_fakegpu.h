@@ -11,6 +11,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
+#include "gvm_fakegpu_word.h"
+
 /* TSGs that a context can have. */
 #define GVM_FAKEGPU_TSGS_MAX 4
 
@@ -140,18 +142,5 @@ struct gvm_fakegpu_take {
 #define GVM_FAKEGPU_LOSE    _IO('G', 10)
 #define GVM_FAKEGPU_TAKE    _IOWR('G', 11, struct gvm_fakegpu_take)
 #define GVM_FAKEGPU_SHARE   _IOW('G', 12, __u32)
-
-/*
- * The pattern: the word at an address, by Steele, Lea and Flood's SplitMix64. Words at two
- * addresses, or at one address under two seeds, differ.
- */
-static inline __u64 gvm_fakegpu_word(__u64 seed, __u64 va)
-{
-	__u64 z = seed * 0xd1342543de82ef95ull + (va >> 3) * 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
-}
 
 #endif

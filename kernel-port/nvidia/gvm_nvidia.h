@@ -31,6 +31,7 @@
 
 /* A managed GPU. */
 struct gvm_nvidia_gpu {
+	struct list_head node; /* in the list of all GPUs; guarded by its lock */
 	struct gvm_uvm_gpu *uvm;
 	struct gvm_device *device;
 	struct gvm_evictor evictor; /* of the device */

@@ -5,6 +5,7 @@
 #include "gvm_nvidia.h"
 
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 
 #include "gvm/quiesce.h"
@@ -18,6 +19,28 @@
 static bool evictors;
 module_param(evictors, bool, 0444);
 MODULE_PARM_DESC(evictors, "evict ahead of need, in threads of their own");
+
+/* All GPUs, for "check". */
+static LIST_HEAD(nvidia_gpus);
+static DEFINE_MUTEX(nvidia_gpus_lock);
+
+/* Looks at the books of all GPUs: "ok", or "broken", and the kernel's log says how. */
+static int nvidia_check(char *text, const struct kernel_param *param)
+{
+	const struct gvm_nvidia_gpu *gpu;
+	int status = 0;
+
+	mutex_lock(&nvidia_gpus_lock);
+	list_for_each_entry(gpu, &nvidia_gpus, node)
+		if (!status)
+			status = gvm_check(gpu->device);
+	mutex_unlock(&nvidia_gpus_lock);
+	return sysfs_emit(text, "%s\n", status ? "broken" : "ok");
+}
+
+static const struct kernel_param_ops nvidia_check_ops = { .get = nvidia_check };
+module_param_cb(check, &nvidia_check_ops, NULL, 0400);
+MODULE_PARM_DESC(check, "read it: whether the books of all GPUs are in order");
 
 static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 {
@@ -49,6 +72,9 @@ static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 		status = gvm_evictor_start(&gpu->evictor, gpu->device);
 	if (status)
 		goto err_unregister;
+	mutex_lock(&nvidia_gpus_lock);
+	list_add(&gpu->node, &nvidia_gpus);
+	mutex_unlock(&nvidia_gpus_lock);
 	return 0;
 
 err_unregister:
@@ -64,6 +90,9 @@ static void nvidia_gpu_remove(struct gvm_uvm_gpu *uvm)
 {
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
 
+	mutex_lock(&nvidia_gpus_lock);
+	list_del(&gpu->node);
+	mutex_unlock(&nvidia_gpus_lock);
 	if (evictors)
 		gvm_evictor_stop(&gpu->evictor);
 	WARN_ON_ONCE(gvm_check(gpu->device));

@@ -47,7 +47,7 @@ parts() {
 key() {
 	{
 		(cd "$tree" && parts | xargs sha256sum)
-		(cd "$ours" && sha256sum ./*)
+		(cd "$ours" && sha256sum ./* ../linux/gvm_fakegpu_word.h)
 		cat "$kdir/include/generated/utsrelease.h"
 		gcc --version
 	} | sha256sum
@@ -71,7 +71,7 @@ echo "$version" >"$out/version"
 done
 mkdir -p "$copy/softgpu"
 find "$copy/softgpu" -type l -delete
-ln -s "$ours"/*.[ch] "$ours/softgpu.Kbuild" "$copy/softgpu/"
+ln -s "$ours"/*.[ch] "$ours/softgpu.Kbuild" "$ours/../linux/gvm_fakegpu_word.h" "$copy/softgpu/"
 
 # generate FILE COMMAND...: what has not changed keeps its time
 generate() {

@@ -9,6 +9,8 @@
 
 #include <linux/slab.h>
 
+#include "gvm_fakegpu_word.h"
+
 #define SOFTGPU_REPLAY_TIMEOUT (30 * HZ)
 
 /* A call of SOFTGPU_ACCESS that is under way. */
@@ -47,17 +49,45 @@ static u64 softgpu_run_va(const struct softgpu_run *run, u64 number)
 	return run->access->va + number * run->access->stride;
 }
 
+/* Of an access to a page: what it is to a word. */
+static enum softgpu_op softgpu_run_op(const struct softgpu_run *run)
+{
+	if (run->access->op == SOFTGPU_FILL)
+		return SOFTGPU_WRITE;
+	return run->access->op > SOFTGPU_FILL ? SOFTGPU_READ : run->access->op;
+}
+
+/* @page, in host memory, is what the GPU has at @va. */
+static void softgpu_touch_page(struct softgpu_access *access, u64 *page, u64 va)
+{
+	for (u32 i = 0; i < PAGE_SIZE / sizeof(*page); i++) {
+		u64 at = va + i * sizeof(*page), word = 0;
+
+		if (access->op != SOFTGPU_VERIFY_ZERO)
+			word = gvm_fakegpu_word(access->value, at);
+		if (access->op == SOFTGPU_FILL) {
+			WRITE_ONCE(page[i], word);
+		} else if (READ_ONCE(page[i]) != word) {
+			access->sum++;
+			access->wrong = at;
+		}
+	}
+}
+
 static void softgpu_touch(struct softgpu_run *run, const struct softgpu_mapping *mapping,
 			  u64 number)
 {
 	struct softgpu_access *access = run->access;
-	u64 bytes = sizeof(u64);
+	bool page = access->op >= SOFTGPU_FILL;
+	u64 bytes = page ? PAGE_SIZE : sizeof(u64);
 	u64 *word = softgpu_physical(run->gpu, mapping->aperture, mapping->address, &bytes);
 
 	if (mapping->aperture == SOFTGPU_SYSMEM && !mapping->uncounted)
 		softgpu_count(run->channel, softgpu_run_va(run, number), mapping->address);
 	if (!word)
 		access->errors++;
+	else if (page)
+		softgpu_touch_page(access, word, softgpu_run_va(run, number));
 	else if (access->op == SOFTGPU_WRITE)
 		WRITE_ONCE(*word, access->value + number * access->step);
 	else if (access->op == SOFTGPU_ATOMIC)
@@ -72,7 +102,7 @@ static void softgpu_run_fault(struct softgpu_run *run, u64 va, u32 type)
 	for (u32 i = 0; i < run->posted; i++)
 		if (run->faulted[i] == (va & PAGE_MASK))
 			return;
-	if (!softgpu_fault_post(run->channel, va, type, run->access->op))
+	if (!softgpu_fault_post(run->channel, va, type, softgpu_run_op(run)))
 		return;
 	run->faulted[run->posted++] = va & PAGE_MASK;
 	run->access->faults++;
@@ -104,7 +134,7 @@ static int softgpu_run_window(struct softgpu_run *run)
 		down_read(&gpu->walkers);
 		if (softgpu_run_is_over(run)) {
 			status = -ENODEV;
-		} else if (softgpu_tlb_translate(run->channel->space, va, run->access->op,
+		} else if (softgpu_tlb_translate(run->channel->space, va, softgpu_run_op(run),
 						 &mapping, &fault)) {
 			softgpu_touch(run, &mapping, run->window[i]);
 		} else {
@@ -137,7 +167,7 @@ static int softgpu_run_wait(struct softgpu_run *run, u64 since)
 		for (u32 i = 0; i < run->waiting; i++) {
 			if (softgpu_cancelled(gpu, run->channel->space->directory,
 					      softgpu_run_va(run, run->window[i]),
-					      run->access->op, since))
+					      softgpu_run_op(run), since))
 				run->access->errors++;
 			else
 				run->window[kept++] = run->window[i];
@@ -177,11 +207,11 @@ static int softgpu_run_turn(struct softgpu_run *run, u32 window)
 int softgpu_access(struct softgpu *gpu, struct softgpu_access *access)
 {
 	u32 window = clamp_t(u32, access->window, 1, SOFTGPU_WINDOW);
+	u64 unit = access->op >= SOFTGPU_FILL ? PAGE_SIZE : sizeof(u64);
 	struct softgpu_run *run;
 	int status = 0;
 
-	if (access->op > SOFTGPU_ATOMIC || access->va % sizeof(u64) ||
-	    access->stride % sizeof(u64))
+	if (access->op > SOFTGPU_VERIFY_ZERO || access->va % unit || access->stride % unit)
 		return -EINVAL;
 	run = kvzalloc(sizeof(*run), GFP_KERNEL);
 	if (!run)

@@ -17,6 +17,13 @@ enum softgpu_op {
 	SOFTGPU_READ = 0,   /* and add up in sum */
 	SOFTGPU_WRITE = 1,  /* value + number of the access * step */
 	SOFTGPU_ATOMIC = 2, /* add value */
+	/*
+	 * Each access is all words of a page of 4 KB; va and stride are whole pages. The word at an
+	 * address is gvm_fakegpu_word(value, address), or 0. Wrong words are counted in sum.
+	 */
+	SOFTGPU_FILL = 3,
+	SOFTGPU_VERIFY = 4,
+	SOFTGPU_VERIFY_ZERO = 5,
 };
 
 /*
@@ -39,6 +46,7 @@ struct softgpu_access {
 	__u64 faults;  /* that were put into the fault buffer */
 	__u64 replays; /* that were waited for */
 	__u64 errors;  /* accesses that were cancelled */
+	__u64 wrong;   /* the address of a wrong word, if there is one */
 };
 
 /* Counted since the module was loaded. Copies are counted by [2 * from vidmem + to vidmem]. */

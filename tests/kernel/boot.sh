@@ -82,6 +82,10 @@ make_initramfs() {
 	fi
 	if [ "$program" = hooked ]; then
 		others=$(find "$source/tests/kernel" -name 'softgpu_*.c' ! -name softgpu_init.c)
+		# The tests of the fake GPU that run here, too: hooked_gpu.c is the GPU below them.
+		for shared in guest rounds integrity isolation limits protection freeze kill; do
+			others="$others $source/tests/kernel/fakegpu_$shared.c"
+		done
 		# shellcheck disable=SC2086 # a list of names without blanks
 		compile_uvm "$modules/tree" $others "$source"/tests/kernel/hooked_*.c
 		cp "$modules/gvm.ko" "$modules/gvm_nvidia.ko" "$out/root/"

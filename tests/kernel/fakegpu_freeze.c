@@ -8,10 +8,10 @@
 
 #define TENANTS	      4u
 #define TENANT_CHUNKS 5u
-#define STORM_WRITES  60u
+#define STORM_WRITES  gpu_times(60)
 #define QUIET_MS      60u
 #define PAGER_CHUNKS  60u
-#define FREEZES	      10u
+#define FREEZES	      gpu_times(10)
 
 /*
  * F14: a frozen tenant leaves the GPU and stays off it. A round that ended on the GPU before

@@ -62,8 +62,28 @@ int control_set_number(pid_t tgid, const char *file, uint64_t number);
 unsigned long event_count(pid_t pid, const char *event);
 
 /*
- * Load gvm_fakegpu.ko with parameters before a test, and unload it after the test. The unload
- * looks for leaks.
+ * The GPU under test. There are two: gvm_fakegpu.ko (fakegpu_gpu.c and fakegpu_lib.c), and NVIDIA's
+ * nvidia-uvm.ko with our hooks, on the software GPU (hooked_gpu.c). A test may be linked with either.
+ *
+ * What only one of them can do:
+ */
+enum gpu_ability {
+	GPU_DISCARDS,	     /* fakegpu_discard(); without it that is EOPNOTSUPP */
+	GPU_HAS_FEATURES,    /* gpu_load("features=") */
+	GPU_OUTLIVES_MAKERS, /* a context lives on when the process that made it ends */
+	GPU_REFUSES_ONCE, /* a kernel without memory counts as one oom, not one for each page */
+};
+bool gpu_can(enum gpu_ability ability);
+
+/* What a context is charged for its page tables. */
+uint64_t gpu_context_bytes(void);
+
+/* How often a test repeats what it does @times times on the fast one of the GPUs. */
+uint32_t gpu_times(uint32_t times);
+
+/*
+ * Load the GPU's modules before a test, and unload them after the test. The unload looks for leaks.
+ * Of the parameters the software GPU knows chunks= only.
  */
 void gpu_load(const char *parameters);
 void gpu_unload(void);

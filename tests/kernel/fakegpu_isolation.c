@@ -9,7 +9,7 @@
 
 #define SECRET	      0x5ec4e7ull
 #define SECRET_CHUNKS 12u
-#define ROUNDS	      12u
+#define ROUNDS	      gpu_times(12)
 
 /* A tenant that stores secrets all over the device until it is killed. */
 static void keep_secrets(uint32_t index)
@@ -47,7 +47,7 @@ static void find_zeros(uint32_t index)
 		require(error == 0, "not zero at %llx: %s", (unsigned long long)first,
 			guest_error_name(error));
 		require(fakegpu_fill(context, va, bytes, SECRET + 100) == 0, "fill");
-		close(context);
+		fakegpu_close(context);
 	}
 }
 

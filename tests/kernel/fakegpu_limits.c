@@ -8,9 +8,9 @@
 
 #define STORMS	     6u
 #define STORM_CHUNKS 8u
-#define STORM_ROUNDS 4u
+#define STORM_ROUNDS gpu_times(4)
 #define STORM_LIMIT  4u /* one is for page tables */
-#define CUTS	     40u
+#define CUTS	     gpu_times(40)
 
 /*
  * It wants twice its limit, forwards and backwards. In the end the peak shows whether the limit
@@ -42,7 +42,7 @@ static void storm(uint32_t index)
 	require(control_get(getpid(), "gmem.peak") <= (long long)(STORM_LIMIT * CHUNK),
 		"peak %lld of a limit of %llu", control_get(getpid(), "gmem.peak"),
 		STORM_LIMIT * CHUNK);
-	close(context);
+	fakegpu_close(context);
 }
 
 /* It works until it is killed. It opens a listener and never reads it. */

@@ -26,12 +26,12 @@ static void victim_main(uint32_t index)
 	while (!victim->end)
 		sleep_ms(5);
 	require(fakegpu_verify(context, va, bytes, VICTIM_SEED, NULL) == 0, "verify");
-	close(context);
+	fakegpu_close(context);
 }
 
 pid_t victim_start(uint32_t chunks)
 {
-	uint64_t all = (chunks + 1) * CHUNK; /* with its page tables */
+	uint64_t all = chunks * CHUNK + gpu_context_bytes();
 	pid_t pid;
 
 	if (!victim)
@@ -43,7 +43,7 @@ pid_t victim_start(uint32_t chunks)
 		sleep_ms(5);
 	guest_check(victim->filled && control_set_number(pid, "gmem.limit.low", all) == 0 &&
 			    control_get(pid, "gmem.current") == (long long)all,
-		    "a neighbour has %u protected chunks", chunks + 1);
+		    "a neighbour has %u protected chunks", chunks);
 	return pid;
 }
 
@@ -52,7 +52,8 @@ void victim_end(pid_t pid)
 	long long current = control_get(pid, "gmem.current");
 	long long swapped = control_get(pid, "gmem.swap.current");
 
-	guest_check(current == (long long)((victim->chunks + 1) * CHUNK) && swapped == 0,
+	guest_check(current == (long long)(victim->chunks * CHUNK + gpu_context_bytes()) &&
+			    swapped == 0,
 		    "the neighbour has lost no chunk: it has %lld bytes, %lld are on the host",
 		    current, swapped);
 	victim->end = true;

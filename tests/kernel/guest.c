@@ -470,6 +470,18 @@ unsigned long guest_number(const char *name, unsigned long otherwise)
 	return text ? strtoul(text, NULL, 0) : otherwise;
 }
 
+bool guest_list_has(const char *list, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, length) == 0 && (!at[length] || at[length] == ','))
+			return true;
+	}
+	return false;
+}
+
 long guest_seconds(void)
 {
 	struct timespec now;

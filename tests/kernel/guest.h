@@ -106,6 +106,9 @@ void guest_start_processes(void);
 /* A number from the kernel's command line; @otherwise if it has none. */
 unsigned long guest_number(const char *name, unsigned long otherwise);
 
+/* Whether a list of names, with commas between them, has this one. */
+bool guest_list_has(const char *list, const char *name);
+
 /* Seconds since the machine was started. */
 long guest_seconds(void);
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "hooked_guest.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,6 @@
 #include <unistd.h>
 
 #define CGROUPS "/sys/fs/cgroup"
-
-/* Accesses that wait at once: a part of one block, so that a small limit suffices. */
-#define WINDOW 64
 
 static int hooked_to = -1, hooked_from = -1; /* of this process */
 
@@ -59,7 +57,7 @@ long long hooked_event(pid_t pid, const char *event)
 bool hooked_write(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, uint64_t value)
 {
 	return softgpu_touch(tenant, p, bytes / SOFTGPU_PAGE, SOFTGPU_PAGE, SOFTGPU_WRITE,
-			     value, WINDOW)
+			     value, HOOKED_WINDOW)
 		       .errors == 0;
 }
 
@@ -67,7 +65,7 @@ bool hooked_read(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, uint6
 {
 	uint64_t pages = bytes / SOFTGPU_PAGE;
 	struct softgpu_access access =
-		softgpu_touch(tenant, p, pages, SOFTGPU_PAGE, SOFTGPU_READ, 0, WINDOW);
+		softgpu_touch(tenant, p, pages, SOFTGPU_PAGE, SOFTGPU_READ, 0, HOOKED_WINDOW);
 
 	return access.errors == 0 && access.sum == value * pages + pages * (pages - 1) / 2;
 }
@@ -103,16 +101,83 @@ static bool hooked_put(const char *path, const char *format, pid_t pid)
 	return ok;
 }
 
-/* The calling process becomes a container of its own: a cgroup's. */
-static bool hooked_contain(void)
+bool hooked_contain(pid_t owner)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), CGROUPS "/t%d", (int)getpid());
-	if (mkdir(path, 0755) || !hooked_put("/sys/kernel/gvm/cgroups", "+/t%d", getpid()))
+	snprintf(path, sizeof(path), CGROUPS "/t%d", (int)owner);
+	if (owner == getpid() &&
+	    (mkdir(path, 0755) || !hooked_put("/sys/kernel/gvm/cgroups", "+/t%d", owner)))
 		return false;
 	strcat(path, "/cgroup.procs");
 	return hooked_put(path, "%d", getpid());
+}
+
+/* The container of a cgroup that has no process any more goes. Returns whether it could. */
+static bool hooked_empty(pid_t owner)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), CGROUPS "/t%d", (int)owner);
+	return hooked_put("/sys/kernel/gvm/cgroups", "-/t%d", owner) && rmdir(path) == 0;
+}
+
+/* UVM writes here, when it is unloaded, whether it lost memory. */
+static uint64_t unload_state __attribute__((aligned(8)));
+
+bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
+		  const char *parameters)
+{
+	int status;
+
+	if (managed) {
+		guest_expect_load("gvm", 0);
+		status = guest_load("gvm_nvidia", parameters);
+		guest_check(status == 0, "load gvm_nvidia: %s", guest_error_name(status));
+	}
+	status = guest_load("softgpu", softgpu_parameters);
+	guest_check(status == 0, "load softgpu: %s", guest_error_name(status));
+	status = guest_load("nvidia-uvm", "uvm_enable_builtin_tests=1");
+	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
+	if (!guest_check(softgpu_open(), "both have a device"))
+		return false;
+	status = softgpu_attach(tenant, 1000);
+	return guest_check(status == 0, "GPU, address space and channel are registered: %x",
+			   status);
+}
+
+void hooked_finish(struct softgpu_tenant *tenant, bool managed)
+{
+	UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER_PARAMS unload = {
+		.unload_state_buf = (uintptr_t)&unload_state,
+	};
+	DIR *cgroups = opendir(CGROUPS);
+	struct softgpu_stats stats;
+	struct dirent *entry;
+	int owner;
+
+	unload_state = 0;
+	guest_check(softgpu_uvm(tenant->fd, UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER, &unload) ==
+			    0,
+		    "UVM will say whether it lost memory");
+	softgpu_detach(tenant);
+	while (cgroups && (entry = readdir(cgroups)))
+		if (sscanf(entry->d_name, "t%d", &owner) == 1 && !hooked_empty(owner))
+			guest_log("# cgroup %s stays", entry->d_name);
+	if (cgroups)
+		closedir(cgroups);
+
+	stats = softgpu_stats();
+	guest_check(stats.bad_addresses == 0, "the GPU met no bad address");
+	guest_check(stats.pma_used_bytes == 0, "all vidmem was given back");
+	softgpu_close();
+	guest_expect_unload("nvidia_uvm", 0);
+	guest_check(unload_state == 0, "it lost none");
+	guest_expect_unload("softgpu", 0);
+	if (managed) {
+		guest_expect_unload("gvm_nvidia", 0);
+		guest_expect_unload("gvm", 0);
+	}
 }
 
 void hooked_mount(void)
@@ -134,7 +199,7 @@ struct hooked_process hooked_start(int (*life)(unsigned int number), unsigned in
 		close(from[0]);
 		hooked_from = to[0];
 		hooked_to = from[1];
-		_exit(hooked_contain() ? life(number) : 101);
+		_exit(hooked_contain(getpid()) ? life(number) : 101);
 	}
 	close(to[0]);
 	close(from[1]);
@@ -160,14 +225,12 @@ void hooked_go(struct hooked_process *process)
 
 int hooked_end(struct hooked_process *process)
 {
-	char path[64];
 	int status = -1;
 
 	close(process->to);
 	waitpid(process->pid, &status, 0);
 	close(process->from);
-	snprintf(path, sizeof(path), CGROUPS "/t%d", (int)process->pid);
-	if (!hooked_put("/sys/kernel/gvm/cgroups", "-/t%d", process->pid) || rmdir(path))
+	if (!hooked_empty(process->pid))
 		guest_log("# a cgroup stays");
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + status;
 }

@@ -13,6 +13,9 @@
 /* Managed memory of the GPU of the tests: 112 MB. */
 #define HOOKED_MB 112ul
 
+/* Accesses that wait at once: a part of one block, so that a small limit suffices. */
+#define HOOKED_WINDOW 64u
+
 /*
  * A control file of process @pid on GPU 0, or of a cgroup's container, with @pid 0 and the path
  * in @file. get: its number, or -1. set: 0 or the errno.
@@ -35,6 +38,20 @@ size_t hooked_resident_mb(struct softgpu_tenant *tenant, uint64_t *p, size_t byt
 void hooked_mount(void);
 
 /*
+ * Load the modules and become a tenant, which keeps the GPU. @managed: with gvm.ko, and with these parameters of
+ * gvm_nvidia.ko. Returns whether it could. finish: the opposite, with a look at what is left.
+ */
+bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
+		  const char *parameters);
+void hooked_finish(struct softgpu_tenant *tenant, bool managed);
+
+/*
+ * The calling process enters the container of process @owner's cgroup. If it is the owner, it makes that
+ * before. Returns whether it could.
+ */
+bool hooked_contain(pid_t owner);
+
+/*
  * Start @life(@number) in a process of its own, in the container of a cgroup of its own. It runs up to hooked_ready(), and goes on after
  * hooked_go(). end: its exit status, or 256 and more: it was killed or did not start.
  */
@@ -50,13 +67,13 @@ int hooked_end(struct hooked_process *process);
 void hooked_ready(void);
 
 /* The parts of the test. A tenant of the caller's is attached, unless the part says otherwise. */
-void test_limits(struct softgpu_tenant *tenant);
+void test_hooked_limits(struct softgpu_tenant *tenant);
 void test_small(struct softgpu_tenant *tenant);
-void test_refused(struct softgpu_tenant *tenant);
+void test_hooked_refused(struct softgpu_tenant *tenant);
 void test_shared(struct softgpu_tenant *tenant);
 void test_denied(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
-void test_protection(struct softgpu_tenant *tenant);
+void test_hooked_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);
 void test_unforced(struct softgpu_tenant *tenant);
 void test_asleep(struct softgpu_tenant *tenant);
@@ -64,6 +81,6 @@ void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);
-void test_reload(void);
+void test_hooked_reload(void);
 
 #endif

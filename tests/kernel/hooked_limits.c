@@ -11,7 +11,7 @@
 
 static const long long mb = SOFTGPU_MB;
 
-void test_limits(struct softgpu_tenant *tenant)
+void test_hooked_limits(struct softgpu_tenant *tenant)
 {
 	size_t bytes = 96 * SOFTGPU_MB;
 	uint64_t *p = softgpu_managed(tenant, bytes);
@@ -102,7 +102,7 @@ static int quiet_life(unsigned int number)
 }
 
 /* hmem.limit: what finds no room on the host stays, and what needs its room is refused. */
-void test_refused(struct softgpu_tenant *tenant)
+void test_hooked_refused(struct softgpu_tenant *tenant)
 {
 	struct hooked_process quiet = hooked_start(quiet_life, 4);
 	size_t bytes = 32 * SOFTGPU_MB;

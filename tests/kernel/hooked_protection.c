@@ -46,7 +46,7 @@ static int protected_life(unsigned int number)
 	return failed;
 }
 
-void test_protection(struct softgpu_tenant *tenant)
+void test_hooked_protection(struct softgpu_tenant *tenant)
 {
 	struct hooked_process owner = hooked_start(protected_life, 2);
 	size_t bytes = 160 * SOFTGPU_MB;

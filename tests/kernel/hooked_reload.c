@@ -56,7 +56,7 @@ static void unregister(void)
 	softgpu_detach(&tenant);
 }
 
-void test_reload(void)
+void test_hooked_reload(void)
 {
 	struct softgpu_tenant tenant;
 

@@ -116,7 +116,7 @@ void test_ecc(struct softgpu_tenant *tenant);
 void test_lost(struct softgpu_tenant *tenant);
 void test_tenants(struct softgpu_tenant *tenant);
 void test_pressure(struct softgpu_tenant *tenant);
-void test_scheduling(struct softgpu_tenant *tenant);
+void test_softgpu_scheduling(struct softgpu_tenant *tenant);
 void test_vidmem(struct softgpu_tenant *tenant);
 
 #endif

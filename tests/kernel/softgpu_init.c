@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Migrations within a second are thrashing, not within 500 us: the machine is slow, and may be busy. */
 #define THRASH_LAPSE "uvm_perf_thrashing_lapse_usec=1000000"
@@ -32,7 +31,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "pressure", "", "", test_pressure },
 	{ "builtin", "", "", test_builtin },
 	{ "channel", "", "", test_channel },
-	{ "scheduling", "", "", test_scheduling },
+	{ "scheduling", "", "", test_softgpu_scheduling },
 	{ "vidmem", "vidmem_mb=40960", "", test_vidmem },
 	{ "failures", "", "", test_failures },
 	{ "channelerror", "", "", test_channel_error },
@@ -95,19 +94,6 @@ static void run_test(const struct softgpu_test *test)
 	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);
 }
 
-/* Whether a list of names, with commas between them, has this one. */
-static bool is_wanted(const char *list, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *at = list; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, name, length) == 0 && (!at[length] || at[length] == ','))
-			return true;
-	}
-	return false;
-}
-
 int main(void)
 {
 	const char *wanted = getenv("GVM_TEST");
@@ -115,7 +101,7 @@ int main(void)
 	guest_mount();
 	guest_log("begin");
 	for (size_t i = 0; i < sizeof(softgpu_tests) / sizeof(softgpu_tests[0]); i++)
-		if (!wanted || is_wanted(wanted, softgpu_tests[i].name))
+		if (!wanted || guest_list_has(wanted, softgpu_tests[i].name))
 			run_test(&softgpu_tests[i]);
 	guest_end();
 	return 1;

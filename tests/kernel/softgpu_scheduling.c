@@ -131,7 +131,7 @@ static void preempted(struct softgpu_kernel *first)
 	guest_check(first->done.sum == LONG_ACCESSES, "its kernel has done all its work");
 }
 
-void test_scheduling(struct softgpu_tenant *tenant)
+void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 {
 	struct softgpu_tenant other;
 	struct softgpu_kernel first, second;

@@ -40,6 +40,11 @@ int fakegpu_open(unsigned int gpu, uint32_t group_tgid, uint32_t tsgs, int *ret_
 	return error;
 }
 
+void fakegpu_close(int context)
+{
+	close(context);
+}
+
 static int fakegpu_map_flags(int context, uint64_t bytes, uint32_t flags, uint64_t seed,
 			     uint64_t *ret_va)
 {

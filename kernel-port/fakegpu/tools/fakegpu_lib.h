@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A C library for a fake GPU. Each call returns 0 or a positive error number of <errno.h>;
- * gvm_fakegpu.h explains the errors. A context is a file descriptor: close() ends it.
+ * gvm_fakegpu.h explains the errors. A context is a file descriptor: fakegpu_close() ends it.
  */
 #ifndef FAKEGPU_LIB_H
 #define FAKEGPU_LIB_H
@@ -14,6 +14,7 @@
 /* Open /dev/gvm_fakegpu<gpu> and create a context of @tsgs TSGs, in the container of process
  * @group_tgid (0: of the caller). */
 int fakegpu_open(unsigned int gpu, uint32_t group_tgid, uint32_t tsgs, int *ret_context);
+void fakegpu_close(int context);
 
 /* Open the device without a context, for fakegpu_info() and fakegpu_check(). */
 int fakegpu_open_device(unsigned int gpu, int *ret_fd);
