@@ -152,6 +152,22 @@ void world_destroy(void)
 	ck_assert_uint_eq(world.live, 0);
 }
 
+void world_await_round(struct gvm_scheduler *scheduler)
+{
+#ifdef __KERNEL__
+	u64 rounds;
+
+	do {
+		gvm_give_way();
+		gvm_mutex_lock(&world.device.tsg_mutex);
+		rounds = scheduler->rounds;
+		gvm_mutex_unlock(&world.device.tsg_mutex);
+	} while (!rounds);
+#else
+	ck_assert_int_eq(gvm_scheduler_round(scheduler), 0);
+#endif
+}
+
 void world_check(void)
 {
 	ck_assert_int_eq(gvm_check(&world.device), 0);

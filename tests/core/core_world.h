@@ -12,6 +12,7 @@
 
 #include "gvm/charge.h"
 #include "gvm/clock.h"
+#include "gvm/sched.h"
 #include "gvm/tsg.h"
 
 #include <check.h>
@@ -75,6 +76,12 @@ extern void (*null_on_give_way)(void);
 void world_init(u32 chunk_count);
 void world_init_with(u32 chunk_count, bool sub_chunks); /* parts of chunks can be charged */
 void world_destroy(void);
+
+/*
+ * Wait for a round of a started scheduler. A kernel has the scheduler's thread, and rounds are for
+ * one thread at a time. These tests have no other thread in user space: the caller makes the round.
+ */
+void world_await_round(struct gvm_scheduler *scheduler);
 
 /* Fail the test unless gvm_check() is content. */
 void world_check(void);

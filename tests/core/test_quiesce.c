@@ -195,9 +195,9 @@ START_TEST(the_scheduler_of_a_lost_gpu_makes_no_rpc)
 	static struct gvm_scheduler scheduler;
 
 	gvm_tsg_attach(a, &tsg, 1);
-	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
 	a->share.held = true;
 	gvm_device_set_lost(device);
+	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
 	ck_assert_int_eq(gvm_scheduler_round(&scheduler), -ENODEV);
 	gvm_scheduler_stop(&scheduler);
 	expect_rpcs(0);
@@ -268,7 +268,7 @@ START_TEST(the_scheduler_leaves_a_shared_tsg_alone)
 	ck_assert_int_eq(gvm_tsg_share(&tsg, b, &share), 0);
 	world_expect_calls(U32_MAX, 0);
 	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
-	ck_assert_int_eq(gvm_scheduler_round(&scheduler), 0);
+	world_await_round(&scheduler);
 	ck_assert(a->share.held);
 	ck_assert(!tsg.disabled);
 	expect_rpcs(0);

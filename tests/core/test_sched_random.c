@@ -223,9 +223,9 @@ START_TEST(when_it_stops_everybody_has_what_his_files_say)
 	set_busy(0, true);
 	set_busy(1, true);
 	ck_assert_int_eq(gvm_compute_set_timeslice_us(tenants[3], 7777), 0);
-	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
 	let_run(0, 100000 * MS);
-	round_ok();
+	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
+	world_await_round(&scheduler);
 	ck_assert(world.off[10]);
 	gvm_scheduler_stop(&scheduler);
 	ck_assert(!world.off[10]);

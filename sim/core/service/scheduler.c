@@ -165,7 +165,10 @@ static bool sched_needs_step(const struct gvm_scheduler *scheduler, const struct
 	       (sched_preempts(scheduler) && !tsg->preempted && !gvm_tsg_is_shared(tsg));
 }
 
-/* List all TSGs that need the step. A detach takes its TSG off the list. */
+/*
+ * List all TSGs that need the step. A detach takes its TSG off the list. A TSG that is on another
+ * round's list stays there: with one TSG in two lists, neither would end.
+ */
 static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step step,
 			    struct list_head *waiting)
 {
@@ -174,7 +177,8 @@ static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step ste
 
 	list_for_each_entry(container, &scheduler->device->compute, compute_node) {
 		list_for_each_entry(tsg, &container->tsgs, node) {
-			if (sched_needs_step(scheduler, tsg, step))
+			if (sched_needs_step(scheduler, tsg, step) &&
+			    GVM_HOLDS(list_empty(&tsg->step_node)))
 				list_add_tail(&tsg->step_node, waiting);
 		}
 	}
