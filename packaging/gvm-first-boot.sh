@@ -1,0 +1,287 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# The first start of gvm.ko on a host with an A100 or H100: ordered checks, each with its expected output. The
+# first one that fails ends it, with the way back to the vendor's module. PREFIX is put before /sys, for tests.
+# All that was seen is in a folder, whose part results/ is for "gvmsim validate results".
+set -eu
+
+files=${PREFIX:-}/sys/kernel/gvm
+out=gvm-first-boot
+seconds=10
+number=0
+application=
+collector=
+
+usage() {
+	cat <<'END'
+usage: gvm-first-boot [--out DIR] [--seconds N] -- COMMAND...
+
+COMMAND is an application that uses managed memory on the GPU until it is ended by SIGTERM. It has N seconds
+(10) for each step. DIR (gvm-first-boot) must not exist. Run it as root, with no other user of the GPU.
+Exit status: 0 all checks passed, 1 one failed and the rest was not tried, 2 wrong use.
+END
+}
+
+while [ $# -gt 0 ]; do
+	case $1 in
+	--out | --seconds)
+		if [ $# -lt 2 ]; then
+			echo "gvm-first-boot: $1 has no value; gvm-first-boot --help" >&2
+			exit 2
+		fi
+		[ "$1" = --seconds ] || out=$2
+		[ "$1" = --out ] || seconds=$2
+		shift 2
+		;;
+	-h | --help)
+		usage
+		exit 0
+		;;
+	--)
+		shift
+		break
+		;;
+	*)
+		echo "gvm-first-boot: unknown argument $1; gvm-first-boot --help" >&2
+		exit 2
+		;;
+	esac
+done
+case $seconds in
+'' | *[!0-9]* | 0)
+	echo "gvm-first-boot: --seconds $seconds is not a number above 0" >&2
+	exit 2
+	;;
+esac
+if [ $# = 0 ]; then
+	echo "gvm-first-boot: the command is missing; gvm-first-boot --help" >&2
+	exit 2
+fi
+if [ -e "$out" ]; then
+	echo "gvm-first-boot: $out exists already" >&2
+	exit 2
+fi
+mkdir -p "$out"
+
+leave() {
+	for process in $application $collector; do
+		kill "$process" 2>/dev/null || true
+		wait "$process" 2>/dev/null || true
+	done
+}
+trap leave EXIT
+trap 'exit 1' HUP INT TERM
+
+# check TITLE EXPECTED FUNCTION: the function sets found, and returns whether it is what was expected
+check() {
+	number=$((number + 1))
+	found=
+	if "$3" >>"$out/steps.log" 2>&1; then
+		verdict=ok
+	else
+		verdict=FAILED
+	fi
+	printf '%2d %s\n   expected: %s\n   found:    %s\n   %s\n' "$number" "$1" "$2" "$found" "$verdict" |
+		tee -a "$out/checks.txt"
+	[ "$verdict" = FAILED ] || return 0
+	cat <<END | tee -a "$out/checks.txt"
+Stopped at check $number. The rest was not tried. What was seen is in $out.
+The way back to the vendor's module:
+  gvm-dkms off                 loads it at once, if no process uses nvidia-uvm
+  apt purge gvm-dkms, reboot   for good (RPM: dnf remove gvm-dkms)
+  If the host does not come up: boot with module_blacklist=gvm,gvm_nvidia. Then the hooks do nothing.
+END
+	exit 1
+}
+
+# within FUNCTION...: true as soon as the function is, within the seconds of a step
+within() {
+	left=$((seconds * 5))
+	while ! "$@"; do
+		[ "$left" -gt 0 ] || return 1
+		left=$((left - 1))
+		sleep 0.2
+	done
+}
+
+value() {
+	cat "$files/$application/0/$1" 2>/dev/null || true
+}
+
+bytes() {
+	number_there=$(value "$1")
+	case $number_there in
+	'' | *[!0-9]*) echo 0 ;;
+	*) echo "$number_there" ;;
+	esac
+}
+
+start() {
+	"$@" >>"$out/application.log" 2>&1 &
+	application=$!
+}
+
+end() {
+	kill "$application" 2>/dev/null || true
+	wait "$application" || true
+	gone=$application
+	application=
+}
+
+alive() {
+	kill -0 "$application" 2>/dev/null
+}
+
+preflight() {
+	gvm-preflight --json >"$out/preflight.json" || true
+	status=0
+	gvm-preflight >"$out/preflight.txt" || status=$?
+	found=$(grep '^missing' "$out/preflight.txt" | head -n 1)
+	found=${found:-$(tail -n 1 "$out/preflight.txt")}
+	return "$status"
+}
+
+vendor_loads() {
+	found=$(gvm-dkms off 2>&1 | tail -n 1)
+	[ "$found" = "the vendor's nvidia-uvm is loaded" ]
+}
+
+application_runs() {
+	eval "start $command"
+	sleep "$seconds"
+	found="it ended within $seconds s; $out/application.log"
+	alive || return 1
+	found="it ran $seconds s"
+	end
+}
+
+hooked_loads() {
+	found=$(gvm-dkms on 2>&1 | tail -n 1)
+	[ "$found" = "the hooked nvidia-uvm is loaded" ]
+}
+
+files_are_there() {
+	found="no folder $files"
+	[ -d "$files" ] || return 1
+	found=$files
+}
+
+is_charged() {
+	[ "$(bytes gmem.current)" -gt 0 ]
+}
+
+charged() {
+	eval "start $command"
+	status=0
+	within is_charged || status=1
+	# Let it take what it needs.
+	[ "$status" != 0 ] || sleep "$seconds"
+	found="gmem.current is $(value gmem.current)"
+	[ "$status" = 0 ] || return 1
+	if command -v gvmcollect >/dev/null; then
+		gvmcollect sample --root "$files" --container "first=$application" --system gvm \
+			--out "$out/results" --quiet >"$out/gvmcollect.log" 2>&1 &
+		collector=$!
+	fi
+}
+
+under_limit() {
+	[ "$(bytes gmem.current)" -le "$limit" ]
+}
+
+limited() {
+	limit=$(($(bytes gmem.current) / 2))
+	echo "$limit" >"$files/$application/0/gmem.limit.high"
+	status=0
+	within under_limit || status=1
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		under_limit || status=1
+		sleep 0.2
+	done
+	found="limit $limit, gmem.current $(value gmem.current), gmem.swap.current $(value gmem.swap.current)"
+	alive || {
+		found="$found; the application has ended"
+		status=1
+	}
+	echo max >"$files/$application/0/gmem.limit.high"
+	return "$status"
+}
+
+sliced() {
+	echo 1ms >"$files/$application/0/compute.timeslice" || true
+	found="compute.timeslice is $(value compute.timeslice)"
+	case $(value compute.timeslice) in
+	1 | 1ms | 1000us | 1024us | 1000 | 1024) ;;
+	*) return 1 ;;
+	esac
+}
+
+frozen() {
+	echo 1 >"$files/$application/0/compute.freeze" || true
+	held=$(value compute.freeze)
+	echo 0 >"$files/$application/0/compute.freeze" || true
+	found="compute.freeze was $held, then $(value compute.freeze)"
+	[ "$held" = 1 ] && [ "$(value compute.freeze)" = 0 ] && alive
+}
+
+is_gone() {
+	[ ! -d "$files/$gone" ]
+}
+
+ended() {
+	end
+	status=0
+	within is_gone || status=1
+	found="$files/$gone is $([ "$status" = 0 ] && echo gone || echo still there)"
+	if [ -n "$collector" ]; then
+		wait "$collector" || status=1
+		collector=
+		if [ ! -f "$out/results/summary.json" ]; then
+			found="$found; gvmcollect wrote no results, $out/gvmcollect.log"
+			status=1
+		fi
+	fi
+	return "$status"
+}
+
+log_is_clean() {
+	dmesg >"$out/dmesg.txt"
+	found=$(tail -n "+$((lines + 1))" "$out/dmesg.txt" |
+		grep -E 'BUG|WARNING|Oops|Call Trace|books are broken|Xid|disagrees about' | head -n 1 || true)
+	[ -z "$found" ] || return 1
+	found="no complaint in $(($(wc -l <"$out/dmesg.txt") - lines)) new lines"
+}
+
+# The command line, quoted for eval.
+command=
+for word in "$@"; do
+	command="$command '$(printf '%s' "$word" | sed "s/'/'\\\\''/g")'"
+done
+{
+	uname -a
+	cat /proc/driver/nvidia/version 2>/dev/null || true
+	echo "command:$command"
+} >"$out/host.txt"
+lines=$(dmesg | wc -l)
+
+check "the host has all it needs" "nothing is missing" preflight
+check "the vendor's module loads" "the vendor's nvidia-uvm is loaded" vendor_loads
+check "the application runs on it" "it runs $seconds s" application_runs
+check "the hooked module loads" "the hooked nvidia-uvm is loaded" hooked_loads
+check "gvm.ko has its files" "$files" files_are_there
+check "the application is charged" "gmem.current above 0" charged
+check "a limit of half its memory holds" "gmem.current at most the limit, and the application runs" limited
+check "its timeslice can be set" "compute.timeslice is 1 ms" sliced
+check "it can be frozen and goes on" "compute.freeze was 1, then 0" frozen
+check "it ends and leaves nothing" "its folder is gone" ended
+check "the kernel does not complain" "no complaint" log_is_clean
+check "the vendor's module comes back" "the vendor's nvidia-uvm is loaded" vendor_loads
+
+tar -C "$(dirname "$out")" -czf "$out.tar.gz" "$(basename "$out")"
+echo "All $number checks passed. What was seen is in $out.tar.gz."
+if [ -d "$out/results" ]; then
+	echo "Beside a simulation whose container is called first: gvmsim validate results $out/results SIMULATED"
+else
+	echo "gvmcollect is not installed, so there are no results for gvmsim validate results."
+fi

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# gvm-first-boot goes through its checks in order, and stops at the first one that fails, with the way back.
+# Stand-ins answer in place of the host's programs, and an application writes control files as gvm.ko has them.
+# gvmcollect is the real one: what it samples is compared by "gvmsim validate results".
+# Usage: first_boot.sh SOURCE GVMCOLLECT GVMSIM
+set -eu
+
+script=$1/packaging/gvm-first-boot.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+mkdir -p "$work/bin"
+PATH=$work/bin:$PATH
+PREFIX=$work/host
+export PREFIX
+
+complain() {
+	echo "$1:"
+	cat "$work/said"
+	failed=1
+}
+
+stand_in() {
+	cat >"$work/bin/$1"
+	chmod +x "$work/bin/$1"
+}
+
+# good: a host on which all goes well. The application obeys its limit, its slice and its freeze.
+good() {
+	rm -rf "$work/out" "$work/out.tar.gz" "$PREFIX"
+	mkdir -p "$PREFIX/sys/kernel/gvm"
+	ln -sf "$2" "$work/bin/gvmcollect"
+	stand_in gvm-preflight <<'END'
+#!/bin/sh
+echo "Nothing is missing; warnings: 0"
+END
+	stand_in gvm-dkms <<'END'
+#!/bin/sh
+[ "$1" = on ] && echo "the hooked nvidia-uvm is loaded" || echo "the vendor's nvidia-uvm is loaded"
+END
+	stand_in dmesg <<'END'
+#!/bin/sh
+echo "NVRM: loading"
+END
+	stand_in application <<'END'
+#!/bin/sh
+files=$PREFIX/sys/kernel/gvm/$$/0
+mkdir -p "$files"
+cd "$files"
+echo max >gmem.limit.high
+echo 8388608 >gmem.current
+trap 'cd / && rm -rf "$PREFIX/sys/kernel/gvm/$$" && exit 0' TERM
+while true; do
+	limit=$(cat gmem.limit.high)
+	[ "$limit" = max ] || [ -z "$limit" ] || [ "$limit" -ge 8388608 ] || echo "$limit" >gmem.current
+	sleep 0.1
+done
+END
+}
+
+run() {
+	status=0
+	"$script" --out "$work/out" --seconds 1 -- "$@" >"$work/said" 2>&1 || status=$?
+}
+
+# stops NUMBER WORDS: at that check, after those before it, with the way back and without a bundle
+stops() {
+	run application
+	[ "$status" = 1 ] && grep -qF "Stopped at check $1." "$work/said" && grep -qF "$2" "$work/said" &&
+		[ "$(grep -cx '   ok' "$work/said")" = $(($1 - 1)) ] && grep -q 'gvm-dkms off' "$work/said" &&
+		[ ! -e "$work/out.tar.gz" ] || complain "stop at $1"
+}
+
+good "$@"
+run application
+[ "$status" = 0 ] && [ "$(grep -cx '   ok' "$work/said")" = 12 ] || complain "all checks"
+tar -tzf "$work/out.tar.gz" >"$work/names"
+for name in checks.txt preflight.json host.txt dmesg.txt application.log results/summary.json; do
+	grep -qx "out/$name" "$work/names" || complain "the bundle has no $name"
+done
+"$3" validate results "$work/out/results" "$work/out/results" >"$work/said" 2>&1 && grep -q 'first' "$work/said" ||
+	complain "gvmsim validate results"
+pgrep -f "$work/bin/application" >/dev/null && complain "an application was left behind"
+
+good "$@" && stand_in gvm-preflight <<'END'
+#!/bin/sh
+echo "missing  mps                MPS runs"
+exit 1
+END
+stops 1 "MPS runs"
+good "$@" && stand_in gvm-dkms <<'END'
+#!/bin/sh
+echo "gvm-dkms: nvidia-uvm is in use"
+END
+stops 2 "nvidia-uvm is in use"
+good "$@" && stand_in application <<'END'
+#!/bin/sh
+END
+stops 3 "it ended within 1 s"
+good "$@" && stand_in gvm-dkms <<'END'
+#!/bin/sh
+echo "the vendor's nvidia-uvm is loaded"
+END
+stops 4 "the vendor's nvidia-uvm is loaded"
+good "$@" && rmdir "$PREFIX/sys/kernel/gvm"
+sed -i 's,^mkdir.*,sleep 60,' "$work/bin/application"
+stops 5 "no folder"
+good "$@" && sed -i 's/echo 8388608 >gmem.current/echo 0 >gmem.current/' "$work/bin/application"
+stops 6 "gmem.current is 0"
+good "$@" && sed -i 's/echo "$limit" >gmem.current/true/' "$work/bin/application"
+stops 7 "gmem.current 8388608"
+good "$@" && sed -i 's/^cd "$files"/cd "$files"; ln -s \/dev\/null compute.freeze/' "$work/bin/application"
+stops 9 "compute.freeze was"
+good "$@" && stand_in dmesg <<'END'
+#!/bin/sh
+echo "NVRM: loading"
+[ ! -e "$PREFIX/seen" ] || echo "NVRM: Xid (PCI:0000:07:00): 31"
+: >"$PREFIX/seen"
+END
+stops 11 "Xid"
+
+run
+[ "$status" = 2 ] && [ "$(wc -l <"$work/said")" = 1 ] || complain "a command is missing"
+[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and nine places where it stops"
+exit "$failed"

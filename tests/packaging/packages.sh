@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# The Debian package is built and lintian finds nothing in it. The RPM is built from its spec. What the package
+# refuses, it refuses in one line, on the files of made-up hosts. Nothing is compiled.
+# Usage: packages.sh SOURCE OUT
+set -eu
+
+source=$1
+rm -rf "$2"
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+host=$out/host
+kernel=6.1.0-56-amd64
+failed=0
+
+complain() {
+	echo "$1"
+	failed=1
+}
+
+"$source/packaging/build-deb.sh" "$out/deb"
+lintian --allow-root --fail-on error,warning "$out"/deb/*.changes || complain "lintian found something"
+
+rpmspec -P "$source/packaging/rpm/gvm-dkms.spec" >/dev/null
+rpmlint "$source/packaging/rpm/gvm-dkms.spec" >"$out/rpmlint" 2>&1 || true
+grep -q ' 0 errors' "$out/rpmlint" || { cat "$out/rpmlint" && complain "rpmlint found errors"; }
+rpmbuild -bb "$source/packaging/rpm/gvm-dkms.spec" --define "source_tree $source" \
+	--define "_topdir $out/rpm" >"$out/rpm.log" 2>&1 || { tail "$out/rpm.log" && complain "rpmbuild failed"; }
+
+# Both have the same files, but for the names of folders and what each system adds.
+files() {
+	sed 's,^[.]*/,/,; s,^/usr/lib/,/lib/,; s,[.]gz$,,; /[/]$/d; /\/usr\/share\/\(doc\|licenses\)/d' | sort
+}
+dpkg-deb --fsys-tarfile "$out"/deb/*.deb | tar -t | files >"$out/deb.files"
+rpm2cpio "$out"/rpm/RPMS/noarch/*.rpm | cpio -t --quiet | files |
+	while read -r file; do
+		! grep -q "^$file/" "$out/deb.files" && echo "$file"
+	done >"$out/rpm.files"
+cmp "$out/deb.files" "$out/rpm.files" || complain "the packages differ"
+[ "$(wc -l <"$out/deb.files")" -gt 80 ] || complain "too few files"
+
+# host VERSION LICENCE: a kernel with that nvidia.ko, and the source of the open driver 535.261.03
+host() {
+	rm -rf "$host"
+	mkdir -p "$host/lib/modules/$kernel/build/include/generated" "$host/lib/modules/$kernel/updates/dkms" \
+		"$host/usr/src/nvidia-open/nvidia-uvm" "$host/usr/src/nvidia-open/nvidia"
+	: >"$host/lib/modules/$kernel/build/include/generated/utsrelease.h"
+	dpkg-deb -x "$out"/deb/*.deb "$host"
+	cat >"$out/module.c" <<END
+static const char info[] __attribute__((section(".modinfo"), used)) = "version=$1\0license=$2";
+END
+	gcc -c -o "$host/lib/modules/$kernel/updates/dkms/nvidia.ko" "$out/module.c"
+	echo 'ccflags-y += -DNV_VERSION_STRING=\"535.261.03\"' >"$host/usr/src/nvidia-open/Kbuild"
+	: >"$host/usr/src/nvidia-open/nvidia-uvm/nvidia-uvm.Kbuild"
+	echo 'MODULE_LICENSE("Dual MIT/GPL");' >"$host/usr/src/nvidia-open/nvidia/nv.c"
+}
+
+# expect STATUS WORDS: what "gvm-dkms check" ends with and says
+expect() {
+	status=0
+	PREFIX=$host "$host/usr/sbin/gvm-dkms" check $kernel >"$out/said" 2>&1 || status=$?
+	if [ "$status" != "$1" ] || [ "$(wc -l <"$out/said")" != 1 ] || ! grep -qF "$2" "$out/said"; then
+		cat "$out/said"
+		complain "expected $1 and \"$2\", got $status"
+	fi
+}
+
+host 535.261.03 "Dual MIT/GPL"
+expect 0 "hooks for the driver 535.261.03 can be built from $host/usr/src/nvidia-open"
+host 550.54.15 "Dual MIT/GPL"
+expect 1 "there are no hooks for the driver 550.54.15; install one of the branches 535 575 580 590 595"
+host 535.261.03 NVIDIA
+expect 1 "the driver 535.261.03 of kernel $kernel is the proprietary flavour"
+host 580.142 "Dual MIT/GPL"
+expect 1 "the source of the open driver 580.142 is not in /usr/src"
+host 535.261.03 "Dual MIT/GPL"
+rm "$host"/lib/modules/*/updates/dkms/nvidia.ko
+expect 1 "kernel $kernel has no nvidia.ko"
+host 535.261.03 "Dual MIT/GPL"
+rm -r "$host"/lib/modules/*/build
+expect 1 "the headers of kernel $kernel are missing"
+
+# Debian's names and Debian's tarball.
+host 535.261.03 "Dual MIT/GPL"
+mv "$host"/lib/modules/$kernel/updates/dkms/nvidia.ko "$host/lib/modules/$kernel/updates/dkms/nvidia-current-open.ko"
+mkdir -p "$out/modules" && mv "$host/usr/src/nvidia-open" "$out/modules/nvidia-open-kernel"
+tar -C "$out" -cJf "$host/usr/src/nvidia-open-kernel.tar.xz" modules
+expect 0 "unpacked/modules/nvidia-open-kernel"
+
+# Links have the vendor's names, and go without a trace.
+host 535.261.03 "Dual MIT/GPL"
+modules=$host/lib/modules/$kernel
+: >"$modules/updates/dkms/gvm-nvidia-uvm.ko"
+: >"$modules/updates/dkms/nvidia-current-open-uvm.ko"
+find "$host" | sort >"$out/before"
+links=$host/usr/src/gvm-0.1.0/packaging/dkms/links.sh
+PREFIX=$host "$links" on $kernel
+for name in nvidia-uvm nvidia-current-open-uvm; do
+	[ "$(readlink "$modules/updates/gvm/$name.ko")" = ../dkms/gvm-nvidia-uvm.ko ] ||
+		complain "no link for $name"
+	[ -f "$modules/updates/gvm/$name.ko" ] || complain "the link for $name leads nowhere"
+done
+PREFIX=$host "$links" off $kernel
+find "$host" | sort | cmp - "$out/before" || complain "links were left behind"
+
+[ "$failed" = 0 ] && echo "packages: built, checked, and seven refusals and answers"
+exit "$failed"
