@@ -27,7 +27,8 @@ sim/timeline
 sim/results
 sim/validate sim/figures sim/explain
 sim/sweep
-sim/collect sim/cli sim/ctl sim/gvmd/host
+sim/collect sim/cli sim/ctl
+sim/gvmd/host
 kernel-port/linux kernel-port/guardian
 kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia kernel-port/shim
 bench

@@ -2,10 +2,11 @@
 /* The program gvmd. */
 #include "gvmd/host/cmd_daemon.h"
 #include "gvmd/host/cmd_policies.h"
+#include "gvmd/host/cmd_pressure.h"
 #include "terminal/program.h"
 
 static const struct command *const commands[] = { &command_daemon, &command_check,
-						  &command_policies, NULL };
+						  &command_policies, &command_pressure, NULL };
 
 /* clang-format off */
 static const struct command gvmd = {
