@@ -16,6 +16,7 @@
 static struct shim_allocation *table;
 static size_t table_size;
 static size_t table_count;
+static u64 serial;
 /* Written under books_lock; a signal handler reads them, too. */
 static _Atomic u64 used[SHIM_DEVICES];
 static _Atomic u64 peak[SHIM_DEVICES];
@@ -138,8 +139,12 @@ static void enter(const struct shim_allocation *allocation, u32 more)
 	pthread_mutex_lock(&books_lock);
 	counts[allocation->kind] += more;
 	known = 2 * (table_count + 1) <= table_size || grow_locked();
-	if (known)
-		insert_locked(allocation);
+	if (known) {
+		struct shim_allocation entry = *allocation;
+
+		entry.serial = ++serial;
+		insert_locked(&entry);
+	}
 	pthread_mutex_unlock(&books_lock);
 	if (!known) /* it could never be uncharged again */
 		books_uncharge(allocation->device, allocation->bytes);
@@ -166,6 +171,15 @@ bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation)
 		*ret_allocation = *entry;
 	pthread_mutex_unlock(&books_lock);
 	return entry != NULL;
+}
+
+void books_each(void (*take)(void *data, const struct shim_allocation *allocation), void *data)
+{
+	pthread_mutex_lock(&books_lock);
+	for (size_t i = 0; i < table_size; i++)
+		if (table[i].ptr)
+			take(data, &table[i]);
+	pthread_mutex_unlock(&books_lock);
 }
 
 bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation)

@@ -40,6 +40,9 @@ typedef unsigned long long cu_ptr;
 #define CU_NODE_GRAPH	       4u
 #define CU_NODE_CONDITIONAL    13u
 #define CU_ADVISE_LOCATION     3u
+#define CU_DEVICE_CPU	       (-1)
+#define CU_EXTRA_BUFFER	       ((void *)1)
+#define CU_EXTRA_SIZE	       ((void *)2)
 #define CU_LOCATION_DEVICE     1u
 #define CU_ALLOC_PINNED	       1u
 #define CU_ALLOC_MANAGED       2u /* pools of managed memory: CUDA 13.0 */
@@ -55,6 +58,7 @@ struct CUctx_st;
 struct CUstream_st;
 struct CUevent_st;
 struct CUfunc_st;
+struct CUkern_st;
 struct CUgraph_st;
 struct CUgraphNode_st;
 struct CUgraphExec_st;
@@ -221,6 +225,9 @@ cu_result cuGraphGetNodes(struct CUgraph_st *graph, struct CUgraphNode_st **node
 			  size_t *count);
 cu_result cuGraphNodeGetType(struct CUgraphNode_st *node, unsigned int *type);
 cu_result cuGraphChildGraphNodeGetGraph(struct CUgraphNode_st *node, struct CUgraph_st **graph);
+cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *offset, size_t *size);
+cu_result cuKernelGetParamInfo(struct CUkern_st *kernel, size_t index, size_t *offset,
+			       size_t *size);
 cu_result cuMemAdvise(cu_ptr ptr, size_t bytes, unsigned int advice, int device);
 cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstream_st *stream);
 
@@ -319,6 +326,8 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuGraphGetNodes)                   \
 	X(cuGraphNodeGetType)                \
 	X(cuGraphChildGraphNodeGetGraph)     \
+	X(cuFuncGetParamInfo)                \
+	X(cuKernelGetParamInfo)              \
 	X(cuMemAdvise)                       \
 	X(cuMemPrefetchAsync)
 

@@ -12,6 +12,15 @@ static cu_result launched(cu_result result, struct CUstream_st *stream, u64 kern
 	return result;
 }
 
+/* The same of one kernel, with its arguments. */
+static cu_result launched_with(cu_result result, struct CUstream_st *stream,
+			       struct CUfunc_st *f, void **parameters, void **extra)
+{
+	if (result == CU_OK)
+		cold_launched(f, parameters, extra);
+	return launched(result, stream, 1);
+}
+
 /* The stream that a _ptsz call means. */
 static struct CUstream_st *own(struct CUstream_st *stream)
 {
@@ -28,9 +37,9 @@ SHIM_EXPORT cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsig
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	return launched(real->cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream,
-					     parameters, extra),
-			stream, 1);
+	return launched_with(real->cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream,
+						  parameters, extra),
+			     stream, f, parameters, extra);
 }
 
 SHIM_EXPORT cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
@@ -43,9 +52,9 @@ SHIM_EXPORT cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, 
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	return launched(real->cuLaunchKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared, stream,
-						  parameters, extra),
-			own(stream), 1);
+	return launched_with(real->cuLaunchKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared,
+						       stream, parameters, extra),
+			     own(stream), f, parameters, extra);
 }
 
 static struct CUstream_st *stream_of(const struct CUlaunchConfig_st *config)
@@ -60,8 +69,8 @@ SHIM_EXPORT cu_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config,
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	return launched(real->cuLaunchKernelEx(config, f, parameters, extra), stream_of(config),
-			1);
+	return launched_with(real->cuLaunchKernelEx(config, f, parameters, extra),
+			     stream_of(config), f, parameters, extra);
 }
 
 SHIM_EXPORT cu_result cuLaunchKernelEx_ptsz(const struct CUlaunchConfig_st *config,
@@ -72,8 +81,8 @@ SHIM_EXPORT cu_result cuLaunchKernelEx_ptsz(const struct CUlaunchConfig_st *conf
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	return launched(real->cuLaunchKernelEx_ptsz(config, f, parameters, extra),
-			own(stream_of(config)), 1);
+	return launched_with(real->cuLaunchKernelEx_ptsz(config, f, parameters, extra),
+			     own(stream_of(config)), f, parameters, extra);
 }
 
 SHIM_EXPORT cu_result cuLaunchCooperativeKernel(struct CUfunc_st *f, unsigned int gx,
@@ -86,9 +95,9 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernel(struct CUfunc_st *f, unsigned in
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	return launched(real->cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared,
-							stream, parameters),
-			stream, 1);
+	return launched_with(real->cuLaunchCooperativeKernel(f, gx, gy, gz, bx, by, bz, shared,
+							     stream, parameters),
+			     stream, f, parameters, NULL);
 }
 
 SHIM_EXPORT cu_result cuLaunchCooperativeKernel_ptsz(struct CUfunc_st *f, unsigned int gx,
@@ -102,9 +111,9 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernel_ptsz(struct CUfunc_st *f, unsign
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	return launched(real->cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz, shared,
-							     stream, parameters),
-			own(stream), 1);
+	return launched_with(real->cuLaunchCooperativeKernel_ptsz(f, gx, gy, gz, bx, by, bz,
+								  shared, stream, parameters),
+			     own(stream), f, parameters, NULL);
 }
 
 /*

@@ -57,6 +57,7 @@ static void after_fork(void)
 	worker_reset();
 	streams_reset();
 	books_reset();
+	cold_reset();
 	turns_reset();
 	report_reset();
 	shared_reset();

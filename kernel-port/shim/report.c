@@ -26,10 +26,11 @@
 #define FILE_TIMESLICE "compute.timeslice"
 #define FILE_PRIORITY  "compute.priority"
 
-enum report_file { CURRENT, PEAK, STAT, LIMIT, TIMESLICE, PRIORITY, FILES };
+enum report_file { CURRENT, PEAK, SWAP, STAT, LIMIT, TIMESLICE, PRIORITY, FILES };
 
 static const char *const names[FILES] = {
-	"gmem.current", "gmem.peak", "gcgroup.stat", FILE_LIMIT, FILE_TIMESLICE, FILE_PRIORITY,
+	"gmem.current", "gmem.peak",	"gmem.swap.current", "gcgroup.stat",
+	FILE_LIMIT,	FILE_TIMESLICE, FILE_PRIORITY,
 };
 
 struct report_device {
@@ -231,7 +232,7 @@ static void tell_module(struct report_device *device, u64 launched, u64 ended)
 static void publish_device(int index)
 {
 	struct report_device *device = &devices[index];
-	u64 launched, ended, limit = shim_settings.limit_bytes;
+	u64 launched, ended, used, on_host, limit = shim_settings.limit_bytes;
 	char text[128];
 	size_t total;
 
@@ -244,10 +245,14 @@ static void publish_device(int index)
 		 "%llu\n",
 		 launched, ended, launched - ended);
 	put(device, STAT, text);
-	snprintf(text, sizeof(text), "%llu\n", books_used(index));
+	on_host = cold_host_bytes(index);
+	used = books_used(index);
+	snprintf(text, sizeof(text), "%llu\n", used > on_host ? used - on_host : 0);
 	put(device, CURRENT, text);
 	snprintf(text, sizeof(text), "%llu\n", books_peak(index));
 	put(device, PEAK, text);
+	snprintf(text, sizeof(text), "%llu\n", on_host);
+	put(device, SWAP, text);
 	if (shim_settings.limit_percent &&
 	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
 		limit = books_limit(index, total);

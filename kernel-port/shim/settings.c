@@ -18,6 +18,7 @@ struct shim_settings shim_settings = {
 	.managed = true,
 	.place = SHIM_PLACE_ADVISE,
 	.limit_bytes = SHIM_NO_LIMIT,
+	.resident_bytes = SHIM_NO_LIMIT,
 	.priority = SHIM_PRIORITY_NO,
 	.period_ns = PERIOD_DEFAULT,
 };
@@ -102,26 +103,45 @@ static void wrong(const char *name, const char *value, const char *allowed)
 	shim_warn("%s=%s is ignored; allowed: %s", name, value, allowed);
 }
 
-static void read_limit(const char *text)
+/* A size, or a share in percent. False: neither. */
+static bool parse_share(const char *text, u64 *ret_bytes, u32 *ret_percent)
 {
 	size_t length = strlen(text);
 	char number[8];
 	u64 value;
 
-	if (length > 1 && length < sizeof(number) && text[length - 1] == '%') {
-		memcpy(number, text, length - 1);
-		number[length - 1] = '\0';
-		if (shim_parse_number(number, 1000, &value) && value) {
-			shim_settings.limit_percent = (u32)value;
-			shim_settings.limit_given = true;
-			return;
-		}
-	} else if (shim_parse_bytes(text, &value)) {
-		shim_settings.limit_bytes = value;
-		shim_settings.limit_given = true;
-		return;
+	if (length < 2 || length >= sizeof(number) || text[length - 1] != '%')
+		return shim_parse_bytes(text, ret_bytes);
+	memcpy(number, text, length - 1);
+	number[length - 1] = '\0';
+	if (!shim_parse_number(number, 1000, &value) || !value)
+		return false;
+	*ret_percent = (u32)value;
+	return true;
+}
+
+static void read_limits(void)
+{
+	static const char allowed[] =
+		"bytes with K, M, G or T, 8e9, a share such as 50%, or max";
+	const char *limit = getenv("GVM_LIMIT");
+	const char *resident = getenv("GVM_RESIDENT");
+	u64 bytes = SHIM_NO_LIMIT;
+
+	if (limit && *limit) {
+		shim_settings.limit_given =
+			parse_share(limit, &bytes, &shim_settings.limit_percent);
+		if (shim_settings.limit_given)
+			shim_settings.limit_bytes = bytes;
+		else
+			wrong("GVM_LIMIT", limit, allowed);
 	}
-	wrong("GVM_LIMIT", text, "bytes with K, M, G or T, 8e9, a share such as 50%, or max");
+	if (resident && *resident &&
+	    !parse_share(resident, &shim_settings.resident_bytes,
+			 &shim_settings.resident_percent))
+		wrong("GVM_RESIDENT", resident, allowed);
+	else if (resident && *resident && !shim_settings.managed)
+		shim_warn("GVM_RESIDENT needs GVM_SHIM_MANAGED=1: all memory stays on the GPU");
 }
 
 static void read_turns(void)
@@ -186,7 +206,6 @@ void shim_settings_read(void)
 	const char *managed = getenv("GVM_SHIM_MANAGED");
 	const char *place = getenv("GVM_SHIM_PLACE");
 	const char *period = getenv("GVM_SHIM_PERIOD");
-	const char *limit = getenv("GVM_LIMIT");
 	u64 value;
 
 	if (managed && *managed) {
@@ -211,8 +230,7 @@ void shim_settings_read(void)
 		else
 			wrong("GVM_SHIM_PERIOD", period, "2, 2ms or 500us");
 	}
-	if (limit && *limit)
-		read_limit(limit);
+	read_limits();
 	read_turns();
 	read_names();
 }

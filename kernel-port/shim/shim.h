@@ -12,6 +12,7 @@
  *     pools.c    likewise for stream-ordered memory
  *     vmm.c      memory of cuMemCreate() is counted
  *     books.c    what is allocated, by address; the limit
+ *     cold.c     what is used least is kept on the host
  *     shared.c   the limit of a container of several processes
  *     launch.c   launches, graphs.c the kernels of a graph
  *     streams.c  launches by stream, and how many have ended
@@ -21,7 +22,7 @@
  *     turns.c    timeslices of the process's channel groups
  *     life.c     start, fork, exit
  *
- * Locks, outermost first: worker_lock, books_lock, streams_lock, graphs_lock, turns_lock. No lock is
+ * Locks, outermost first: worker_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is
  * held over a call of the driver that can wait for the GPU.
  */
 #ifndef GVM_SHIM_H
@@ -66,6 +67,8 @@ struct shim_settings {
 	enum shim_place place;
 	_Atomic u64 limit_bytes; /* SHIM_NO_LIMIT: none */
 	bool limit_given;
+	u64 resident_bytes;	       /* that may be on the GPU; SHIM_NO_LIMIT: all */
+	u32 resident_percent;	       /* of the device; 0: it is in bytes */
 	u32 limit_percent;	       /* of the device; 0: the limit is in bytes */
 	_Atomic u64 timeslice_us;      /* 0: as the driver has it */
 	_Atomic u32 priority;	       /* SHIM_PRIORITY_NO: none */
@@ -143,6 +146,7 @@ enum shim_kind { SHIM_DEVICE, SHIM_MANAGED, SHIM_REDIRECTED, SHIM_POOL, SHIM_KIN
 struct shim_allocation {
 	cu_ptr ptr; /* 0: a free place */
 	u64 bytes;
+	u64 serial; /* that the books gave it */
 	struct CUctx_st *context;
 	int device;
 	enum shim_kind kind;
@@ -161,6 +165,8 @@ void books_restore(const struct shim_allocation *allocation);
 /* Take an allocation out and uncharge it. False: not known, as one from before the shim. */
 bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation);
 bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation);
+/* Call @take for each allocation, under the books' lock. */
+void books_each(void (*take)(void *data, const struct shim_allocation *allocation), void *data);
 /* A context has gone, and its memory with it. */
 void books_forget_context(struct CUctx_st *context);
 u64 books_used(int device);	/* of this process */
@@ -201,6 +207,18 @@ void memory_refused(int device, u64 bytes, u64 total);
 /* Free with @call, and take it out of the books if the driver agrees. */
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream);
+
+/* cold.c: for the worker, but for cold_launched(). */
+
+/* Is a round due, now or soon? Then cold_apply() is to be called, and again after cold_round_ns(). */
+bool cold_due(void);
+void cold_apply(const struct shim_real *real);
+u64 cold_round_ns(void);
+/* A launch was made: note what its arguments point to. */
+void cold_launched(struct CUfunc_st *f, void **parameters, void **extra);
+/* Bytes that are kept on the host. */
+u64 cold_host_bytes(int device);
+void cold_reset(void);
 
 /* vmm.c */
 

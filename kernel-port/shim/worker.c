@@ -54,6 +54,8 @@ static void *work(void *unused)
 
 		if (turns_due())
 			turns_apply();
+		if (cold_due())
+			cold_apply(real);
 		if (!pending) {
 			/* A launch or an allocation behind this wakes us up: we see it, or it sees us idle. */
 			shim_set_idle(true);
@@ -63,7 +65,7 @@ static void *work(void *unused)
 			report_publish(false);
 			published_ns = now;
 		}
-		wait_for_work(pending ? shim_settings.period_ns : 0);
+		wait_for_work(pending ? shim_settings.period_ns : cold_round_ns());
 		shim_set_idle(false);
 	}
 	streams_poll(real); /* an event behind the last launches, and a look at it */

@@ -56,7 +56,7 @@ def main(work):
 
     program = start([PROGRAM, "ask", "fill", "100"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                env=dict(os.environ, LD_LIBRARY_PATH=DRIVER, LD_PRELOAD=SHIM, GVM_SHIM_DIR=root,
-                                        GVM_LIMIT="10M"))
+                                        GVM_LIMIT="10M", GVM_SHIM_MANAGED="0"))
     current = os.path.join(root, str(program.pid), "0", "gmem.current")
     until("the program fills its limit", lambda: os.path.exists(current) and open(current).read() == "%d\n" % (10 * MIB))
 

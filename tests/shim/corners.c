@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Tasks of an application that are rare or wrong: program.c runs them. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -224,6 +225,27 @@ static void task_threads(int number)
 	release();
 }
 
+/* NUMBER blocks, of which the fifth has two MiB, and is then used until a line comes. */
+static void task_cold(int number)
+{
+	static cu_ptr ptrs[64];
+	char text[16];
+
+	open_device();
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemAlloc_v2(&ptrs[i], i == 4 ? 2 * MIB : MIB));
+	wait_for_line();
+	memory = ptrs[4] + MIB;
+	length = 16;
+	for (struct pollfd line = { .fd = 0, .events = POLLIN }; poll(&line, 1, 1) == 0;)
+		launch(NULL);
+	if (!fgets(text, sizeof(text), stdin))
+		_exit(2);
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemFree_v2(ptrs[i]));
+	wait_for_line();
+}
+
 bool corner(const char *task, int number)
 {
 	static const struct {
@@ -240,6 +262,7 @@ bool corner(const char *task, int number)
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },
 		{ "threads", task_threads },
+		{ "cold", task_cold },
 	};
 
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)

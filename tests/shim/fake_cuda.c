@@ -88,9 +88,9 @@ __attribute__((destructor)) static void report(void)
 		return;
 	fprintf(file,
 		"fake pid %d launches %lu live %lu wrong_frees %lu managed %lu events %lu "
-		"after_end %lu\n",
+		"after_end %lu to_host %lu to_gpu %lu\n",
 		(int)getpid(), launches, seen.live, seen.wrong_frees, seen.managed, events_live,
-		after_end);
+		after_end, seen.to_host, seen.to_gpu);
 	fclose(file);
 }
 
@@ -267,6 +267,17 @@ FAKE cu_result cuThreadExchangeStreamCaptureMode(unsigned int *mode)
 }
 
 /* Launches. */
+
+/* The kernel's arguments: an address and a number. As on a driver, a CUkernel is no function. */
+FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *offset,
+				  size_t *size)
+{
+	if (!f || index > 1)
+		return CU_INVALID_VALUE;
+	*offset = 8 * index;
+	*size = index ? sizeof(unsigned int) : sizeof(cu_ptr);
+	return CU_OK;
+}
 
 FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
 			      unsigned int gz, unsigned int bx, unsigned int by,

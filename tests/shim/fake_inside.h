@@ -11,7 +11,8 @@ extern bool fake_initialized;
 struct fake_memory {
 	unsigned long live; /* blocks that are not freed */
 	unsigned long wrong_frees;
-	unsigned long managed; /* blocks of managed memory, ever */
+	unsigned long managed;	       /* blocks of managed memory, ever */
+	unsigned long to_host, to_gpu; /* prefetches */
 };
 
 struct fake_memory fake_memory(void);

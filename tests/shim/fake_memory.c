@@ -24,12 +24,12 @@ static struct block blocks[BLOCKS];
 static struct CUmemPoolHandle_st default_pool[DEVICES] = { { 1 }, { 1 } };
 static struct CUmemPoolHandle_st *current_pool[DEVICES] = { &default_pool[0],
 							    &default_pool[1] };
-static unsigned long wrong_frees, managed_made;
+static unsigned long wrong_frees, managed_made, to_host, to_gpu;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct fake_memory fake_memory(void)
 {
-	struct fake_memory seen = { 0, wrong_frees, managed_made };
+	struct fake_memory seen = { 0, wrong_frees, managed_made, to_host, to_gpu };
 
 	for (int i = 0; i < BLOCKS; i++)
 		seen.live += blocks[i].ptr != NULL;
@@ -297,5 +297,9 @@ FAKE cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device,
 				  struct CUstream_st *stream)
 {
 	(void)stream;
+	if (device == CU_DEVICE_CPU)
+		to_host++;
+	else
+		to_gpu++;
 	return cuMemAdvise(ptr, bytes, 0, device);
 }

@@ -5,7 +5,8 @@
 #
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
-# rates.
+# rates. On request: resident (GVM_RESIDENT), pressure (the Python package); these need gvmd and gvmctl in the folder
+# TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -23,6 +24,7 @@ BUDGET = float(os.environ.get("BUDGET", "400"))
 BEGAN = time.time()
 PYTHON = ["torch_train", "torch_infer", "torch_graphs", "torch_streams", "torch_loader", "triton_rows", "jax_train",
           "cupy_sort"]
+TOOLS = os.environ.get("TOOLS", "")
 BINARIES = ["sample", "vmm", "blas", "ipc"]
 COUNTED = {"GVM_SHIM_MANAGED": "0"}
 LOGS = os.path.join(OUT, "logs.txt")
@@ -36,7 +38,7 @@ def say(text, file="results.txt"):
 
 
 def command(name):
-    if name in PYTHON:
+    if name in PYTHON + ["resident", "pressure"]:
         return ["python3", os.path.join(PROGRAMS, name + ".py")]
     return [os.path.join(PROGRAMS, "bin", name)]
 
@@ -101,7 +103,7 @@ def run(name, shim=None, label="", timeout=90, args=(), extra=None, profile=Fals
             os.unlink(path)
     with open(LOGS, "a") as f:
         f.write("==== %s %s rc %s %.1f s\n%s\n%s\n%s%s\n" % (name, label, rc, seconds, out[-1500:], err[-1500:],
-                                                           shim_log[:2500], counts))
+                                                           shim_log[:1500] + "...\n" + shim_log[-1000:] if len(shim_log) > 2500 else shim_log, counts))
     hashed = re.search(r"^hash (\w+)", out, re.M)
     rate = re.findall(r"^rate ([\d.]+)", out, re.M)
     known = re.search(r"^kernels (\d+)", out, re.M)
@@ -150,24 +152,27 @@ def counts():
             "exact" if exact and r["cupti"] else "DIFFERS" if r["cupti"] else "no profiler"))
 
 
+# TURNS names the cases, with "alone" among them; TURN_SECONDS is the time of each.
 def turns():
-    say("# turns: two applications side by side for 8 s; steps a second of each, share of alone, timeslices")
+    labels = os.environ.get("TURNS", "alone default first second").split()
+    seconds = float(os.environ.get("TURN_SECONDS", "8"))
+    say("# turns: two applications side by side for %g s; steps a second of each, share of alone, timeslices" % seconds)
     shims = {"default": ({}, {}), "first": ({"GVM_PRIORITY": "2"}, {"GVM_PRIORITY": "10"}),
              "second": ({"GVM_TIMESLICE": "512us"}, {"GVM_TIMESLICE": "131072us"})}
     alone = {}
     heavy = {"torch_train": {"BATCH": "256"}, "torch_infer": {"BATCH": "64"}}
-    for name in ("torch_train", "torch_infer"):
-        r = run(name, COUNTED, "alone", extra=dict(heavy[name], SECONDS="6"))
+    for name in ("torch_train", "torch_infer") if "alone" in labels else ():
+        r = run(name, COUNTED, "alone", extra=dict(heavy[name], SECONDS=str(seconds)))
         alone[name] = r["rate"]
         say("turns alone %s rate %s rc %s" % (name, r["rate"], r["rc"]))
     for label, (a, b) in shims.items():
-        if left() < 60:
-            break
-        at = {"SECONDS": "8", "START_AT": str(time.time() + 15)}
+        if label not in labels or left() < 20 + seconds:
+            continue
+        at = {"SECONDS": str(seconds), "START_AT": str(time.time() + 12)}
         pair = together([(("torch_train", dict(COUNTED, **a)), dict(label="turns " + label, extra=dict(heavy["torch_train"], **at))),
                          (("torch_infer", dict(COUNTED, **b)), dict(label="turns " + label, extra=dict(heavy["torch_infer"], **at)))])
-        say("turns %-8s %s" % (label, "  ".join("%s rate %s of alone %.3f rc %s %s" % (
-            r["name"], r["rate"], (r["rate"] or 0) / (alone[r["name"]] or 1e9), r["rc"],
+        say("turns %-8s %s" % (label, "  ".join("%s rate %s of alone %s rc %s %s" % (
+            r["name"], r["rate"], "%.3f" % ((r["rate"] or 0) / alone[r["name"]]) if alone.get(r["name"]) else "-", r["rc"],
             re.findall(r"timeslice (\d+ us set and read back on \d+ of \d+)", r["log"])) for r in pair)))
 
 
@@ -249,6 +254,42 @@ def limit():
         r["rc"], re.findall(r"OutOfMemoryError|out of memory", r["err"])[:1], r["log"].count("refused")))
 
 
+# Ranges of a process on the host: without the shim, without a share, with one, and with a lowered limit.
+def resident():
+    lowered = {"LOWER": os.path.join(TOOLS, "gvmctl")}
+    done = together([(("resident", shim), dict(label="resident", extra={"SHORT": "1"})) for shim in (None, {})])
+    done.append(run("resident", {"GVM_RESIDENT": "1G"}, "resident 1G", timeout=60))
+    done.append(run("resident", {}, "resident lowered", extra=lowered, timeout=60))
+    for label, r in zip(("plain", "all", "1G", "lowered"), done):
+        for line in re.findall(r"^(?:resident|\d+:).*", r["out"], re.M):
+            say("resident %-8s %s" % (label, line))
+        say("resident %-8s rc %s %s moves %d to the host, %d to the GPU" % (
+            label, r["rc"], "same" if r["hash"] and r["hash"] == done[0]["hash"] else r["hash"],
+            len(re.findall("go to the host", r["log"])), len(re.findall("go to the GPU", r["log"]))))
+
+
+# A limit is lowered, and PyTorch's pool gives.
+def pressure():
+    work = tempfile.mkdtemp()
+    root, path = os.path.join(work, "root"), os.path.join(work, "socket")
+    package = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "python")
+    daemon = subprocess.Popen([os.path.join(TOOLS, "gvmd"), "pressure", "--socket", path, "--root", root, "--period", "10ms"],
+                              stdout=subprocess.PIPE, text=True)
+    try:
+        daemon.stdout.readline()
+        extra = {"PYTHONPATH": os.environ.get("GVM_PYTHON", package), "GVM_PRESSURE_SOCKET": path,
+                 "GVMCTL": os.path.join(TOOLS, "gvmctl")}
+        done = together([(("pressure", {"GVM_SHIM_MANAGED": managed, "GVM_SHIM_DIR": root, "GVM_LIMIT": "8G"}),
+                          dict(label="pressure", extra=extra, timeout=60)) for managed in "10"])
+        for managed, r in zip("10", done):
+            for line in re.findall(r"^pressure.*", r["out"], re.M):
+                say("pressure managed %s %s" % (managed, line))
+            say("pressure managed %s rc %s hash %s %s" % (managed, r["rc"], r["hash"], r["err"][-300:] if r["rc"] else ""))
+    finally:
+        daemon.terminate()
+        say("pressure gvmd: %s" % daemon.communicate(timeout=20)[0].strip())
+
+
 def about():
     for c in (["nvidia-smi", "--query-gpu=name,driver_version,memory.total,memory.used", "--format=csv,noheader"],
               ["uname", "-r"], ["id", "-u"], ["sh", "-c", "ldd --version | head -1; nvcc --version | tail -2; ls -la /dev/nvidia* | head"],
@@ -270,7 +311,7 @@ for part in PARTS:
     start = time.time()
     try:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
-         "places": places}[part]()
+         "places": places, "resident": resident, "pressure": pressure}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))

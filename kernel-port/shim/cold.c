@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * User-space limits: cold ranges live on the host
+ * ===============================================
+ *
+ * Without a kernel module nothing decides what is evicted. But the application's memory is managed, and
+ * CUDA lets a process say where its memory is to be. So a process keeps itself within a share of
+ * the GPU: the allocations that it has not used for longest get the host as their preferred location,
+ * and are copied there. A kernel that touches them reads and writes them over the bus: slowly, and the
+ * page stays on the host, because the GPU can map it.
+ *
+ *     memory   |  A  |  B  |  C  |  D  |      GVM_RESIDENT = 2 of 4
+ *     used at     9     1     8     2         B and D go to the host
+ *
+ * "Used" is what the shim sees: the allocation itself, and pointers in the arguments of one launch out
+ * of LAUNCHES. Arguments are searched for addresses, eight bytes at a time, since an argument may be a
+ * struct with pointers. Not seen: pointers that a kernel reads from memory, launches of graphs, and copies.
+ *
+ * An allocation on the host comes back when there is room. If another one was last used SWAP_NS
+ * earlier, that one makes room: one in ROUND_NS, so a working set above the share does not make
+ * the bus busy with copies.
+ *
+ * A limit that is lowered below the use (gmem.limit.high) is such a share, too, after GRACE_NS. Until then
+ * the application, which hears of it by a pressure event, may give memory that it does not need.
+ *
+ * What cannot move counts all the same: device memory, pools and memory of cuMemCreate(). If it alone is above
+ * the share, all the rest is on the host. This is placement by whole allocations, and a wish: the driver
+ * may place pages elsewhere. docs/shim.md says what it cannot promise.
+ *
+ * cold_lock is below books_lock. No call of the driver is made under it.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim.h"
+
+#define LAUNCHES   16u
+#define ROUND_NS   (250 * SHIM_MS)
+#define SWAP_NS	   (1000 * SHIM_MS)
+#define GRACE_NS   (2000 * SHIM_MS)
+#define PARAMETERS 64u
+
+/* An allocation that can move. */
+struct cold_range {
+	cu_ptr ptr;
+	u64 bytes;
+	u64 serial; /* of the allocation: an address can come again */
+	struct CUctx_st *context;
+	int device;
+	bool host;
+	u64 used_ns;
+};
+
+static struct cold_range *ranges; /* by address */
+static size_t range_count;
+static pthread_mutex_t cold_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Is any process above its share? Launches are looked at only then. */
+static _Atomic bool looking;
+static _Atomic u64 host_bytes[SHIM_DEVICES];
+static u64 round_ns; /* of the worker's thread */
+
+u64 cold_host_bytes(int device)
+{
+	return host_bytes[device];
+}
+
+/* The most bytes that may be on the GPU, by GVM_RESIDENT; SHIM_NO_LIMIT: all. */
+static u64 resident_of(int device)
+{
+	if (!shim_settings.resident_percent)
+		return shim_settings.resident_bytes;
+	return memory_facts_of(shim_real(), device)->total / 100 *
+	       shim_settings.resident_percent;
+}
+
+static u64 limit_of(int device)
+{
+	const struct memory_facts *fact = memory_facts_of(shim_real(), device);
+
+	return fact->known ? books_limit(device, fact->total) : SHIM_NO_LIMIT;
+}
+
+static bool above_limit(int device)
+{
+	return books_used(device) > limit_of(device);
+}
+
+/* The same, with the limit, once the application has not given memory for GRACE_NS. */
+static u64 share_of(int device, u64 now)
+{
+	static u64 above_since[SHIM_DEVICES];
+	u64 share = resident_of(device);
+	u64 limit = limit_of(device);
+
+	if (!above_limit(device))
+		above_since[device] = 0;
+	else if (!above_since[device])
+		above_since[device] = now;
+	if (above_since[device] && now - above_since[device] >= GRACE_NS && limit < share)
+		share = limit;
+	return share;
+}
+
+bool cold_due(void)
+{
+	if (!shim_settings.managed)
+		return false;
+	if (looking)
+		return true;
+	for (int i = streams_next_device(-1); i >= 0; i = streams_next_device(i))
+		if (books_used(i) > resident_of(i) || above_limit(i))
+			return true;
+	return false;
+}
+
+u64 cold_round_ns(void)
+{
+	return cold_due() ? ROUND_NS : 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct cold_range *left = a, *right = b;
+
+	return left->ptr < right->ptr ? -1 : left->ptr > right->ptr;
+}
+
+/* The range with @ptr in it, or NULL. Under cold_lock. */
+static struct cold_range *find_locked(cu_ptr ptr)
+{
+	size_t low = 0, high = range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].ptr <= ptr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || ptr - ranges[low - 1].ptr >= ranges[low - 1].bytes)
+		return NULL;
+	return &ranges[low - 1];
+}
+
+/* Mark what an argument of @size bytes points to. */
+static void touch_locked(const char *argument, size_t size, u64 now)
+{
+	for (size_t i = 0; i + sizeof(cu_ptr) <= size; i += sizeof(cu_ptr)) {
+		struct cold_range *range;
+		cu_ptr word;
+
+		memcpy(&word, argument + i, sizeof(word));
+		range = find_locked(word);
+		if (range)
+			range->used_ns = now;
+	}
+}
+
+void cold_launched(struct CUfunc_st *f, void **parameters, void **extra)
+{
+	static _Atomic u32 launches;
+	const struct shim_real *real = shim_real();
+	size_t offset, size;
+	u64 now;
+
+	if (!looking || launches++ % LAUNCHES || pthread_mutex_trylock(&cold_lock))
+		return;
+	now = shim_now_ns();
+	if (parameters && real->cuFuncGetParamInfo) {
+		/* The CUDA runtime passes a CUkernel in the place of a function. */
+		for (u32 i = 0; i < PARAMETERS; i++) {
+			if (real->cuFuncGetParamInfo(f, i, &offset, &size) != CU_OK &&
+			    (!real->cuKernelGetParamInfo ||
+			     real->cuKernelGetParamInfo((struct CUkern_st *)f, i, &offset,
+							&size) != CU_OK))
+				break;
+			touch_locked(parameters[i], size, now);
+		}
+	} else if (extra) {
+		const char *buffer = NULL;
+
+		size = 0;
+		for (; *extra; extra += 2) {
+			if (*extra == CU_EXTRA_BUFFER)
+				buffer = extra[1];
+			else if (*extra == CU_EXTRA_SIZE)
+				size = *(size_t *)extra[1];
+		}
+		if (buffer)
+			touch_locked(buffer, size, now);
+	}
+	pthread_mutex_unlock(&cold_lock);
+}
+
+struct cold_list {
+	struct cold_range *ranges;
+	size_t count, room;
+	bool failed;
+};
+
+static void take_allocation(void *data, const struct shim_allocation *allocation)
+{
+	struct cold_list *list = data;
+	struct cold_range *more;
+
+	if (allocation->kind != SHIM_REDIRECTED || list->failed)
+		return;
+	if (list->count == list->room) {
+		list->room = list->room ? 2 * list->room : 256;
+		more = reallocarray(list->ranges, list->room, sizeof(*more));
+		if (!more) {
+			list->failed = true;
+			return;
+		}
+		list->ranges = more;
+	}
+	list->ranges[list->count++] = (struct cold_range){
+		.ptr = allocation->ptr,
+		.bytes = allocation->bytes,
+		.serial = allocation->serial,
+		.context = allocation->context,
+		.device = allocation->device,
+	};
+}
+
+/* Take the present allocations, with what is known of them from before. */
+static bool refresh(u64 now)
+{
+	struct cold_list list = { 0 };
+	struct cold_range *old;
+
+	books_each(take_allocation, &list);
+	if (list.failed) {
+		free(list.ranges);
+		return false;
+	}
+	if (list.count)
+		qsort(list.ranges, list.count, sizeof(*list.ranges), by_address);
+	pthread_mutex_lock(&cold_lock);
+	for (size_t i = 0; i < list.count; i++) {
+		struct cold_range *range = &list.ranges[i];
+
+		old = find_locked(range->ptr);
+		if (old && old->ptr == range->ptr && old->serial == range->serial) {
+			range->host = old->host;
+			range->used_ns = old->used_ns;
+		} else {
+			range->used_ns = now;
+		}
+	}
+	old = ranges;
+	ranges = list.ranges;
+	range_count = list.count;
+	pthread_mutex_unlock(&cold_lock);
+	free(old);
+	return true;
+}
+
+/*
+ * Of the ranges on the host, or not, of at most @most bytes: the one that was used last, or the longest ago.
+ * Among those that are used alike, such as never, the first to be allocated counts as used last. The
+ * worker alone changes the list, so it may look without the lock.
+ */
+static struct cold_range *choose(int device, bool host, bool last, u64 most)
+{
+	struct cold_range *best = NULL;
+
+	for (size_t i = 0; i < range_count; i++) {
+		struct cold_range *range = &ranges[i];
+		bool later;
+
+		if (range->device != device || range->host != host || range->bytes > most)
+			continue;
+		later = best &&
+			(range->used_ns == best->used_ns ? range->serial < best->serial :
+							   range->used_ns > best->used_ns);
+		if (!best || later == last)
+			best = range;
+	}
+	return best;
+}
+
+/*
+ * Move a range. It may have been freed meanwhile: then the driver refuses, or it is the wish for
+ * another managed range, which the next round corrects.
+ */
+static void move(const struct shim_real *real, struct cold_range *range, bool host)
+{
+	int where = host ? CU_DEVICE_CPU : range->device;
+	struct CUstream_st *stream;
+	struct CUctx_st *popped;
+
+	range->host = host;
+	if (host)
+		host_bytes[range->device] += range->bytes;
+	else
+		host_bytes[range->device] -= range->bytes;
+	if (real->cuCtxPushCurrent_v2(range->context) != CU_OK)
+		return;
+	real->cuMemAdvise(range->ptr, range->bytes, CU_ADVISE_LOCATION, where);
+	if (real->cuStreamCreate(&stream, CU_STREAM_NONBLOCKING) == CU_OK) {
+		real->cuMemPrefetchAsync(range->ptr, range->bytes, where, stream);
+		real->cuStreamSynchronize(stream);
+		real->cuStreamDestroy_v2(stream);
+	}
+	real->cuCtxPopCurrent_v2(&popped);
+	shim_log("GPU %d: %llu bytes go to the %s", range->device, range->bytes,
+		 host ? "host" : "GPU");
+}
+
+/* Bring the range that was used last, if ranges that have been cold for longer can make room for it. */
+static void exchange(const struct shim_real *real, int device, u64 share, u64 on_gpu)
+{
+	struct cold_range *hot = choose(device, true, true, share), *cold;
+	u64 room = share - on_gpu;
+
+	if (!hot)
+		return;
+	for (size_t i = 0; i < range_count; i++)
+		if (ranges[i].device == device && !ranges[i].host &&
+		    ranges[i].used_ns + SWAP_NS < hot->used_ns)
+			room += ranges[i].bytes;
+	if (room < hot->bytes)
+		return;
+	while (hot->bytes > share - on_gpu &&
+	       (cold = choose(device, false, false, SHIM_NO_LIMIT))) {
+		move(real, cold, true);
+		on_gpu -= cold->bytes;
+	}
+	if (hot->bytes <= share - on_gpu)
+		move(real, hot, false);
+}
+
+static void balance(const struct shim_real *real, int device, u64 now)
+{
+	u64 share = share_of(device, now), used = books_used(device), on_host = 0, on_gpu;
+	struct cold_range *cold, *hot;
+
+	for (size_t i = 0; i < range_count; i++)
+		if (ranges[i].device == device && ranges[i].host)
+			on_host += ranges[i].bytes;
+	host_bytes[device] = on_host;
+	on_gpu = used > on_host ? used - on_host : 0;
+	while (on_gpu > share && (cold = choose(device, false, false, SHIM_NO_LIMIT))) {
+		move(real, cold, true);
+		on_gpu -= cold->bytes < on_gpu ? cold->bytes : on_gpu;
+	}
+	if (on_gpu > share)
+		return;
+	while ((hot = choose(device, true, true, share - on_gpu))) {
+		move(real, hot, false);
+		on_gpu += hot->bytes;
+	}
+	exchange(real, device, share, on_gpu);
+}
+
+void cold_apply(const struct shim_real *real)
+{
+	u64 now = shim_now_ns();
+	bool above = false;
+
+	if (now - round_ns < ROUND_NS || !real->cuMemAdvise || !real->cuMemPrefetchAsync)
+		return;
+	round_ns = now;
+	if (!refresh(now))
+		return;
+	for (int i = streams_next_device(-1); i >= 0; i = streams_next_device(i)) {
+		balance(real, i, now);
+		above |= books_used(i) > resident_of(i) || above_limit(i) || host_bytes[i];
+	}
+	looking = above;
+}
+
+/* The child of a fork has none of its parent's memory. */
+void cold_reset(void)
+{
+	pthread_mutex_init(&cold_lock, NULL);
+	free(ranges);
+	ranges = NULL;
+	range_count = 0;
+	looking = false;
+	memset((void *)host_bytes, 0, sizeof(host_bytes));
+}
