@@ -29,6 +29,7 @@
  *
  * cold_lock is below books_lock. No call of the driver is made under it.
  */
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,7 +166,9 @@ void cold_launched(struct CUfunc_st *f, void **parameters, void **extra)
 	size_t offset, size;
 	u64 now;
 
-	if (!looking || launches++ % LAUNCHES || pthread_mutex_trylock(&cold_lock))
+	/* By the golden ratio: a loop of kernels must not meet the same one of them each time. */
+	if (!looking || launches++ * 0x9e3779b9u > UINT_MAX / LAUNCHES ||
+	    pthread_mutex_trylock(&cold_lock))
 		return;
 	now = shim_now_ns();
 	if (parameters && real->cuFuncGetParamInfo) {

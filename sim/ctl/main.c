@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The program gvmctl. */
 #include "ctl/cmd_list.h"
+#include "ctl/cmd_metrics.h"
 #include "ctl/cmd_set.h"
 #include "terminal/program.h"
 
-static const struct command *const commands[] = { &command_list, &command_set, &command_watch,
-						  NULL };
+static const struct command *const commands[] = { &command_list, &command_metrics, &command_set,
+						  &command_watch, NULL };
 
 /* clang-format off */
 static const struct command gvmctl = {

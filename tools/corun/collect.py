@@ -19,6 +19,7 @@ import argparse
 import csv
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -138,6 +139,14 @@ def measured_app(kind, folder, alone):
                 host_per_image=f"{phases['fetch']['eager_us']}us")
 
 
+def timeslice_us(process, facts):
+    """Of a process: set by itself, by the shim (docs/shim.md), or the driver's."""
+    given = process.get("env", {}).get("GVM_TIMESLICE")
+    if given and not re.fullmatch(r"\d+us", given):
+        raise ValueError(f"GVM_TIMESLICE={given} is not in us")
+    return int(given[:-2]) if given else facts.get("timeslice_us", TIMESLICE_US)
+
+
 def scenario(name, gpu, run, plan, measured, alone):
     """What gvmsim has to run. Weights are loaded at once, so images begin with the run."""
     group = next(g for g in plan["groups"] if g["name"] == name.split(".")[0])
@@ -155,9 +164,9 @@ def scenario(name, gpu, run, plan, measured, alone):
         if measured:
             app.update(measured_app(facts["app"], measured, alone))
         containers[process] = dict(start=f"{START_S}s", app=app)
-        timeslice_us = facts.get("timeslice_us", TIMESLICE_US)
-        if timeslice_us != TIMESLICE_US:
-            containers[process]["compute.timeslice"] = f"{timeslice_us}us"
+        slice_us = timeslice_us(group["processes"][process], facts)
+        if slice_us != TIMESLICE_US:
+            containers[process]["compute.timeslice"] = f"{slice_us}us"
         if run["mps"]:
             containers[process]["mps"] = dict(server="mps",
                                               limit=round(facts.get("mps_percent", 100)))
