@@ -8,13 +8,15 @@
  * failed RPC is reported. All of that is in sim/core, with the reasons. The simulator only
  * drives it.
  *
- * Its parts cannot be switched off. Three ideas that are in neither paper can be switched on:
+ * Its parts cannot be switched off. Four ideas that are in neither paper can be switched on:
  *
  *     system.mechanisms.clean_drop          unwritten pages are evicted without a copy
  *     system.mechanisms.priority_batches    faults are served in the order of compute.priority
  *     system.mechanisms.hint_faults         hint faults give the clock a true reference bit
+ *     system.mechanisms.lirs                hint faults give an order that survives loops
  *
- * Their essays are in sim/core: block/clean.c, service/fault.c and policy/hint.c.
+ * Their essays are in sim/core: block/clean.c, service/fault.c, policy/hint.c and policy/lirs.c.
+ * With both of the last two, lirs says which chunks are unmapped.
  *
  * system.mechanisms.sub_chunks serves small blocks with parts of chunks (block/part.c), as
  * NVIDIA's driver does. It is off by default because it changes what the shipped scenarios
@@ -31,6 +33,7 @@ struct ghost_keys {
 	bool clean_drop;
 	bool priority_batches;
 	bool hint_faults;
+	bool lirs;
 	bool sub_chunks;
 };
 
@@ -42,6 +45,8 @@ static const struct cfg_key ghost_rows[] = {
 		       "false", "faults are serviced in the order of compute.priority"),
 	CFG_SYSTEM_KEY("mechanisms.hint_faults", BOOL, struct ghost_keys, hint_faults, "false",
 		       "hint faults give the clock a reference bit"),
+	CFG_SYSTEM_KEY("mechanisms.lirs", BOOL, struct ghost_keys, lirs, "false",
+		       "blocks leave by reuse distance (LIRS over hint faults)"),
 	CFG_SYSTEM_KEY("mechanisms.sub_chunks", BOOL, struct ghost_keys, sub_chunks, "false",
 		       "ranges of less than 2 MB share chunks and pay for their bytes"),
 };
@@ -68,6 +73,8 @@ static struct sim_memory_policy ghost_memory(const struct config *config)
 		features |= GVM_PRIORITY_BATCHES;
 	if (keys->hint_faults)
 		features |= GVM_HINT_FAULTS;
+	if (keys->lirs)
+		features |= GVM_LIRS;
 	return (struct sim_memory_policy){
 		.evictors = true,
 		.features = features,

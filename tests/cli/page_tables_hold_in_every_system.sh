@@ -24,6 +24,7 @@ for system in stock gvm ghost gpreempt; do
 	check "$system"
 done
 check ghost --set system.mechanisms.clean_drop=true --set system.mechanisms.hint_faults=true
+check ghost --set system.mechanisms.clean_drop=true --set system.mechanisms.lirs=true
 for system in stock ghost ghost-uvm; do
 	check "$system" --set system.mechanisms.sub_chunks=true
 done

@@ -116,6 +116,7 @@ START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 	ck_assert(!system_flag("clean_drop"));
 	ck_assert(!system_flag("priority_batches"));
 	ck_assert(!system_flag("hint_faults"));
+	ck_assert(!system_flag("lirs"));
 	ck_assert_uint_eq(config.foreign_count, 0);
 	load("system.mechanisms={\"clean_drop\": true, \"hint_faults\": true}",
 	     "system.mechanisms.priority_batches=true");

@@ -119,12 +119,7 @@ static const struct gvm_gpu_ops world_ops = {
 
 static const struct gvm_memory_ops world_memory_ops = { .evictable = world_evictable };
 
-void world_init(u32 chunk_count)
-{
-	world_init_with(chunk_count, false);
-}
-
-void world_init_with(u32 chunk_count, bool sub_chunks)
+static void world_init_device(u32 chunk_count, bool sub_chunks, u32 features)
 {
 	struct gvm_device_config config = {
 		.name = "test",
@@ -135,6 +130,7 @@ void world_init_with(u32 chunk_count, bool sub_chunks)
 		.memory = &world,
 		.default_timeslice_us = WORLD_TIMESLICE_US,
 		.sub_chunks = sub_chunks,
+		.features = features,
 	};
 
 	ck_assert_uint_le(chunk_count, WORLD_CHUNKS_MAX);
@@ -143,6 +139,21 @@ void world_init_with(u32 chunk_count, bool sub_chunks)
 	world.fail_allocation = U32_MAX;
 	gvm_port_alloc_hook = &world_alloc_hook;
 	ck_assert_int_eq(gvm_device_init(&world.device, &config), 0);
+}
+
+void world_init(u32 chunk_count)
+{
+	world_init_device(chunk_count, false, 0);
+}
+
+void world_init_with(u32 chunk_count, bool sub_chunks)
+{
+	world_init_device(chunk_count, sub_chunks, 0);
+}
+
+void world_init_features(u32 chunk_count, u32 features)
+{
+	world_init_device(chunk_count, false, features);
 }
 
 void world_destroy(void)

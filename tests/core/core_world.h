@@ -74,7 +74,8 @@ extern void (*null_on_give_way)(void);
 #endif
 
 void world_init(u32 chunk_count);
-void world_init_with(u32 chunk_count, bool sub_chunks); /* parts of chunks can be charged */
+void world_init_with(u32 chunk_count, bool sub_chunks);	 /* parts of chunks can be charged */
+void world_init_features(u32 chunk_count, u32 features); /* set of enum gvm_feature */
 void world_destroy(void);
 
 /*

@@ -8,6 +8,7 @@
  */
 #include "gvm/clock.h"
 #include "gvm/hint.h"
+#include "gvm/lirs.h"
 #include "gvm/pressure.h"
 #include "draw.h"
 #include "runner.h"
@@ -170,7 +171,8 @@ static void check_books(void)
 /* A hint as an evictor makes it. No evictor thread runs here. */
 static void hint(struct gvm_container *container)
 {
-	u32 chunk = gvm_hint_next(&toy.device, container);
+	u32 chunk = toy.device.lirs ? gvm_lirs_next(&toy.device, container) :
+				      gvm_hint_next(&toy.device, container);
 
 	if (chunk == GVM_NO_CHUNK)
 		return;
@@ -372,12 +374,12 @@ static void random_step(void)
 	}
 }
 
-START_TEST(no_byte_is_lost_in_random_runs_of_everything)
+static void run_everything(u32 features)
 {
 	u32 step, i;
 
 	random_state = runner_seed();
-	toy_init_with(CHUNKS, FEATURES);
+	toy_init_with(CHUNKS, features);
 	toy.on_evict = meanwhile;
 	busy_space = SPACES;
 	for (i = 0; i < TENANTS; i++)
@@ -402,6 +404,19 @@ START_TEST(no_byte_is_lost_in_random_runs_of_everything)
 	ck_assert_uint_lt(seen.stuck, STEPS / 3);
 	toy_destroy();
 }
+
+START_TEST(no_byte_is_lost_in_random_runs_of_everything)
+{
+	run_everything(FEATURES);
+}
 END_TEST
 
-TEST_MAIN("ideas random", no_byte_is_lost_in_random_runs_of_everything)
+/* The other order of eviction. Its zone and window are checked after each step, too. */
+START_TEST(no_byte_is_lost_in_random_runs_with_lirs)
+{
+	run_everything(FEATURES | GVM_LIRS);
+}
+END_TEST
+
+TEST_MAIN("ideas random", no_byte_is_lost_in_random_runs_of_everything,
+	  no_byte_is_lost_in_random_runs_with_lirs)

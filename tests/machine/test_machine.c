@@ -649,6 +649,8 @@ START_TEST(systems_honour_what_the_core_has)
 	ck_assert(has("ghost", "priority_batches"));
 	ck_assert(has("ghost", "hint_faults"));
 	ck_assert(!has("stock", "hint_faults"));
+	ck_assert(has("ghost", "lirs"));
+	ck_assert(!has("gvm", "lirs"));
 	set_flag("gvm", "system.mechanisms.memory_isolation", false);
 	ck_assert(!honours("gvm", "memory.limit"));
 	ck_assert(honours("gvm", "compute.freeze"));

@@ -31,6 +31,7 @@
 #include "gvm/block.h"
 #include "gvm/clock.h"
 #include "gvm/evict.h"
+#include "gvm/lirs.h"
 
 /* Evictions that one block may cause before it is left to fault again. */
 #define BLOCK_TRIES_MAX 64u
@@ -199,6 +200,7 @@ void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 	block->chunk = chunk;
 	gvm_block_set_in_service(range->memory, block, true);
 	gvm_frame_set(range->memory, chunk, 0, range, index);
+	gvm_lirs_name(range->container, chunk, block_va(range, index));
 	gvm_charge_bind(range->container, chunk);
 }
 

@@ -154,10 +154,10 @@ static int check_chunks(const struct gvm_device *device)
 
 /* Steps 2 and 3. */
 
-/* A leading front hand stands on its ring: @met, it was found there. */
+/* A leading front hand and the end of a window stand on their ring: @met, they were found. */
 static int check_front(const struct gvm_device *device, bool met)
 {
-	return met ? 0 : check_failed(device, "front hand is not on its ring", 0);
+	return met ? 0 : check_failed(device, "front hand or window is not on its ring", 0);
 }
 
 /* Walk a ring of one owner, whose links have been checked. Add its length to *length. */
@@ -165,11 +165,11 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 			    enum gvm_order order, u32 *length)
 {
 	const struct gvm_device *device = owner->device;
-	bool front_met = !ring->lead;
+	bool front_met = !ring->lead, ask_met = !ring->asked;
 	u32 index = ring->hand;
 
 	if (index == GVM_NO_CHUNK)
-		return check_front(device, front_met);
+		return check_front(device, front_met && ask_met);
 	if (!check_is_bound(device, index))
 		return check_failed(device, "hand is on no bound chunk", owner->tgid);
 	do {
@@ -177,9 +177,10 @@ static int check_owned_ring(const struct gvm_container *owner, const struct gvm_
 			return check_failed(device, "chunk on a foreign ring", index);
 		(*length)++;
 		front_met |= index == ring->front;
+		ask_met |= index == ring->ask;
 		index = device->chunks[index].next[order];
 	} while (index != ring->hand);
-	return check_front(device, front_met);
+	return check_front(device, front_met && ask_met);
 }
 
 /* The bytes of the picked chunks on the container's own ring, whose links have been checked. */
@@ -434,10 +435,10 @@ static int check_containers(const struct gvm_device *device)
 static int check_global_ring(const struct gvm_device *device, u32 *length)
 {
 	u32 index = device->global.hand;
-	bool front_met = !device->global.lead;
+	bool front_met = !device->global.lead, ask_met = !device->global.asked;
 
 	if (index == GVM_NO_CHUNK)
-		return check_front(device, front_met);
+		return check_front(device, front_met && ask_met);
 	if (!check_is_bound(device, index))
 		return check_failed(device, "global hand is on no bound chunk", index);
 	do {
@@ -445,9 +446,10 @@ static int check_global_ring(const struct gvm_device *device, u32 *length)
 			return check_failed(device, "shielded ring is the global ring", index);
 		(*length)++;
 		front_met |= index == device->global.front;
+		ask_met |= index == device->global.ask;
 		index = device->chunks[index].next[GVM_ORDER_GLOBAL];
 	} while (index != device->global.hand);
-	return check_front(device, front_met);
+	return check_front(device, front_met && ask_met);
 }
 
 static int check_global_order(const struct gvm_device *device)

@@ -34,7 +34,8 @@
  * Only events that a driver sees count as a use: faults, migrations, prefetches, mappings. This
  * generation of GPUs keeps no accessed bits that a driver could read, so a million reads of a
  * resident page leave no trace. Expect behaviour near FIFO. A better signal, such as hint
- * faults (policy/hint.c), only calls gvm_clock_touch().
+ * faults (policy/hint.c), only calls gvm_clock_touch(). Another order of insertion, which
+ * survives loops, is in policy/lirs.c.
  *
  *
  * Shielding
@@ -98,6 +99,8 @@
  */
 #include "gvm/clock.h"
 #include "gvm/charge.h"
+#include "gvm/lirs.h"
+#include "gvm/ring.h"
 
 /* The looks of a global pick that are left for its last step. */
 #define CLOCK_RESERVE_LOOKS (GVM_PICK_LOOKS - GVM_PICK_SWEEP_LOOKS)
@@ -111,51 +114,6 @@ enum clock_verdict {
 
 /* Rings. */
 
-/* Link a chunk in just behind the hand. The hand comes to it last. */
-static void ring_insert(struct gvm_chunk *chunks, struct gvm_ring *ring, enum gvm_order order,
-			u32 chunk)
-{
-	u32 next = ring->hand, prev;
-
-	if (next == GVM_NO_CHUNK) {
-		chunks[chunk].next[order] = chunk;
-		chunks[chunk].prev[order] = chunk;
-		ring->hand = chunk;
-		return;
-	}
-	prev = chunks[next].prev[order];
-	chunks[chunk].next[order] = next;
-	chunks[chunk].prev[order] = prev;
-	chunks[prev].next[order] = chunk;
-	chunks[next].prev[order] = chunk;
-}
-
-/* If a hand stands on a chunk that is about to leave, move it on. */
-static void ring_step_off(const struct gvm_chunk *chunks, struct gvm_ring *ring,
-			  enum gvm_order order, u32 chunk)
-{
-	u32 next = chunks[chunk].next[order];
-
-	if (ring->hand == chunk)
-		ring->hand = next == chunk ? GVM_NO_CHUNK : next;
-	if (ring->lead && ring->front == chunk)
-		ring->front = next;
-	if (ring->hand == GVM_NO_CHUNK)
-		ring->lead = 0;
-}
-
-/* Take a chunk out of its ring; no hand stands on it. */
-static void ring_unlink(struct gvm_chunk *chunks, enum gvm_order order, u32 chunk)
-{
-	u32 next = chunks[chunk].next[order];
-	u32 prev = chunks[chunk].prev[order];
-
-	chunks[prev].next[order] = next;
-	chunks[next].prev[order] = prev;
-	chunks[chunk].next[order] = GVM_NO_CHUNK;
-	chunks[chunk].prev[order] = GVM_NO_CHUNK;
-}
-
 /* Move the hand of a ring that is not empty by one chunk; returns the chunk that it left. */
 static u32 ring_advance(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 			enum gvm_order order)
@@ -163,8 +121,12 @@ static u32 ring_advance(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 	u32 chunk = ring->hand;
 
 	ring->hand = chunks[chunk].next[order];
-	if (ring->lead)
-		ring->lead = chunk == ring->front ? 0 : ring->lead - 1;
+	if (ring->lead && chunk != ring->front) {
+		ring->lead--;
+		return chunk;
+	}
+	ring->lead = 0;
+	gvm_ring_pass_window(ring, chunk);
 	return chunk;
 }
 
@@ -197,13 +159,24 @@ static void stash_append(struct gvm_device *device, u32 chunk)
 	device->chunks[chunk].stashed = 1;
 }
 
+/*
+ * Has the chunk been used since the hand of @order last came by? With GVM_LIRS the arrival of a
+ * cold chunk is no use (policy/lirs.c).
+ */
+static inline bool clock_was_used(const struct gvm_device *device, enum gvm_order order,
+				  u32 chunk)
+{
+	return READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(order) &&
+	       !gvm_lirs_is_cold(device, order, chunk);
+}
+
 /* Is a stashed chunk still cold, bound and not shielded? */
 static bool stash_entry_is_good(const struct gvm_device *device, u32 chunk)
 {
 	const struct gvm_chunk *entry = &device->chunks[chunk];
 
 	return entry->state == GVM_CHUNK_BOUND &&
-	       !(READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(GVM_ORDER_GLOBAL)) &&
+	       !clock_was_used(device, GVM_ORDER_GLOBAL, chunk) &&
 	       !gvm_container_is_shielded(entry->owner);
 }
 
@@ -235,11 +208,9 @@ static bool clock_is_evictable(const struct gvm_device *device, u32 chunk)
 static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm_order order,
 					     u32 chunk)
 {
-	u32 referenced = READ_ONCE(device->referenced[chunk]);
-
-	if (referenced & GVM_REFERENCED(order)) {
+	if (clock_was_used(device, order, chunk)) {
 		WRITE_ONCE(device->referenced[chunk],
-			   (u8)(referenced & ~GVM_REFERENCED(order)));
+			   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));
 		return CLOCK_SECOND_CHANCE;
 	}
 	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;
@@ -256,9 +227,10 @@ static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_
 
 	*ret_chunk = chunk;
 	if (gvm_container_is_shielded(entry->owner)) {
-		ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
-		ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
-		ring_insert(device->chunks, &entry->owner->shielded, GVM_ORDER_GLOBAL, chunk);
+		gvm_ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
+		gvm_ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
+		gvm_ring_insert(device->chunks, &entry->owner->shielded, GVM_ORDER_GLOBAL,
+				chunk);
 		return CLOCK_OBSTACLE;
 	}
 	/*
@@ -409,6 +381,7 @@ u32 gvm_clock_pick_own(struct gvm_container *container)
 
 	if (!gvm_books_lock(device))
 		return GVM_NO_CHUNK;
+	gvm_lirs_fill_zone_locked(device, container);
 	victim = clock_sweep_own(container);
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
@@ -422,6 +395,7 @@ u32 gvm_clock_pick_global(struct gvm_device *device)
 
 	if (!gvm_books_lock(device))
 		return GVM_NO_CHUNK;
+	gvm_lirs_fill_zone_locked(device, NULL);
 	victim = clock_find_global(device);
 	clock_mark_victim(device, victim);
 	gvm_spin_unlock(&device->lock);
@@ -571,6 +545,7 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 		if (!gvm_books_lock(device))
 			break;
 		stash_prune(device, GVM_NO_CHUNK);
+		gvm_lirs_fill_zone_locked(device, NULL);
 		for (u32 look = 0; look < step && device->stash_count < GVM_STASH_SIZE &&
 				   device->global.hand != GVM_NO_CHUNK;
 		     look++) {
@@ -615,6 +590,16 @@ static struct list_head *clock_owners(const struct gvm_container *container)
 						      &device->owners;
 }
 
+/* Shielded rings have no hot and cold parts, since they give no victims. */
+static void clock_insert(struct gvm_device *device, struct gvm_ring *ring, enum gvm_order order,
+			 u32 chunk)
+{
+	if (!device->lirs || ring == &device->chunks[chunk].owner->shielded)
+		gvm_ring_insert(device->chunks, ring, order, chunk);
+	else
+		gvm_lirs_insert_locked(device, ring, order, chunk);
+}
+
 /* CONTEXT: atomic, device's lock held. */
 void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 {
@@ -625,8 +610,8 @@ void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 
 	gvm_spin_assert_held(&device->lock);
 	WRITE_ONCE(device->referenced[chunk], 0);
-	ring_insert(device->chunks, ring, GVM_ORDER_GLOBAL, chunk);
-	ring_insert(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
+	clock_insert(device, ring, GVM_ORDER_GLOBAL, chunk);
+	clock_insert(device, &owner->own, GVM_ORDER_OWN, chunk);
 	if (list_empty(&owner->owner_node))
 		list_add_tail(&owner->owner_node, clock_owners(owner));
 	clock_join_side(owner, 1);
@@ -640,11 +625,13 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk)
 	gvm_spin_assert_held(&device->lock);
 	if (device->chunks[chunk].stashed)
 		stash_prune(device, chunk);
-	ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
-	ring_step_off(device->chunks, &owner->shielded, GVM_ORDER_GLOBAL, chunk);
-	ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
-	ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
-	ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
+	if (device->lirs)
+		device->lirs->chunks[chunk] = (struct gvm_lirs_chunk){ .slot = GVM_NO_CHUNK };
+	gvm_ring_step_off(device->chunks, &device->global, GVM_ORDER_GLOBAL, chunk);
+	gvm_ring_step_off(device->chunks, &owner->shielded, GVM_ORDER_GLOBAL, chunk);
+	gvm_ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
+	gvm_ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
+	gvm_ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
 	if (owner->own.hand == GVM_NO_CHUNK)
 		list_del_init(&owner->owner_node);
 	clock_leave_side(owner, 1);

@@ -6,6 +6,7 @@
  * more.
  */
 #include "gvm/device.h"
+#include "gvm/lirs.h"
 
 static void device_init_chunk(struct gvm_chunk *chunk)
 {
@@ -62,6 +63,13 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->referenced = (u8 *)(device->chunks + device->chunk_count);
 	for (i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
+	if (gvm_lirs_init(device)) {
+		gvm_free(device->payers);
+		gvm_free(device->chunks);
+		device->payers = NULL;
+		device->chunks = NULL;
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -80,6 +88,7 @@ void gvm_device_destroy(struct gvm_device *device)
 	GVM_ASSERT(device->evicting_chunks == 0 && device->stash_count == 0);
 	GVM_ASSERT(device->unevictable_bytes == 0 && list_empty(&device->listening));
 	GVM_ASSERT(!device->evictor && !device->scheduler);
+	gvm_lirs_destroy(device);
 	gvm_free(device->payers);
 	gvm_free(device->chunks);
 	device->payers = NULL;

@@ -66,6 +66,7 @@
 #include "gvm/activity.h"
 #include "gvm/clock.h"
 #include "gvm/hint.h"
+#include "gvm/lirs.h"
 #include "gvm/pressure.h"
 
 /*
@@ -342,17 +343,21 @@ static u32 evictor_lack(const struct gvm_evictor *evictor)
 	return wanted - min(wanted, unused);
 }
 
-/* Unmap some chunks ahead of the hand. The chunks in use have faulted when the hand arrives. */
+/*
+ * Unmap some chunks ahead of the hand. The chunks in use have faulted when the hand arrives. With
+ * both features, GVM_LIRS says which chunks.
+ */
 static void evictor_hint(struct gvm_evictor *evictor)
 {
 	struct gvm_device *device = evictor->device;
 	u32 most = GVM_HINTS_PER_VICTIM;
 	u32 chunk;
 
-	if (!gvm_has_feature(device, GVM_HINT_FAULTS))
+	if (!gvm_has_feature(device, GVM_HINT_FAULTS) && !device->lirs)
 		return;
 	while (most--) {
-		chunk = gvm_hint_next(device, evictor->container);
+		chunk = device->lirs ? gvm_lirs_next(device, evictor->container) :
+				       gvm_hint_next(device, evictor->container);
 		if (chunk == GVM_NO_CHUNK)
 			break;
 		if (!device->memory_ops->hint(device->memory, chunk))

@@ -14,6 +14,7 @@
 #include "gvm/memory.h"
 
 struct gvm_container;
+struct gvm_lirs;
 struct gvm_evictor;
 struct gvm_scheduler;
 
@@ -58,9 +59,14 @@ struct gvm_chunk {
  */
 struct gvm_ring {
 	u32 hand;
-	/* GVM_HINT_FAULTS, see policy/hint.c. */
+	/* GVM_HINT_FAULTS, see policy/hint.c. With GVM_LIRS: the end of the zone. */
 	u32 front; /* the front hand; valid if lead is not 0 */
 	u32 lead;  /* chunks that it is ahead; an upper bound after some have left */
+	/* GVM_LIRS, see policy/lirs.c. */
+	u32 ask;    /* the chunk behind the window; valid if asked is not 0 */
+	u32 asked;  /* chunks of the window; an upper bound likewise */
+	u32 window; /* most chunks that it may have */
+	u32 now;    /* chunks that have come in, ever: the ring's date; wraps */
 };
 
 /* How many entries one atomic pick may look at. */
@@ -77,6 +83,7 @@ enum gvm_feature {
 	GVM_CLEAN_DROP = 1,	  /* evict unwritten pages without a copy: block/clean.c */
 	GVM_PRIORITY_BATCHES = 2, /* serve faults in order of priority: service/fault.c */
 	GVM_HINT_FAULTS = 4,	  /* see whether a resident chunk is used: policy/hint.c */
+	GVM_LIRS = 8,		  /* evict by reuse distance, see policy/lirs.c */
 };
 
 /*
@@ -134,6 +141,7 @@ struct gvm_device {
 	 * second chance.
 	 */
 	u8 *referenced;
+	struct gvm_lirs *lirs; /* with GVM_LIRS, else NULL */
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
 	/* gvm_container.owner_node: those with bound chunks, without or with shielded ones */
