@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The program gvmsim. */
+#include "cli/cmd_advise.h"
 #include "cli/cmd_compare.h"
 #include "cli/cmd_explain.h"
 #include "cli/cmd_figure.h"
@@ -12,8 +13,9 @@
 #include "terminal/program.h"
 
 static const struct command *const commands[] = {
-	&command_run,	&command_figure,  &command_sweep, &command_explain,   &command_validate,
-	&command_trace, &command_compare, &command_help,  &command_reference, NULL,
+	&command_run,	  &command_figure,    &command_sweep, &command_advise,
+	&command_explain, &command_validate,  &command_trace, &command_compare,
+	&command_help,	  &command_reference, NULL,
 };
 
 /* clang-format off */

@@ -27,6 +27,7 @@ sim/timeline
 sim/results
 sim/validate sim/figures sim/explain
 sim/sweep
+sim/advise
 sim/collect sim/cli sim/ctl
 sim/gvmd/host
 kernel-port/linux kernel-port/guardian

@@ -1,0 +1,650 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "advise/advise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/stage.h"
+#include "apps/app.h"
+#include "apps/llm_config.h"
+#include "config/load.h"
+#include "config/message.h"
+#include "config/units.h"
+#include "engine/error.h"
+#include "machine/machine.h"
+
+/* Candidates that go on from a stage to the next one, and to the seeds. */
+#define BEST_SYSTEMS 3
+#define FINALISTS    3
+#define GPUS_MAX     4
+#define NEARER_STEPS 8
+
+/* A new candidate with the keys of @from, which may be NULL. NULL: out of memory. */
+static struct advise_candidate *candidate_new(struct advise *advise,
+					      const struct advise_candidate *from)
+{
+	struct advise_candidate *candidate = calloc(1, sizeof(*candidate));
+
+	if (!candidate)
+		return NULL;
+	candidate->keys = from ? json_deep_copy(from->keys) : json_object();
+	candidate->gpus = from ? from->gpus : advise->gpu_count;
+	candidate->outcomes = calloc(advise->container_count, sizeof(*candidate->outcomes));
+	if (candidate->keys && candidate->outcomes)
+		return candidate;
+	json_decref(candidate->keys);
+	free(candidate->outcomes);
+	free(candidate);
+	return NULL;
+}
+
+static void candidate_free(struct advise_candidate *candidate)
+{
+	if (!candidate)
+		return;
+	json_decref(candidate->keys);
+	free(candidate->outcomes);
+	free(candidate);
+}
+
+static void candidate_set(struct advise_candidate *candidate, const char *text, const char *fmt,
+			  ...) __attribute__((format(printf, 3, 4)));
+
+/* Set the key that @fmt makes. */
+static void candidate_set(struct advise_candidate *candidate, const char *text, const char *fmt,
+			  ...)
+{
+	char key[2 * CFG_NAME_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(key, sizeof(key), fmt, args);
+	va_end(args);
+	json_object_set_new(candidate->keys, key, json_string(text));
+}
+
+/* Add a candidate that differs from all others; takes it over. Returns 0 or -ENOMEM. */
+static int add(struct advise *advise, struct advise_candidate *candidate)
+{
+	struct advise_candidate **list;
+
+	if (!candidate)
+		return -ENOMEM;
+	for (size_t i = 0; i < advise->count; i++)
+		if (json_equal(advise->candidates[i]->keys, candidate->keys)) {
+			candidate_free(candidate);
+			return 0;
+		}
+	list = reallocarray(advise->candidates, advise->count + 1, sizeof(*list));
+	if (!list) {
+		candidate_free(candidate);
+		return -ENOMEM;
+	}
+	advise->candidates = list;
+	list[advise->count++] = candidate;
+	return 0;
+}
+
+const char *advise_system(const struct advise_candidate *candidate)
+{
+	return json_string_value(json_object_get(candidate->keys, "system.name"));
+}
+
+void advise_describe(const struct advise_candidate *candidate, char *text, size_t size)
+{
+	static const char before[] = "containers.";
+	const char *key;
+	json_t *value;
+
+	*text = '\0';
+	json_object_foreach(candidate->keys, key, value) {
+		if (!strcmp(key, "system.name") || !strncmp(key, "gpus.", strlen("gpus.")))
+			continue;
+		cfg_append(text, size, "%s%s %s", *text ? ", " : "",
+			   strncmp(key, before, strlen(before)) != 0 ? key :
+								       key + strlen(before),
+			   json_string_value(value));
+	}
+}
+
+bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b)
+{
+	if (a->ran != b->ran)
+		return a->ran;
+	if (!*a->failed != !*b->failed)
+		return !*a->failed;
+	if (a->kept != b->kept)
+		return a->kept > b->kept;
+	/* Neither keeps more promises. One that keeps all has nothing to win by a greater share. */
+	if (a->share != b->share && (a->share < 0 || b->share < 0))
+		return a->share > b->share;
+	if (a->gpus != b->gpus)
+		return a->gpus < b->gpus;
+	return a->progress > b->progress;
+}
+
+/* The part of a promise's estimate that counts: the lower end of its interval. */
+static double share_of(const struct sweep_estimate *estimate)
+{
+	if (!estimate->value.known)
+		return 0;
+	return estimate->interval ? estimate->low : estimate->value.number;
+}
+
+/* Judge a candidate that ran. A share below the target counts as what it lacks, below 0. */
+static void judge(struct advise *advise, struct advise_candidate *candidate)
+{
+	double all = INFINITY, others = INFINITY;
+
+	candidate->kept = 0;
+	candidate->share = 0;
+	for (size_t c = 0; c < advise->container_count; c++) {
+		struct advise_outcome *outcome = &candidate->outcomes[c];
+		const struct sweep_estimate *alone =
+			advise->yardstick ? &advise->yardstick->outcomes[c].rate : NULL;
+
+		for (size_t i = 0; i < advise->containers[c].promise_count; i++) {
+			double lack =
+				share_of(&outcome->promises[i]) - advise->question->target;
+
+			candidate->kept += lack >= 0;
+			candidate->share = fmin(candidate->share, lack);
+		}
+		outcome->progress = NAN;
+		if (alone && alone->value.known && alone->value.number > 0)
+			outcome->progress =
+				outcome->rate.value.known ?
+					outcome->rate.value.number / alone->value.number :
+					0;
+		if (isnan(outcome->progress))
+			continue;
+		all = fmin(all, outcome->progress);
+		if (!advise->containers[c].promise_count)
+			others = fmin(others, outcome->progress);
+	}
+	candidate->progress = isinf(others) ? all : others;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct advise_candidate *first = *(struct advise_candidate *const *)a;
+	const struct advise_candidate *second = *(struct advise_candidate *const *)b;
+
+	return advise_is_better(second, first) - advise_is_better(first, second);
+}
+
+/*
+ * Run the candidates from number @from on, as many as the budget has runs for, and judge them.
+ */
+static int run_from(struct advise *advise, const char *name, size_t from,
+		    const struct signals *signals, struct sim_error *err)
+{
+	size_t left = advise->question->runs - min(advise->runs, advise->question->runs);
+	int status;
+
+	if (advise->count - from > left)
+		advise->out_of_runs = true;
+	while (advise->count - from > left)
+		candidate_free(advise->candidates[--advise->count]);
+	status = stage_run(advise, name, &advise->candidates[from], advise->count - from, false,
+			   signals, err);
+	if (!advise->yardstick && advise->count && advise->candidates[0]->ran)
+		advise->yardstick = advise->candidates[0];
+	for (size_t i = 0; !status && i < advise->count; i++)
+		if (advise->candidates[i]->ran)
+			judge(advise, advise->candidates[i]);
+	return status;
+}
+
+/* Every system, the yardstick first. */
+static int add_systems(struct advise *advise)
+{
+	for (const struct cfg_keys *const *system = sim_systems; *system; system++) {
+		struct advise_candidate *candidate = candidate_new(advise, NULL);
+
+		if (!candidate)
+			return -ENOMEM;
+		candidate_set(candidate, (*system)->name, "system.name");
+		if (sim_system_of(*system)->own_gpu)
+			candidate->gpus = advise->container_count;
+		if (add(advise, candidate))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+bool advise_honours(const struct advise *advise, const struct advise_candidate *candidate,
+		    const char *file)
+{
+	const struct sim_system *system = sim_system_find(advise_system(candidate));
+	struct sim_error ignored = { 0 };
+	struct config config;
+	bool does;
+
+	if (!system->honours || stage_resolve(advise, candidate, &config, &ignored))
+		return false;
+	does = system->honours(&config, file);
+	config_destroy(&config);
+	return does;
+}
+
+/* Has the system of a candidate a limit or a priority to set? */
+static bool has_settings(const struct advise *advise, const struct advise_candidate *candidate)
+{
+	return advise_honours(advise, candidate, "gmem.limit.high") ||
+	       advise_honours(advise, candidate, "compute.priority");
+}
+
+/*
+ * The best candidates so far of systems that share, each system once; with @settable, of those that have
+ * something to set. Returns how many.
+ */
+static size_t best_systems(struct advise *advise, bool settable,
+			   struct advise_candidate **ret_best)
+{
+	struct advise_candidate **sorted = calloc(advise->count + 1, sizeof(*sorted));
+	size_t count = 0;
+
+	for (size_t i = 0; sorted && i < advise->count; i++)
+		sorted[i] = advise->candidates[i];
+	if (sorted)
+		qsort(sorted, advise->count, sizeof(*sorted), compare);
+	for (size_t i = 0; sorted && i < advise->count && count < BEST_SYSTEMS; i++) {
+		bool out = !sorted[i]->ran || *sorted[i]->failed ||
+			   sim_system_find(advise_system(sorted[i]))->own_gpu;
+
+		for (size_t k = 0; k < count; k++)
+			out = out ||
+			      !strcmp(advise_system(ret_best[k]), advise_system(sorted[i]));
+		if (!out && (!settable || has_settings(advise, sorted[i])))
+			ret_best[count++] = sorted[i];
+	}
+	free(sorted);
+	return count;
+}
+
+/*
+ * The best systems on @gpus GPUs of the scenario's profile. Containers go round, those with a promise
+ * first, so that promises are apart.
+ */
+static int add_placements(struct advise *advise, struct advise_candidate *const *best,
+			  size_t best_count, size_t gpus)
+{
+	char name[CFG_NAME_MAX];
+
+	for (size_t b = 0; b < best_count; b++) {
+		struct advise_candidate *candidate = candidate_new(advise, best[b]);
+		size_t next = 0;
+
+		if (!candidate)
+			return -ENOMEM;
+		candidate->gpus = gpus;
+		for (size_t g = 1; g < gpus; g++)
+			candidate_set(candidate, advise->profile, "gpus.more%zu.profile", g);
+		for (int promised = 1; promised >= 0; promised--)
+			for (size_t c = 0; c < advise->container_count; c++) {
+				if ((advise->containers[c].promise_count != 0) != promised)
+					continue;
+				snprintf(name, sizeof(name), "more%zu", next % gpus);
+				if (next++ % gpus)
+					candidate_set(candidate, name, "containers.%s.gpu",
+						      advise->containers[c].name);
+			}
+		if (add(advise, candidate))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * Limits of containers without a promise, each the same part of the memory, with the scenario's
+ * priorities and with promises first.
+ */
+static int add_settings(struct advise *advise, struct advise_candidate *const *best,
+			size_t best_count)
+{
+	static const unsigned int parts[] = { 0, 2, 4, 8 }; /* 0: the scenario's limit */
+	char text[UNITS_TEXT_MAX];
+
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(parts) * best_count; i++) {
+		const struct advise_candidate *from = best[i % best_count];
+		unsigned int part = parts[i / best_count / 2];
+		bool promises_first = i / best_count % 2;
+		struct advise_candidate *candidate;
+
+		if ((part && !advise_honours(advise, from, "gmem.limit.high")) ||
+		    (promises_first && !advise_honours(advise, from, "compute.priority")))
+			continue;
+		candidate = candidate_new(advise, from);
+		if (!candidate)
+			return -ENOMEM;
+		units_format_size(part ? advise->memory / part : 0, text, sizeof(text));
+		for (size_t c = 0; c < advise->container_count; c++) {
+			const struct advise_container *container = &advise->containers[c];
+
+			if (part && !container->promise_count)
+				candidate_set(candidate, text, "containers.%s.gmem.limit.high",
+					      container->name);
+			if (promises_first)
+				candidate_set(candidate, container->promise_count ? "0" : "12",
+					      "containers.%s.compute.priority",
+					      container->name);
+		}
+		if (add(advise, candidate))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The best candidate of all; NULL: none ran. */
+static struct advise_candidate *find_best(const struct advise *advise)
+{
+	struct advise_candidate *best = NULL;
+
+	for (size_t i = 0; i < advise->count; i++)
+		if (advise->candidates[i]->ran &&
+		    (!best || advise_is_better(advise->candidates[i], best)))
+			best = advise->candidates[i];
+	return best;
+}
+
+/* The best candidate with one limit a quarter lower or a third higher, for each that is set. */
+static int add_nearer(struct advise *advise, const struct advise_candidate *best)
+{
+	char text[UNITS_TEXT_MAX];
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(best->keys, key, value) {
+		u64 bytes;
+
+		if (!strstr(key, ".gmem.limit.high") ||
+		    units_parse_size(json_string_value(value), &bytes) != UNITS_OK)
+			continue;
+		for (int more = 0; more < 2; more++) {
+			struct advise_candidate *candidate = candidate_new(advise, best);
+
+			if (!candidate)
+				return -ENOMEM;
+			units_format_size(more ? bytes / 3 * 4 : bytes / 4 * 3, text,
+					  sizeof(text));
+			candidate_set(candidate, text, "%s", key);
+			if (add(advise, candidate))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Does a candidate on the scenario's GPUs keep all promises? */
+static bool one_keeps_all(const struct advise *advise, size_t gpus)
+{
+	for (size_t i = 0; i < advise->count; i++)
+		if (advise->candidates[i]->ran && !*advise->candidates[i]->failed &&
+		    advise->candidates[i]->gpus <= gpus &&
+		    advise->candidates[i]->kept == advise->promise_count)
+			return true;
+	return false;
+}
+
+static int search_settings(struct advise *advise, size_t gpus, const struct signals *signals,
+			   struct sim_error *err)
+{
+	struct advise_candidate *best[BEST_SYSTEMS];
+	size_t from = advise->count;
+	char name[24];
+
+	snprintf(name, sizeof(name), "settings-%zu", gpus);
+	if (add_settings(advise, best, best_systems(advise, true, best)))
+		return sim_runtime_error(err, "out of memory");
+	return run_from(advise, name, from, signals, err);
+}
+
+static int search(struct advise *advise, const struct signals *signals,
+		  void (*tell)(const char *line), struct sim_error *err)
+{
+	struct advise_candidate *best[BEST_SYSTEMS];
+	char name[24];
+	int status;
+
+	if (add_systems(advise))
+		return sim_runtime_error(err, "out of memory");
+	tell("every system");
+	status = run_from(advise, "systems", 0, signals, err);
+	if (status)
+		return status;
+	tell("limits and priorities of the best systems");
+	status = search_settings(advise, advise->gpu_count, signals, err);
+	/* A promise that fails on a GPU of its own needs no more GPUs. */
+	for (size_t gpus = 2;
+	     !status && advise->gpu_count == 1 && advise->yardstick &&
+	     advise->yardstick->kept == advise->promise_count && gpus <= GPUS_MAX &&
+	     gpus < advise->container_count && !one_keeps_all(advise, gpus - 1);
+	     gpus++) {
+		size_t from = advise->count;
+
+		snprintf(name, sizeof(name), "gpus-%zu", gpus);
+		tell("more GPUs");
+		if (add_placements(advise, best, best_systems(advise, true, best), gpus))
+			return sim_runtime_error(err, "out of memory");
+		status = run_from(advise, name, from, signals, err);
+	}
+	tell("limits near the best ones");
+	for (size_t step = 0; !status && step < NEARER_STEPS; step++) {
+		struct advise_candidate *now = find_best(advise);
+		size_t from = advise->count;
+
+		if (!now || advise->runs >= advise->question->runs)
+			break;
+		if (add_nearer(advise, now))
+			return sim_runtime_error(err, "out of memory");
+		if (advise->count == from)
+			break;
+		snprintf(name, sizeof(name), "nearer-%zu", step + 1);
+		status = run_from(advise, name, from, signals, err);
+		if (find_best(advise) == now)
+			break;
+	}
+	return status;
+}
+
+/* The best candidates, and the yardstick, under several seeds. The order may change. */
+static int confirm(struct advise *advise, const struct signals *signals, struct sim_error *err)
+{
+	struct advise_candidate **sorted = calloc(advise->count + 1, sizeof(*sorted));
+	struct advise_candidate *run[FINALISTS + 1];
+	size_t count = 0;
+	int status;
+
+	if (!sorted)
+		return sim_runtime_error(err, "out of memory");
+	memcpy(sorted, advise->candidates, advise->count * sizeof(*sorted));
+	qsort(sorted, advise->count, sizeof(*sorted), compare);
+	for (size_t i = 0; i < advise->count && count < FINALISTS; i++)
+		if (sorted[i]->ran && sorted[i] != advise->yardstick)
+			run[count++] = sorted[i];
+	free(sorted);
+	advise->finalist_count = count;
+	if (advise->yardstick)
+		run[count++] = advise->yardstick;
+	if (advise->question->seeds > 1) {
+		status = stage_run(advise, "seeds", run, count, true, signals, err);
+		if (status)
+			return status;
+		for (size_t i = 0; i < count; i++)
+			judge(advise, run[i]);
+	}
+	qsort(run, advise->finalist_count, sizeof(*run), compare);
+	memcpy(advise->finalists, run, advise->finalist_count * sizeof(*run));
+	advise->best = advise->finalist_count ? run[0] : advise->yardstick;
+	/* A GPU for each is the advice if nothing else keeps as many promises. */
+	if (advise->best && advise->yardstick && advise->yardstick->kept > advise->best->kept)
+		advise->best = advise->yardstick;
+	return 0;
+}
+
+/* What is worse for the best candidate, one thing at a time. */
+static int hurt(struct advise *advise, const struct signals *signals, struct sim_error *err)
+{
+	static const char *const words[ADVISE_HURTS_MAX] = {
+		"As it is",
+		"A quarter more requests",
+		"A tenth less GPU memory",
+		"Half the bandwidth of the link",
+		"A CPU of 3/4 the speed",
+	};
+	struct advise_candidate *run[ADVISE_HURTS_MAX];
+	char text[UNITS_TEXT_MAX];
+	int status;
+
+	for (int i = 0; i < ADVISE_HURTS_MAX; i++) {
+		struct advise_candidate *worse = candidate_new(advise, advise->best);
+		bool any = i != 1;
+
+		if (!worse)
+			return sim_runtime_error(err, "out of memory");
+		for (size_t c = 0; i == 1 && c < advise->container_count; c++) {
+			if (!advise->containers[c].trace_divide)
+				continue;
+			any = true;
+			units_format_ppm(advise->containers[c].trace_divide / 4 * 5, text,
+					 sizeof(text));
+			candidate_set(worse, text, "containers.%s.app.trace.divide",
+				      advise->containers[c].name);
+		}
+		units_format_size(advise->memory / 10 * 9, text, sizeof(text));
+		if (i == 2)
+			candidate_set(worse, text, "gpu.memory");
+		units_format_size(advise->link / 2, text, sizeof(text));
+		if (i == 3)
+			candidate_set(worse, text, "gpu.link.bandwidth");
+		units_format_size(advise->link_both / 2, text, sizeof(text));
+		if (i == 3)
+			candidate_set(worse, text, "gpu.link.bandwidth_both");
+		units_format_ppm(advise->cpu / 4 * 3, text, sizeof(text));
+		if (i == 4)
+			candidate_set(worse, text, "host.speed");
+		if (!any) {
+			candidate_free(worse);
+			continue;
+		}
+		run[advise->hurt_count] = worse;
+		advise->hurts[advise->hurt_count++] = (struct advise_hurt){ words[i], worse };
+	}
+	status = stage_run(advise, "hurts", run, advise->hurt_count, false, signals, err);
+	for (size_t i = 0; !status && i < advise->hurt_count; i++)
+		if (run[i]->ran)
+			judge(advise, run[i]);
+	return status;
+}
+
+/* What is wanted of a container: its promises, and a rate. */
+static void describe_container(struct advise *advise, const struct cfg_container *cfg)
+{
+	struct advise_container *container = &advise->containers[advise->container_count++];
+	const struct app_report *report = sim_app_of(cfg->app_type)->report;
+	u64 promised[APP_PROMISES] = { 0 };
+
+	snprintf(container->name, sizeof(container->name), "%s", cfg->name);
+	if (report == &report_requests) {
+		const struct cfg_llm *llm = cfg->app;
+
+		promised[APP_PROMISE_FIRST] = llm->client.slo_ttft;
+		promised[APP_PROMISE_GAPS] = llm->client.slo_itl;
+		if (!llm->client.users && !llm->client.trace.rate)
+			container->trace_divide = llm->client.trace.divide;
+	}
+	for (size_t i = 0; report && i < report->metric_count; i++) {
+		const struct metric *metric = &report->metrics[i];
+
+		if (metric->source == METRIC_KEPT && metric->view == METRIC_OF_ARRIVED &&
+		    promised[metric->promise])
+			snprintf(container->promises[container->promise_count++],
+				 SWEEP_NAME_MAX, "%s.%s", cfg->name, metric->key);
+		if (metric->source == METRIC_COMPLETED_RATE && !*container->rate)
+			snprintf(container->rate, SWEEP_NAME_MAX, "%s.%s", cfg->name,
+				 metric->key);
+	}
+	advise->promise_count += container->promise_count;
+}
+
+/* Take from the scenario what the search needs. */
+static int read_scenario(struct advise *advise, const struct config *config,
+			 struct sim_error *err)
+{
+	advise->containers = calloc(config->container_count + 1, sizeof(*advise->containers));
+	if (!advise->containers)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < config->container_count; i++)
+		if (config->containers[i].enabled)
+			describe_container(advise, &config->containers[i]);
+	advise->memory = config->gpu.memory;
+	advise->link = config->gpu.link.bandwidth;
+	advise->link_both = config->gpu.link.bandwidth_both;
+	advise->cpu = config->host.speed;
+	advise->gpu_count = 1 + config->gpu_count;
+	snprintf(advise->profile, sizeof(advise->profile), "%s", config->gpu.profile);
+	if (advise->container_count < 2)
+		return sim_user_error(err,
+				      "%s: %zu container, allowed: 2 and more, which can share",
+				      config->file, advise->container_count);
+	if (advise->promise_count)
+		return 0;
+	return sim_user_error(err,
+			      "%s: no container makes a promise, allowed: app.slo_ttft or "
+			      "app.slo_itl of an LLM server, such as --set "
+			      "containers.%s.app.slo_ttft=2s",
+			      config->file, advise->containers[0].name);
+}
+
+int advise_make(struct advise *advise, const struct advise_question *question,
+		const struct signals *signals, void (*tell)(const char *line),
+		struct sim_error *err)
+{
+	struct cfg_override *overrides = calloc(question->set_count + 1, sizeof(*overrides));
+	struct config config;
+	char *absolute;
+	int status;
+
+	*advise = (struct advise){ .question = question };
+	if (!overrides)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < question->set_count; i++)
+		overrides[i].path_and_value = question->sets[i];
+	status = config_load(&machine_registry, question->scenario, overrides,
+			     question->set_count, &config, err);
+	free(overrides);
+	if (status)
+		return status;
+	/* The stages' files lie in another folder. */
+	absolute = realpath(question->scenario, NULL);
+	snprintf(advise->scenario, sizeof(advise->scenario), "%s",
+		 absolute ? absolute : question->scenario);
+	free(absolute);
+	status = read_scenario(advise, &config, err);
+	if (!status)
+		status = search(advise, signals, tell, err);
+	config_destroy(&config);
+	if (!status) {
+		tell("the best ones under other seeds");
+		status = confirm(advise, signals, err);
+	}
+	if (!status && advise->best) {
+		tell("what would hurt");
+		status = hurt(advise, signals, err);
+	}
+	return status;
+}
+
+void advise_destroy(struct advise *advise)
+{
+	for (size_t i = 0; i < advise->count; i++)
+		candidate_free(advise->candidates[i]);
+	for (size_t i = 0; i < advise->hurt_count; i++)
+		candidate_free(advise->hurts[i].candidate);
+	free(advise->candidates);
+	free(advise->containers);
+	*advise = (struct advise){ 0 };
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * Advice on sharing: which system, with which limits and priorities, on how few GPUs, keeps the
+ * promises of a scenario's containers?
+ *
+ * A candidate is a way of sharing: keys that are set on top of the scenario. Candidates run in
+ * stages. Each stage is a sweep file in the folder of the advice, which "gvmsim sweep" can run
+ * again; all stages share one store of runs (sweep/sweep_runs.h), so a killed search goes on
+ * where it stopped.
+ *
+ *     systems     every system as the scenario configures it; "exclusive" is the yardstick
+ *     gpus        the best systems with containers on two GPUs and more, if one cannot do
+ *     settings    the best systems with limits and priorities
+ *     nearer      the best candidate with limits around its own, as long as this is better
+ *     seeds       the best candidates under other seeds: intervals of confidence
+ *     hurts       the best one under more load, and with less memory, link and CPU
+ *
+ * A promise is kept if the share of requests that keep it is at least the target, with several
+ * seeds the lower end of its interval. Candidates are ordered by the promises that they keep,
+ * then by fewer GPUs, then by the progress of the container that has lost most of what it
+ * would do on a GPU of its own.
+ */
+#ifndef SIM_ADVISE_ADVISE_H
+#define SIM_ADVISE_ADVISE_H
+
+#include "advise/types.h"
+
+struct signals;
+
+/*
+ * Search. @tell gets a line for each stage. Returns 0 or a negative enum sim_exit; the caller
+ * destroys *advise in any case. A scenario without a promise is a mistake.
+ */
+int advise_make(struct advise *advise, const struct advise_question *question,
+		const struct signals *signals, void (*tell)(const char *line),
+		struct sim_error *err);
+void advise_destroy(struct advise *advise);
+
+/* Is @a better than @b? A candidate that did not run is worse than all that did. */
+bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b);
+
+/* Does the system of a candidate honour a control file, such as "gmem.limit.high"? */
+bool advise_honours(const struct advise *advise, const struct advise_candidate *candidate,
+		    const char *file);
+
+/* The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6G". */
+const char *advise_system(const struct advise_candidate *candidate);
+void advise_describe(const struct advise_candidate *candidate, char *text, size_t size);
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "advise/stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/load.h"
+#include "engine/error.h"
+#include "machine/machine.h"
+#include "results/results.h"
+#include "sweep/sweep_draw.h"
+
+int stage_resolve(const struct advise *advise, const struct advise_candidate *candidate,
+		  struct config *ret_config, struct sim_error *err)
+{
+	const struct advise_question *question = advise->question;
+	size_t most = question->set_count + json_object_size(candidate->keys);
+	struct cfg_override *overrides = calloc(most + 1, sizeof(*overrides));
+	char **own = calloc(most + 1, sizeof(*own));
+	const char *key;
+	json_t *value;
+	size_t count = 0, own_count = 0;
+	int status = 0;
+
+	if (!overrides || !own)
+		status = sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; !status && i < question->set_count; i++)
+		overrides[count++].path_and_value = question->sets[i];
+	json_object_foreach(candidate->keys, key, value) {
+		if (!status &&
+		    asprintf(&own[own_count], "%s=%s", key, json_string_value(value)) < 0)
+			status = sim_runtime_error(err, "out of memory");
+		else if (!status)
+			overrides[count++].path_and_value = own[own_count++];
+	}
+	if (!status)
+		status = config_load(&machine_registry, advise->scenario, overrides, count,
+				     ret_config, err);
+	while (own_count)
+		free(own[--own_count]);
+	free(own);
+	free(overrides);
+	return status;
+}
+
+/* Can the configuration of a candidate be resolved? If not, the candidate says why. */
+static bool resolves(const struct advise *advise, struct advise_candidate *candidate)
+{
+	struct sim_error err = { 0 };
+	struct config config;
+
+	if (stage_resolve(advise, candidate, &config, &err)) {
+		snprintf(candidate->cannot, sizeof(candidate->cannot), "%.250s", err.text);
+		return false;
+	}
+	config_destroy(&config);
+	return true;
+}
+
+/*
+ * Keys that make seeds differ, unless the user has set them: arrivals are drawn anew, and closed
+ * loops begin at other times.
+ */
+static void add_jitter(json_t *sets)
+{
+	if (!json_object_get(sets, "jitter.arrivals"))
+		json_object_set_new(sets, "jitter.arrivals", json_string("requests"));
+	if (!json_object_get(sets, "jitter.start"))
+		json_object_set_new(sets, "jitter.start", json_string("2s"));
+}
+
+/* Write the sweep file of a stage, PATH. @plot is stolen; NULL: none. */
+static int write_stage(const struct advise *advise, const char *name,
+		       struct advise_candidate **candidates, size_t count, bool seeds,
+		       json_t *plot, char *path, size_t size, struct sim_error *err)
+{
+	json_t *root = json_object(), *list = json_array(), *metrics = json_array();
+	json_t *sets = json_object();
+	char file[WRITER_NAME_MAX];
+	struct writer writer;
+	int status;
+
+	json_object_set_new(
+		root, "description",
+		json_string("A stage of gvmsim advise: gvmsim sweep runs it again."));
+	json_object_set_new(root, "scenario", json_string(advise->scenario));
+	for (size_t i = 0; i < advise->question->set_count; i++) {
+		const char *text = advise->question->sets[i], *value = strchr(text, '=');
+
+		if (value)
+			json_object_setn_new_nocheck(sets, text, (size_t)(value - text),
+						     json_string(value + 1));
+	}
+	if (seeds)
+		add_jitter(sets);
+	json_object_set_new(root, "set", sets);
+	if (seeds)
+		json_object_set_new(root, "seeds",
+				    json_integer((json_int_t)advise->question->seeds));
+	for (size_t i = 0; i < count; i++)
+		json_array_append(list, candidates[i]->keys);
+	json_object_set_new(root, "list", list);
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+
+		for (size_t i = 0; i < container->promise_count; i++)
+			if (json_array_size(metrics) < SWEEP_METRICS_MAX)
+				json_array_append_new(metrics,
+						      json_string(container->promises[i]));
+		if (*container->rate && json_array_size(metrics) < SWEEP_METRICS_MAX)
+			json_array_append_new(metrics, json_string(container->rate));
+	}
+	json_object_set_new(root, "metrics", metrics);
+	if (plot)
+		json_object_set_new(root, "plots", json_pack("[o]", plot));
+	snprintf(file, sizeof(file), "%s.json", name);
+	snprintf(path, size, "%s/%s", advise->question->out, file);
+	status = writer_open(&writer, advise->question->out, err);
+	if (!status)
+		status = results_write_json(&writer, file, root, err);
+	if (!status)
+		status = writer_commit(&writer, err);
+	if (status)
+		writer_abort(&writer);
+	json_decref(root);
+	return status;
+}
+
+/* Take the numbers of a candidate, which is a point of a sweep. */
+static void take(const struct advise *advise, struct advise_candidate *candidate,
+		 const struct sweep_numbers *numbers, size_t point)
+{
+	size_t per_point = numbers->runs->per_point;
+
+	candidate->ran = true;
+	*candidate->failed = '\0';
+	for (size_t i = 0; i < per_point; i++)
+		if (*numbers->rows[point * per_point + i].failed)
+			snprintf(candidate->failed, sizeof(candidate->failed), "%.250s",
+				 numbers->rows[point * per_point + i].failed);
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+		struct advise_outcome *outcome = &candidate->outcomes[c];
+
+		for (size_t i = 0; i < container->promise_count; i++)
+			outcome->promises[i] =
+				sweep_estimate_named(numbers, point, container->promises[i]);
+		if (*container->rate)
+			outcome->rate = sweep_estimate_named(numbers, point, container->rate);
+	}
+}
+
+/* Read the sweep of a stage and make its runs. @ret_sweep and @ret_runs are the caller's to destroy. */
+static int make_runs(const struct advise *advise, const char *path, struct sweep *ret_sweep,
+		     struct sweep_runs *ret_runs, const struct signals *signals,
+		     struct sim_error *err)
+{
+	const struct sweep_part all = { 0, 1 };
+	double seconds;
+	int status = sweep_read(ret_sweep, path, err);
+
+	if (!status)
+		status = sweep_runs_prepare(ret_runs, ret_sweep, advise->question->out, NULL, 0,
+					    err);
+	if (!status)
+		status = sweep_runs_make(ret_runs, &all, false, signals, &seconds, err);
+	return status;
+}
+
+/* Run candidates that resolve. One that fails is run alone, to say why without the others. */
+static int run_resolved(struct advise *advise, const char *name,
+			struct advise_candidate **candidates, size_t count, bool seeds,
+			const struct signals *signals, struct sim_error *err)
+{
+	struct sweep sweep = { 0 };
+	struct sweep_runs runs = { 0 };
+	struct sweep_numbers numbers = { 0 };
+	char path[PATH_MAX];
+	int status = write_stage(advise, name, candidates, count, seeds, NULL, path,
+				 sizeof(path), err);
+
+	if (status)
+		return status;
+	status = make_runs(advise, path, &sweep, &runs, signals, err);
+	if (!status)
+		status = sweep_numbers_take(&numbers, &runs, err);
+	for (size_t i = 0; !status && i < count; i++)
+		take(advise, candidates[i], &numbers, i);
+	sweep_numbers_destroy(&numbers);
+	sweep_runs_destroy(&runs);
+	sweep_destroy(&sweep);
+	if (status != -SIM_EXIT_USER)
+		return status;
+	if (count == 1) {
+		snprintf(candidates[0]->cannot, sizeof(candidates[0]->cannot), "%.250s",
+			 err->text);
+		return 0;
+	}
+	for (size_t i = 0; i < count; i++) {
+		status = run_resolved(advise, name, &candidates[i], 1, seeds, signals, err);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+int stage_run(struct advise *advise, const char *name, struct advise_candidate **candidates,
+	      size_t count, bool seeds, const struct signals *signals, struct sim_error *err)
+{
+	struct advise_candidate **able = calloc(count + 1, sizeof(*able));
+	size_t able_count = 0;
+	int status = 0;
+
+	if (!able)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		if (resolves(advise, candidates[i]))
+			able[able_count++] = candidates[i];
+	advise->runs += able_count * (seeds ? advise->question->seeds : 1);
+	if (able_count)
+		status = run_resolved(advise, name, able, able_count, seeds, signals, err);
+	free(able);
+	return status;
+}
+
+/* The picture: the time that the first promise is about, over the rate of another container. */
+static json_t *plot_of(const struct advise *advise)
+{
+	const char *x = NULL, *promise = NULL;
+	char y[SWEEP_NAME_MAX] = "";
+
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+
+		if (container->promise_count && !*y) {
+			promise = container->promises[0];
+			snprintf(y, sizeof(y), "%s.%s", container->name,
+				 strstr(promise, ".itl_slo") ? "itl_ms.p99" : "ttft_ms.p99");
+		} else if (*container->rate && (!x || !container->promise_count)) {
+			x = container->rate;
+		}
+	}
+	if (!x || !*y)
+		return NULL;
+	return json_pack("{s:s, s:s, s:s, s:s, s:[s], s:b}", "type", "pareto", "title",
+			 "What each way of sharing gives", "x", x, "y", y, "more", x, "log", 1);
+}
+
+int stage_draw(struct advise *advise, const char *name, const struct signals *signals,
+	       bool *ret_drawn, struct sim_error *err)
+{
+	struct advise_candidate **ran = calloc(advise->count + 1, sizeof(*ran));
+	json_t *plot = plot_of(advise);
+	struct sweep sweep = { 0 };
+	struct sweep_runs runs = { 0 };
+	struct sweep_numbers numbers = { 0 };
+	struct writer writer;
+	char path[PATH_MAX];
+	size_t count = 0, drawn = 0;
+	int status;
+
+	*ret_drawn = false;
+	for (size_t i = 0; ran && i < advise->count; i++)
+		if (advise->candidates[i]->ran)
+			ran[count++] = advise->candidates[i];
+	if (!ran || !plot || !count) {
+		json_decref(plot);
+		free(ran);
+		return 0;
+	}
+	status = write_stage(advise, name, ran, count, false, plot, path, sizeof(path), err);
+	free(ran);
+	if (!status)
+		status = make_runs(advise, path, &sweep, &runs, signals, err);
+	if (!status)
+		status = sweep_numbers_take(&numbers, &runs, err);
+	if (!status)
+		status = writer_open(&writer, advise->question->out, err);
+	if (!status)
+		status = sweep_draw(&numbers, 0, signals, &writer, &drawn, err);
+	*ret_drawn = !status && drawn;
+	sweep_numbers_destroy(&numbers);
+	sweep_runs_destroy(&runs);
+	sweep_destroy(&sweep);
+	return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* A stage of advice: candidates that run as one sweep. */
+#ifndef SIM_ADVISE_STAGE_H
+#define SIM_ADVISE_STAGE_H
+
+#include "advise/types.h"
+
+struct signals;
+
+/*
+ * Run @count candidates as the sweep @name in the folder of the advice, under the scenario's
+ * seed or, with @seeds, under all of them. Candidates that cannot run say why. Returns 0 or a
+ * negative enum sim_exit.
+ */
+int stage_run(struct advise *advise, const char *name, struct advise_candidate **candidates,
+	      size_t count, bool seeds, const struct signals *signals, struct sim_error *err);
+
+/* Resolve the configuration of a candidate; the caller destroys it. 0 or a negative enum sim_exit. */
+int stage_resolve(const struct advise *advise, const struct advise_candidate *candidate,
+		  struct config *ret_config, struct sim_error *err);
+
+/* Draw all candidates that ran as OUT/NAME-1.png. No promise and rate to draw: no picture. */
+int stage_draw(struct advise *advise, const char *name, const struct signals *signals,
+	       bool *ret_drawn, struct sim_error *err);
+
+#endif

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "cli/cmd_advise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "advise/advise.h"
+#include "advise/stage.h"
+#include "engine/error.h"
+#include "gvm/port.h"
+#include "machine/machine.h"
+#include "results/writer.h"
+#include "terminal/progress.h"
+#include "terminal/signals.h"
+#include "terminal/table.h"
+
+#define RUNS_STANDARD	60
+#define SEEDS_STANDARD	5
+#define TARGET_STANDARD 0.95
+#define ROWS_MAX	12
+
+static int run(int argc, char **argv, struct sim_error *err);
+
+static const struct command_option options[] = {
+	{ "set", "PATH=VALUE", true, "change any key of the scenario, as for gvmsim run" },
+	{ "runs", "N", false, "search with up to N runs, by default 60; seeds come on top" },
+	{ "seeds", "N", false, "intervals over N seeds, by default 5; 1: none" },
+	{ "target", "SHARE", false,
+	  "a promise is kept if so many of its requests keep it, by default\n0.95" },
+	{ "out", "DIR", false, "where all goes, by default results/advise/NAME" },
+	{ NULL, NULL, false, NULL },
+};
+
+/* clang-format off */
+const struct command command_advise = {
+	.name = "gvmsim advise",
+	.operands = "SCENARIO",
+	.summary = "which way of sharing keeps all promises, on how few GPUs",
+	.about =
+"The promises are app.slo_ttft and app.slo_itl of the scenario's containers. Tries every\n"
+"system, then limits and priorities of the best ones, then more GPUs if one cannot do.\n"
+"Prints the best candidates with intervals of confidence, the control files of the best\n"
+"one, what would hurt it, and what was not searched. Draws what each candidate gives.\n",
+	.options = options,
+	.more =
+"Candidates are ordered by the promises that they keep, then by fewer GPUs, then by the\n"
+"progress of containers without a promise, beside what they do on a GPU of their own.\n"
+"\n"
+"Each stage of the search is a sweep file in DIR, which gvmsim sweep can run again. A\n"
+"search that was interrupted or killed goes on where it stopped: give the same command.\n"
+"\n"
+"Exit status 1: no candidate keeps all promises.\n",
+	.examples =
+"    gvmsim advise vllm-diffusion-40g\n"
+"    gvmsim advise three-tenants --runs 100 --target 0.99\n"
+"    gvmsim advise vllm-diffusion-40g --set containers.vllm.app.slo_ttft=2s\n",
+	.run = run,
+};
+/* clang-format on */
+
+/* A parsed command line. Strings are borrowed from argv. */
+struct advise_args {
+	const char *out; /* NULL: by the name of the scenario */
+	const char **sets;
+	struct advise_question question;
+};
+
+static int take_count(const char *option, const char *value, size_t least, size_t most,
+		      size_t *ret_count, struct sim_error *err)
+{
+	char rest;
+
+	if (sscanf(value, "%zu%c", ret_count, &rest) == 1 && *value != '-' &&
+	    *ret_count >= least && *ret_count <= most)
+		return 0;
+	return command_bad_value(&command_advise, option, err,
+				 "'%s' is wrong, allowed: %zu to %zu", value, least, most);
+}
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	struct advise_args *args = data;
+	char rest;
+
+	if (!strcmp(option, "set")) {
+		args->sets[args->question.set_count++] = value;
+	} else if (!strcmp(option, "runs")) {
+		return take_count(option, value, 2, 10000, &args->question.runs, err);
+	} else if (!strcmp(option, "seeds")) {
+		return take_count(option, value, 1, 100, &args->question.seeds, err);
+	} else if (!strcmp(option, "target")) {
+		if (sscanf(value, "%lf%c", &args->question.target, &rest) != 1 ||
+		    !(args->question.target > 0 && args->question.target <= 1))
+			return command_bad_value(&command_advise, option, err,
+						 "'%s' is wrong, allowed: above 0, up to 1",
+						 value);
+	} else {
+		args->out = value;
+		if (!*value)
+			return command_bad_value(&command_advise, option, err,
+						 "is empty, allowed: the name of a folder");
+	}
+	return 0;
+}
+
+static void tell(const char *line)
+{
+	fprintf(stderr, "gvmsim: %s\n", line);
+}
+
+/* "0.982 [0.97, 0.99]", "> 1.2", "-" */
+static void format_estimate(const struct sweep_estimate *estimate, char *text, size_t size)
+{
+	if (!estimate->value.known)
+		snprintf(text, size, "-");
+	else if (estimate->interval && !isinf(estimate->high))
+		snprintf(text, size, "%.3g [%.3g, %.3g]", estimate->value.number, estimate->low,
+			 estimate->high);
+	else
+		snprintf(text, size, "%s%.3g", estimate->value.bound ? "> " : "",
+			 estimate->value.number);
+}
+
+static void put_candidate(struct table *table, const struct advise *advise,
+			  const struct advise_candidate *candidate, const char *words,
+			  bool settings)
+{
+	char text[ADVISE_TEXT_MAX];
+	size_t column = 0;
+
+	table_add(table);
+	table_set(table, column++, "%.60s", words);
+	table_set(table, column++, "%zu", candidate->gpus);
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+
+		for (size_t i = 0;
+		     i < container->promise_count && column < TABLE_COLUMNS_MAX - 4; i++) {
+			format_estimate(&candidate->outcomes[c].promises[i], text,
+					sizeof(text));
+			table_set(table, column++, "%.60s", text);
+		}
+		if (*container->rate && column < TABLE_COLUMNS_MAX - 4) {
+			format_estimate(&candidate->outcomes[c].rate, text, sizeof(text));
+			table_set(table, column++, "%.60s", text);
+		}
+	}
+	table_set(table, column++, "%zu of %zu", candidate->kept, advise->promise_count);
+	if (isfinite(candidate->progress))
+		table_set(table, column, "%.0f %%", 100 * candidate->progress);
+	column++;
+	advise_describe(candidate, text, sizeof(text));
+	if (*candidate->failed)
+		table_set(table, column, "%.40s died", candidate->failed);
+	else if (settings)
+		table_set(table, column, "%.60s", text);
+}
+
+static void put_head(struct table *table, const struct advise *advise, const char *first,
+		     bool settings)
+{
+	size_t column = 0;
+
+	table_add(table);
+	table_set(table, column++, "%s", first);
+	table_set(table, column++, "GPUs");
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+
+		for (size_t i = 0;
+		     i < container->promise_count && column < TABLE_COLUMNS_MAX - 4; i++)
+			table_set(table, column++, "%.60s", container->promises[i]);
+		if (*container->rate && column < TABLE_COLUMNS_MAX - 4)
+			table_set(table, column++, "%.60s", container->rate);
+	}
+	table_set(table, column++, "promises kept");
+	table_set(table, column++, "least progress");
+	if (settings)
+		table_set(table, column, "settings");
+}
+
+static int print_table(struct table *table, struct sim_error *err)
+{
+	bool failed = table->failed;
+
+	table_print(table, stdout);
+	table_destroy(table);
+	return failed ? sim_runtime_error(err, "out of memory") : 0;
+}
+
+/* The finalists, the yardstick, and the best candidate of each other system. */
+static int print_candidates(const struct advise *advise, struct sim_error *err)
+{
+	struct table table = { 0 };
+	size_t rows = 0;
+
+	put_head(&table, advise, "system", true);
+	for (size_t i = 0; i < advise->finalist_count; i++, rows++)
+		put_candidate(&table, advise, advise->finalists[i],
+			      advise_system(advise->finalists[i]), true);
+	if (advise->yardstick)
+		put_candidate(&table, advise, advise->yardstick,
+			      advise_system(advise->yardstick), true);
+	for (size_t i = 0; i < advise->count && rows < ROWS_MAX; i++) {
+		const struct advise_candidate *candidate = advise->candidates[i];
+		bool other = candidate->ran && candidate != advise->yardstick;
+
+		for (size_t k = 0; k < advise->finalist_count; k++)
+			other = other && strcmp(advise_system(advise->finalists[k]),
+						advise_system(candidate)) != 0;
+		/* The best one of its system, the first of equals. */
+		for (size_t k = 0; other && k < advise->count; k++)
+			if (!strcmp(advise_system(advise->candidates[k]),
+				    advise_system(candidate)) &&
+			    (advise_is_better(advise->candidates[k], candidate) ||
+			     (k < i && advise->candidates[k]->ran &&
+			      !advise_is_better(candidate, advise->candidates[k]))))
+				other = false;
+		if (!other)
+			continue;
+		put_candidate(&table, advise, candidate, advise_system(candidate), true);
+		rows++;
+	}
+	return print_table(&table, err);
+}
+
+/* The control files of the best candidate, as gvmctl writes them. */
+static int print_files(const struct advise *advise, struct sim_error *err)
+{
+	const struct advise_candidate *best = advise->best;
+	struct config config;
+	bool any = false;
+	int status = stage_resolve(advise, best, &config, err);
+
+	if (status)
+		return status;
+	for (size_t c = 0; c < config.container_count; c++) {
+		const struct cfg_container *container = &config.containers[c];
+
+		for (size_t i = 0; container->enabled && i < container->control_count; i++) {
+			const struct cfg_control *control = &container->controls[i];
+
+			if (!*control->text || !advise_honours(advise, best, control->file))
+				continue;
+			if (!any)
+				printf("\nControl files; PID is that of a container's "
+				       "process:\n");
+			any = true;
+			printf("    gvmctl set PID %-18s %-16s # %s\n", control->file,
+			       control->text, container->name);
+		}
+	}
+	if (!any)
+		printf("\nControl files: none, %s honours none of the scenario's.\n",
+		       advise_system(best));
+	config_destroy(&config);
+	return 0;
+}
+
+/* What would hurt the best candidate, and which of it does so first. */
+static int print_hurts(const struct advise *advise, struct sim_error *err)
+{
+	const struct advise_hurt *first = NULL;
+	struct table table = { 0 };
+
+	if (!advise->hurt_count)
+		return 0;
+	printf("\nWhat would hurt it, under the scenario's seed:\n");
+	put_head(&table, advise, "", false);
+	for (size_t i = 0; i < advise->hurt_count; i++) {
+		const struct advise_hurt *hurt = &advise->hurts[i];
+
+		if (!hurt->candidate->ran) {
+			table_add(&table);
+			table_set(&table, 0, "%s: cannot run", hurt->words);
+			continue;
+		}
+		put_candidate(&table, advise, hurt->candidate, hurt->words, false);
+		if (i && (!first || advise_is_better(first->candidate, hurt->candidate)))
+			first = hurt;
+	}
+	if (print_table(&table, err))
+		return -SIM_EXIT_RUNTIME;
+	if (first && first->candidate->kept < advise->hurts[0].candidate->kept)
+		printf("%s breaks a promise first.\n", first->words);
+	else if (first)
+		printf("None of these breaks a promise. %s costs most.\n", first->words);
+	return 0;
+}
+
+static void print_not_searched(const struct advise *advise)
+{
+	printf("\nNot searched:\n");
+	for (size_t i = 0; i < advise->count; i++)
+		if (*advise->candidates[i]->cannot &&
+		    !json_object_get(advise->candidates[i]->keys, "gpus.more1.profile"))
+			printf("  %s: %s\n", advise_system(advise->candidates[i]),
+			       advise->candidates[i]->cannot);
+	if (advise->out_of_runs)
+		printf("  candidates beyond %zu runs: give --runs more\n",
+		       advise->question->runs);
+	printf("  limits of containers with a promise; different parts for those without, but "
+	       "near the best\n"
+	       "  timeslices, weights, MIG profiles, MPS limits and policies of gvmd: the "
+	       "scenario's\n");
+	if (advise->gpu_count == 1 && advise->container_count > 2)
+		printf("  on more GPUs: other placements than round robin; only the scenario's "
+		       "profile\n");
+	printf("Not judged: isolation. Under mps a fault of one container ends the others, "
+	       "too.\n"
+	       "Runs: %zu, with those of other seeds.\n",
+	       advise->runs);
+}
+
+static int print_advice(struct advise *advise, const struct signals *signals,
+			struct sim_error *err)
+{
+	const struct advise_candidate *best = advise->best;
+	char text[ADVISE_TEXT_MAX];
+	bool drawn = false;
+	int status;
+
+	if (!best)
+		return sim_runtime_error(err, "%s: no system can run this scenario: %s",
+					 advise->question->scenario,
+					 advise->count ? advise->candidates[0]->cannot : "");
+	status = print_candidates(advise, err);
+	if (status)
+		return status;
+	if (advise->question->seeds > 1)
+		printf("[low, high]: 95 %% bootstrap over %zu seeds; rows without were run "
+		       "once\n",
+		       advise->question->seeds);
+	advise_describe(best, text, sizeof(text));
+	printf("\nAdvice: %s on %zu GPU%s%s%s; %zu of %zu promises kept by %.4g %% of "
+	       "requests.\n",
+	       advise_system(best), best->gpus, best->gpus > 1 ? "s" : "",
+	       *text ? ", with " : "", text, best->kept, advise->promise_count,
+	       100 * advise->question->target);
+	if (advise->yardstick && advise->yardstick->kept < advise->promise_count)
+		printf("A GPU for each container keeps no more than %zu of %zu: sharing is not "
+		       "what "
+		       "breaks the rest.\n",
+		       advise->yardstick->kept, advise->promise_count);
+	status = print_files(advise, err);
+	if (!status)
+		status = print_hurts(advise, err);
+	if (status)
+		return status;
+	print_not_searched(advise);
+	status = stage_draw(advise, "advice", signals, &drawn, err);
+	if (status)
+		return status;
+	if (drawn)
+		printf("picture     %s/advice-1.png\n", advise->question->out);
+	printf("sweeps      %s/*.json\n", advise->question->out);
+	status = command_flush(err);
+	if (!status && best->kept < advise->promise_count)
+		status = sim_runtime_error(err, "%s: no candidate keeps all promises",
+					   advise->question->scenario);
+	return status;
+}
+
+static int advise_run(struct advise_args *args, const char *scenario, struct sim_error *err)
+{
+	char out[PATH_MAX];
+	const char *base = strrchr(scenario, '/');
+	struct signals signals;
+	struct advise advise;
+	struct writer writer;
+	int status;
+
+	base = base ? base + 1 : scenario;
+	snprintf(out, sizeof(out), "%s%.*s", args->out ? args->out : "results/advise/",
+		 args->out ? 0 : (int)min(strcspn(base, "."), (size_t)64), base);
+	args->question.scenario = scenario;
+	args->question.out = out;
+	args->question.sets = (const char *const *)args->sets;
+	for (size_t i = 0; i < args->question.set_count; i++)
+		if (!strncmp(args->sets[i], "system.name=", strlen("system.name=")))
+			return sim_user_error(err, "--set:system.name: is what is searched, "
+						   "allowed: any other key");
+	status = writer_open(&writer, out, err);
+	if (status)
+		return status;
+	writer_remove_stale(&writer);
+	signals_take(&signals);
+	progress_start(true);
+	status = advise_make(&advise, &args->question, &signals, tell, err);
+	progress_end();
+	if (!status)
+		status = print_advice(&advise, &signals, err);
+	advise_destroy(&advise);
+	signals_release(&signals);
+	writer_abort(&writer);
+	return status;
+}
+
+static int run(int argc, char **argv, struct sim_error *err)
+{
+	struct advise_args args = {
+		.question = { .runs = RUNS_STANDARD,
+			      .seeds = SEEDS_STANDARD,
+			      .target = TARGET_STANDARD },
+	};
+	struct command_line line;
+	int status;
+
+	args.sets = calloc((size_t)argc + 1, sizeof(*args.sets));
+	if (!args.sets)
+		return sim_runtime_error(err, "out of memory");
+	status = command_parse(&command_advise, argc, argv, take_option, &args, &line, err);
+	if (!status && line.help)
+		status = command_print_help(&command_advise, err);
+	else if (!status && line.operand_count != 1)
+		status = command_mistake(&command_advise, err, "%d scenarios, expected 1",
+					 line.operand_count);
+	else if (!status)
+		status = advise_run(&args, line.operands[0], err);
+	free(args.sets);
+	return status;
+}

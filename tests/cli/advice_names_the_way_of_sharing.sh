@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# gvmsim advise: the worked examples of docs/advise.md, more GPUs where one cannot do, a search that was
+# killed, and mistakes. Usage: advice_names_the_way_of_sharing.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+COLUMNS=300
+export COLUMNS
+
+# The first example. Names and orders are exact: the same seeds give the same runs.
+set -- vllm-diffusion-40g --set duration=200s --set containers.vllm.app.slo_ttft=1s --seeds 5
+"$gvmsim" advise "$@" --out whole >table 2>.err || fail "advise: $(cat .err)"
+grep -q "^Advice: mps on 1 GPU; 1 of 1 promises kept by 95 % of requests" table || fail "advice: $(cat table)"
+grep -q "^exclusive *2 .*1 of 1 *100 %" table || fail "the yardstick: $(cat table)"
+grep -q "^stock .*\[0[.]9[0-4].*0 of 1" table || fail "stock breaks it by its interval: $(cat table)"
+grep -q "^gvm .*1 of 1.*diffusion.gmem.limit.high" table || fail "gvm with a limit: $(cat table)"
+grep -q "^Half the bandwidth of the link breaks a promise first" table || fail "hurt: $(cat table)"
+grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is over: $(cat table)"
+[ -s whole/advice-1.png ] && [ -s whole/advice-1.svg ] || fail "no picture"
+for stage in systems settings-1 seeds hurts; do
+	[ -s "whole/$stage.json" ] || fail "no stage $stage"
+done
+[ "$(find whole -name '*.tmp-*')" = "" ] || fail "parts stay"
+
+# A stage is a sweep that has all its runs.
+"$gvmsim" sweep whole/systems.json --out whole >/dev/null 2>.err || fail "a stage as sweep: $(cat .err)"
+grep -q "made no run" .err || fail "a stage as sweep made runs: $(cat .err)"
+
+# Again, and after kills: the same words, and no run is made twice.
+find whole/runs -mindepth 1 -maxdepth 1 | sort >before
+"$gvmsim" advise "$@" --out whole >again 2>.err || fail "again: $(cat .err)"
+cmp table again || fail "the second time says something else"
+find whole/runs -mindepth 1 -maxdepth 1 | sort | cmp - before || fail "the second time made runs"
+for pause in 0.3 0.9 1.7; do
+	"$gvmsim" advise "$@" --out cut >/dev/null 2>&1 &
+	pid=$!
+	sleep $pause
+	kill -9 $pid 2>/dev/null || true
+	wait $pid 2>/dev/null || true
+done
+"$gvmsim" advise "$@" --out cut >cut.table 2>.err || fail "after kills: $(cat .err)"
+sed 's/whole/cut/' table | cmp - cut.table || fail "after kills it says something else"
+
+# A budget is kept, and what it leaves out is said: 12 systems need 12 runs.
+"$gvmsim" advise vllm-diffusion-40g --set duration=60s --runs 5 --seeds 1 --out few >table 2>.err || true
+grep -q "candidates beyond 5 runs" table || fail "what the budget left out: $(cat table .err)"
+grep -q "^Runs: 10, " table || fail "5 runs, and 5 that show what hurts: $(cat table)"
+
+# Priorities keep what the scenario's do not: 99 % of 80 ms.
+"$gvmsim" advise three-tenants --set duration=70s --set containers.search.app.slo_ttft=0.08s \
+	--set containers.chat.app.slo_ttft=0.08s --seeds 1 --target 0.99 --out first >table 2>.err ||
+	fail "priorities: $(cat .err table)"
+grep -q "^Advice: gvm on 1 GPU, with chat.compute.priority 0" table || fail "priorities: $(cat table)"
+grep -q "gvmctl set PID compute.priority .* 12 .* # images" table || fail "control files: $(cat table)"
+grep -q "^  mig: .*gpu_memory_utilization" table || fail "why mig cannot: $(cat table)"
+
+# Load that one GPU cannot do, and two can.
+"$gvmsim" advise three-tenants --set duration=70s --set containers.search.app.slo_ttft=0.3s \
+	--set containers.chat.app.slo_ttft=0.3s --set containers.chat.app.trace.divide=900 \
+	--set containers.search.app.trace.divide=900 --seeds 1 --target 0.8 --out more >table 2>.err ||
+	fail "more GPUs: $(cat .err table)"
+grep -q "^Advice: .* on 2 GPUs.* 2 of 2 promises kept by 80 % of requests" table || fail "two GPUs: $(cat table)"
+grep -q "containers.search.gpu" more/gpus-2.json || fail "no placement in more/gpus-2.json"
+
+# A promise that no GPU keeps.
+status=0
+"$gvmsim" advise vllm-diffusion-40g --set duration=90s --set containers.vllm.app.slo_itl=1ms --seeds 1 --out never \
+	>table 2>.err || status=$?
+[ $status = 1 ] || fail "a promise that cannot be kept: exit code $status: $(cat .err)"
+grep -q "no candidate keeps all promises" .err || fail "the line: $(cat .err)"
+grep -q "A GPU for each container keeps no more than 1 of 2" table || fail "not the fault of sharing: $(cat table)"
+[ ! -e never/gpus-2.json ] || fail "more GPUs cannot help"
+
+# Mistakes.
+expect 2 "1 container, allowed: 2 and more" advise vllm-diffusion-40g --set containers.diffusion.enabled=false --out no
+expect 2 "no container makes a promise, allowed: app.slo_ttft" \
+	advise vllm-diffusion-40g --set containers.vllm.app.slo_ttft=0s --out no
+expect 2 "'1' is wrong, allowed: 2 to 10000" advise vllm-diffusion-40g --runs 1
+expect 2 "'1.5' is wrong, allowed: above 0, up to 1" advise vllm-diffusion-40g --target 1.5
+expect 2 "system.name: is what is searched" advise vllm-diffusion-40g --set system.name=gvm
+expect 2 "0 scenarios, expected 1" advise
+[ ! -e no ] || fail "a mistake wrote $(find no)"
