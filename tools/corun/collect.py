@@ -76,6 +76,48 @@ def move(folder, manifest, run):
         file.write(header)
 
 
+def add_samples(folder, sampled, run):
+    """Memory and kernels of the run, from a folder that "gvmcollect sample" wrote meanwhile."""
+    with open(os.path.join(sampled, "config.json"), encoding="utf-8") as file:
+        taken = json.load(file)
+    first_ns = run["start_ns"] - taken["clock"]["start_ns"]
+    last_ns = first_ns + int(run["seconds"] * 1e9)
+    memory = {}
+    for name in ("timeline.csv", "controls.csv"):
+        before, rows = {}, []
+        with open(os.path.join(sampled, name), encoding="utf-8") as file:
+            header = file.readline()
+            for line in file:
+                date_ns, rest = line.split(",", 1)
+                if int(date_ns) > last_ns:
+                    continue
+                if int(date_ns) < first_ns:  # a setting of then holds at the start of the run
+                    before[tuple(rest.split(",")[:2])] = f"0,{rest}"
+                    continue
+                rows.append(f"{int(date_ns) - first_ns},{rest}")
+                if name[0] == "t":
+                    container, used = rest.split(",")[:2]
+                    memory.setdefault(container, []).append(int(used))
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            settings = before.values() if name[0] == "c" else ()
+            file.write(header + "".join(settings) + "".join(rows))
+
+    def config(content):
+        content["roots"] = taken["roots"]
+        content["notes"] = ["made by tools/corun/collect.py"] + taken["notes"]
+        for name, container in content["containers"].items():
+            container.update({key: taken["containers"][name][key]
+                              for key in ("tgid", "command")})
+
+    def summary(content):
+        for name, used in memory.items():
+            content["containers"][name]["gmem"].update(
+                current=used[-1], mean=sum(used) // len(used), peak=max(used))
+
+    rewrite(os.path.join(folder, "config.json"), config)
+    rewrite(os.path.join(folder, "summary.json"), summary)
+
+
 def add_logs(collector, folder, source, run):
     """The logs of the applications."""
     options = []
@@ -184,6 +226,8 @@ def main():
     parser.add_argument("folder", metavar="FOLDER")
     parser.add_argument("--collector", default="gvmcollect", help="the program gvmcollect")
     parser.add_argument("--gpu", required=True, help="the GPU profile of the scenario")
+    parser.add_argument("--sampled",
+                        help="a folder that gvmcollect sample wrote during the run")
     parser.add_argument("--measured", help="a folder that measure.py wrote")
     parser.add_argument("--alone", metavar="OUT/RUN",
                         help="a run of the server alone, with --measured")
@@ -196,6 +240,8 @@ def main():
         run = manifest["runs"][name]
         sample(arguments.collector, arguments.folder, run["processes"])
         move(arguments.folder, manifest, run)
+        if arguments.sampled:
+            add_samples(arguments.folder, arguments.sampled, run)
         add_logs(arguments.collector, arguments.folder, source, run)
         with open(os.path.join(arguments.folder, "scenario.json"), "w",
                   encoding="utf-8") as file:
