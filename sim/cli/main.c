@@ -6,6 +6,7 @@
 #include "cli/cmd_figure.h"
 #include "cli/cmd_help.h"
 #include "cli/cmd_reference.h"
+#include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
 #include "cli/cmd_sweep.h"
 #include "cli/cmd_trace.h"
@@ -13,9 +14,9 @@
 #include "terminal/program.h"
 
 static const struct command *const commands[] = {
-	&command_run,	  &command_figure,    &command_sweep, &command_advise,
-	&command_explain, &command_validate,  &command_trace, &command_compare,
-	&command_help,	  &command_reference, NULL,
+	&command_run,	  &command_figure,  &command_report,	&command_sweep,
+	&command_advise,  &command_explain, &command_validate,	&command_trace,
+	&command_compare, &command_help,    &command_reference, NULL,
 };
 
 /* clang-format off */

@@ -183,13 +183,13 @@ static void choose_runs(struct published *published, size_t cycle)
 	}
 }
 
-static void add_row(struct published *published, const struct figure_data *data,
-		    const struct figure_cell *cell)
+void published_row(const struct figure_data *data, const struct figure_cell *cell,
+		   struct score_row *ret_row)
 {
 	const struct figure *figure = data->figure;
 	const struct figure_panel *panel = &figure->panels[cell->panel];
 
-	published->rows[published->row_count++] = (struct score_row){
+	*ret_row = (struct score_row){
 		.figure = figure->name,
 		.panel = panel->key,
 		.run = figure->runs[cell->run].label,
@@ -233,7 +233,8 @@ static int make_rows(struct published *published, struct sim_error *err)
 
 			if (isnan(data->cells[k].pair.published))
 				continue;
-			add_row(published, data, &data->cells[k]);
+			published_row(data, &data->cells[k],
+				      &published->rows[published->row_count++]);
 			for (size_t seed = 0; seed < published->seeds; seed++)
 				draws[seed] =
 					published->by_seed[seed + 1].data[i].cells[k].pair.ours;

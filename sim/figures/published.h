@@ -56,6 +56,10 @@ void published_count_order(const struct published *published, const struct figur
 			   void (*use)(void *data, const char *panel, size_t pairs,
 				       size_t kept),
 			   void *data, size_t *ret_pairs, size_t *ret_kept);
+
+/* A cell with a published value as a row of a score. Texts are borrowed from @data. */
+void published_row(const struct figure_data *data, const struct figure_cell *cell,
+		   struct score_row *ret_row);
 void published_destroy(struct published *published);
 
 #endif

@@ -26,7 +26,7 @@ sim/machine
 sim/timeline
 sim/results
 sim/validate sim/figures sim/explain
-sim/sweep
+sim/sweep sim/report
 sim/advise
 sim/collect sim/cli sim/ctl
 sim/gvmd/host

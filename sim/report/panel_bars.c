@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Panels of bars and stacks, see panel.h. */
+#include <math.h>
+#include <string.h>
+
+#include "report/axis.h"
+#include "report/html.h"
+#include "report/panel.h"
+#include "report/panel_key.h"
+
+#define WIDTH	  520
+#define NAME	  150 /* room for names of runs */
+#define NUMBER	  74  /* room for the number behind a bar */
+#define BAR	  13
+#define GAP	  9
+#define AXIS_ROOM 26
+
+/* What is drawn of a panel. */
+struct bars {
+	FILE *out;
+	const struct figure_data *data;
+	const struct figure_panel *panel;
+	size_t index; /* of the panel */
+	bool published;
+	struct axis axis;
+	double y; /* top of the next bar */
+};
+
+/* A bar from @from to @to with its value, which it says when the pointer is over it. */
+static void print_bar(struct bars *bars, const char *class, double from, double to,
+		      const char *name, const char *word, double value)
+{
+	double x = axis_place(&bars->axis, from), end = axis_place(&bars->axis, to);
+	char number[HTML_NUMBER_MAX];
+
+	html_number(value, bars->panel->unit, number);
+	fprintf(bars->out,
+		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
+		class, x, bars->y, fmax(end - x, 1), BAR);
+	html_text(bars->out, name);
+	fputs(", ", bars->out);
+	html_text(bars->out, word);
+	fputs(": ", bars->out);
+	html_text(bars->out, number);
+	fputs("</title></rect>\n", bars->out);
+}
+
+static void print_number(struct bars *bars, double value, double to)
+{
+	char number[HTML_NUMBER_MAX];
+
+	html_number(value, bars->panel->unit, number);
+	fprintf(bars->out, "<text class=\"n\" x=\"%.1f\" y=\"%.1f\">",
+		axis_place(&bars->axis, isnan(to) ? bars->axis.low : to) + 4,
+		bars->y + BAR - 2.5);
+	html_text(bars->out, number);
+	fputs("</text>\n", bars->out);
+}
+
+static void print_name(struct bars *bars, const char *name, double height)
+{
+	fprintf(bars->out, "<text class=\"r\" x=\"%d\" y=\"%.1f\">", NAME - 6,
+		bars->y + height / 2 + 4);
+	html_text(bars->out, name);
+	fprintf(bars->out, "</text>\n");
+}
+
+/* One value: ours, and the published one below it. */
+static void print_cell(struct bars *bars, const struct figure_cell *cell)
+{
+	bool failed = figure_count_failed(bars->data, cell->run);
+	char name[128];
+
+	panel_cell_name(bars->data, cell, name, sizeof(name));
+	print_name(bars, name, bars->published ? 2 * BAR : BAR);
+	if (cell->pair.ours > 0)
+		print_bar(bars, "ours", bars->axis.low, cell->pair.ours, name,
+			  failed ? "ours, and a container of the run died" : "ours",
+			  cell->pair.ours);
+	print_number(bars, cell->pair.ours, cell->pair.ours);
+	bars->y += BAR;
+	if (bars->published && !isnan(cell->pair.published)) {
+		print_bar(bars, "pub", bars->axis.low, cell->pair.published, name,
+			  bars->data->figure->published_label, cell->pair.published);
+		print_number(bars, cell->pair.published, cell->pair.published);
+	}
+	bars->y += (bars->published ? BAR : 0) + GAP;
+}
+
+/* One stack of ours, or of the published parts. */
+static void print_stack(struct bars *bars, bool ours)
+{
+	const char *word = ours ? "ours" : bars->data->figure->published_label;
+	double sum = 0;
+
+	print_name(bars, ours ? "ours, simulated" : word, BAR);
+	for (size_t i = 0; i < bars->data->cell_count; i++) {
+		const struct figure_cell *cell = &bars->data->cells[i];
+		double value = ours ? cell->pair.ours : cell->pair.published;
+		double below = ours ? cell->below.ours : cell->below.published;
+		char class[8], name[128];
+
+		if (cell->panel != bars->index || !(value > 0))
+			continue;
+		panel_cell_name(bars->data, cell, name, sizeof(name));
+		snprintf(class, sizeof(class), "s%zu", cell->part % PANEL_COLOURS);
+		print_bar(bars, class, below, below + value, name, word, value);
+		sum = fmax(sum, below + value);
+	}
+	print_number(bars, sum, sum);
+	bars->y += BAR + GAP;
+}
+
+/* The axis and its lines, from the top to @bottom. */
+static void print_axis(const struct bars *bars, double bottom)
+{
+	for (size_t i = 0; i < bars->axis.tick_count; i++) {
+		double x = axis_place(&bars->axis, bars->axis.ticks[i]);
+		double value = bars->axis.ticks[i];
+		bool seconds = !strcmp(bars->panel->unit, "ms") && value >= 1000;
+
+		fprintf(bars->out,
+			"<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%.1f\"/>"
+			"<text class=\"a\" x=\"%.1f\" y=\"%.1f\">%g%s</text>\n",
+			x, x, bottom, x, bottom + 15, seconds ? value / 1000 : value,
+			seconds ? " s" : "");
+	}
+}
+
+/* Find the range of the panel's values. Returns how many rows of bars it has. */
+static size_t find_range(struct bars *bars, double *ret_low, double *ret_high)
+{
+	bool stacked = bars->panel->layout == FIGURE_STACKED;
+	size_t count = 0;
+
+	*ret_low = INFINITY;
+	*ret_high = 0;
+	for (size_t i = 0; i < bars->data->cell_count; i++) {
+		const struct figure_cell *cell = &bars->data->cells[i];
+		double values[] = { cell->pair.ours + (stacked ? cell->below.ours : 0),
+				    cell->pair.published +
+					    (stacked ? cell->below.published : 0) };
+
+		if (cell->panel != bars->index)
+			continue;
+		count++;
+		for (size_t k = 0; k < 2; k++) {
+			if (!(values[k] > 0))
+				continue;
+			*ret_low = fmin(*ret_low, values[k]);
+			*ret_high = fmax(*ret_high, values[k]);
+			bars->published = bars->published || k;
+		}
+	}
+	*ret_low = isfinite(*ret_low) ? *ret_low : 0;
+	return stacked ? (bars->published ? 2 : 1) : count;
+}
+
+void panel_print_bars(FILE *out, const struct figure_data *data, size_t index)
+{
+	struct bars bars = {
+		.out = out, .data = data, .panel = &data->figure->panels[index], .index = index
+	};
+	bool stacked = bars.panel->layout == FIGURE_STACKED;
+	double low, high, bottom;
+	size_t count = find_range(&bars, &low, &high);
+
+	bottom = (double)count * (BAR * (bars.published && !stacked ? 2 : 1) + GAP);
+	fprintf(out, "viewBox=\"0 0 %d %.0f\">", WIDTH, bottom + AXIS_ROOM);
+	bars.axis.from = NAME;
+	bars.axis.to = WIDTH - NUMBER;
+	axis_set(&bars.axis, low, high, bars.panel->log_y, true);
+	bars.y = GAP / 2.0;
+	print_axis(&bars, bottom);
+	if (stacked) {
+		print_stack(&bars, true);
+		if (bars.published)
+			print_stack(&bars, false);
+		return;
+	}
+	for (size_t i = 0; i < data->cell_count; i++)
+		if (data->cells[i].panel == index)
+			print_cell(&bars, &data->cells[i]);
+}

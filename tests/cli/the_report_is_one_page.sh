@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# "gvmsim report" writes one page that needs nothing else and that all can read; its numbers are those of its
+# figures; the same runs give the same page; mistakes in its file and its template are one line.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+cat >.small.json <<'END'
+{
+	"title": "Small & <simple>",
+	"lead": "A page of four figures",
+	"headline": [
+		{"label": "ms a token", "figure": "prefill", "panel": "slope", "run": "40g", "claim": "\"little\""},
+		{"label": "times as long", "figure": "gvtg-paging", "panel": "start", "run": "4 KB", "over": "2 MB"}
+	],
+	"sections": [
+		{"title": "Bars & lines", "text": "Two kinds", "figures": ["prefill", "gvtg-paging", "gvtg-scale"]},
+		{"title": "Time", "figures": ["memory-contention"]}
+	]
+}
+END
+"$gvmsim" report .small.json --out page >.out 2>.err || fail "$(cat .err)"
+[ "$(cat .out)" = page/report.html ] || fail "$(cat .out)"
+[ "$(ls page)" = report.html ] || fail "files: $(ls page)"
+python3 "$source/tests/cli/page.py" page/report.html || fail "the page has faults"
+grep -q '<h1>Small &amp; &lt;simple&gt;</h1>' page/report.html || fail "title"
+grep -q '<li><a href="#section-1">Time</a></li>' page/report.html || fail "contents"
+grep -q "median error [0-9.]* %, worst" page/report.html || fail "no score of hardware"
+grep -q "the papers' text: &quot;little&quot;" page/report.html || fail "claim"
+
+# The numbers of the figures: each bar of the CSV file is a bar of the page.
+"$gvmsim" figure gvtg-paging >/dev/null 2>.err || fail "$(cat .err)"
+grep -q "^gvmsim: made no run" .err || fail "runs are not shared: $(cat .err)"
+awk -F, 'NR > 1 { printf("%s, ours: %s\n", $2, ($6 >= 999.5) ? sprintf("%.2f s", $6 / 1000) : sprintf("%.0f ms", $6)) }' \
+	results/figures/gvtg-paging.csv >.bars
+[ "$(wc -l <.bars)" = 3 ] || fail "bars: $(cat results/figures/gvtg-paging.csv)"
+while read -r bar; do
+	grep -qF "<title>$bar</title>" page/report.html || fail "no bar '$bar'"
+done <.bars
+ratio=$(awk -F, '$2 == "4 KB" { a = $6 } $2 == "2 MB" { b = $6 } END { printf "%.1f", a / b }' results/figures/gvtg-paging.csv)
+grep -qF "<strong>$ratio</strong>" page/report.html || fail "headline: $ratio"
+
+"$gvmsim" report .small.json --out again >/dev/null 2>.err || fail "$(cat .err)"
+grep -q "^gvmsim: made no run" .err || fail "from the cache: $(cat .err)"
+cmp page/report.html again/report.html || fail "the same runs give another page"
+rm -rf page again results
+
+# wrong PATTERN JQ_FILTER: the file with this change is one line of mistake, and nothing is run
+wrong() {
+	jq "$2" .small.json >.wrong.json
+	expect 2 "$1" report .wrong.json --out none
+	expect_nothing_written
+}
+wrong '^gvmsim: .wrong.json:titel: unknown key, allowed: title' '.titel = "x"'
+wrong '^gvmsim: .wrong.json:sections: is missing' 'del(.sections)'
+wrong '^gvmsim: .wrong.json:sections\[1\].figures\[0\]: is not a text' '.sections[1].figures[0] = 1'
+wrong "unknown figure 'prefil', did you mean 'prefill'" '.sections[0].figures[0] = "prefil"'
+wrong "headline\[0\].figure: 'isolation' is in no section" '.headline[0].figure = "isolation"'
+wrong "headline\[0\]: figure prefill has no panel 'slope' with a run '80g'" '.headline[0].run = "80g"'
+wrong "headline\[1\].over: figure gvtg-paging has no run '1 GB' in panel 'start'" '.headline[1].over = "1 GB"'
+wrong "figure alone-vs-shared: needs results folders" '.sections[0].figures[0] = "alone-vs-shared"'
+expect 2 "2 files, expected 1 at most" report .small.json .small.json
+expect 2 "No such file" report none.json
+
+# An installation of its own, whose template is wrong. Its traces and scenarios are the source tree's.
+mkdir -p .app/bin .app/share/gvmsim
+cp -r "$source/plots" .app/share/gvmsim
+cp "$gvmsim" .app/bin
+program=.app/bin/gvmsim
+sed 's/{{scores}}/{{marks}}/' "$source/plots/report.html" >.app/share/gvmsim/plots/report.html
+jq '.sections = [{title: "S", figures: ["gvtg-paging"]}] | .headline = .headline[1:]' .small.json >.one.json
+status=0
+"$program" report .one.json --out none >.out 2>.err || status=$?
+[ "$status" = 2 ] || fail "template: exit code $status"
+grep -q "report.html: unknown part '{{marks}}', allowed are title" .err || fail "template: $(cat .err)"
+[ ! -e none ] || fail "template: half a page is left"
