@@ -124,6 +124,12 @@ struct cfg_container {
 			[CFG_NAME_MAX]; /* shared by containers of this name; empty: its own */
 		u64 start; /* first memory slice; CFG_MIG_ANYWHERE: the first that fits */
 	} mig;
+	struct {
+		u64 partition; /* bytes that it declares; 0: an equal part */
+		u64 l1;	       /* ppm of its accesses that hit L1 */
+		u64 l2;	       /* ppm of the others that hit L2 */
+		u64 offsets;   /* ppm of its accesses that have an offset */
+	} guardian;
 	char vgpu_type[CFG_NAME_MAX];	 /* "vgpu.type": "40C"; empty: an equal part */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];

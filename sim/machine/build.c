@@ -161,7 +161,9 @@ static void build_servers(struct machine *machine)
 	for (u32 i = 0; i < machine->container_count && servers; i++) {
 		struct sim_container *container = &machine->containers[i];
 		const char *name = container->cfg->mps_server;
-		bool client = *name || machine->system->keys.common_server;
+		const struct sim_system *system = machine->system;
+		bool client = *name || (system->keys.common_server &&
+					!(system->apart && system->apart(machine->config)));
 
 		for (u32 k = 0; k < i && client && !container->server; k++)
 			if (!strcmp(machine->containers[k].cfg->mps_server, name) &&

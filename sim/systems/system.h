@@ -37,6 +37,11 @@ struct sim_system {
 			       const struct cfg_container *container, const char *control_file);
 	/* The manager of the GPU's memory. NULL: the core. */
 	struct sim_memory_policy (*memory)(const struct config *config);
+	/*
+	 * Of a system whose containers have a common server (keys.common_server): are they, as
+	 * @config has it, without it? NULL: never.
+	 */
+	bool (*apart)(const struct config *config);
 	/* The fixed turns of the containers on GPU number @gpu. NULL: none. */
 	struct fifo_turns (*turns)(const struct config *config, size_t gpu);
 	/* The scheduler of its time. NULL: the hardware. */

@@ -366,7 +366,7 @@ START_TEST(container_names_are_checked)
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
 	assert_bad("\"vllm\"", "\"v.llm\"",
 		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, mps, "
-		   "mig, vgpu, app, gmem.limit.high, gmem.limit.low, hmem.limit, "
+		   "mig, vgpu, guardian, app, gmem.limit.high, gmem.limit.low, hmem.limit, "
 		   "compute.timeslice, "
 		   "compute.priority, compute.weight, compute.freeze");
 }

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * guardian: Guardian (an anonymous submission; arXiv 2401.09290): kernels of all containers run
+ * side by side in one CUDA context, and address fences keep each in its own partition.
+ *
+ *
+ * The idea
+ *
+ * A manager owns the one context. A library in each container forwards allocations, copies and
+ * launches to it. Each container has a stream and a partition of the address space. Before every
+ * load and store of a kernel, instructions of the container's fence mode force the address into
+ * the partition (sim/core/fence). So kernels share the GPU in space as clients of MPS do, by the
+ * same rule (sim/fifo/fifo.h), and cannot touch each other's memory.
+ *
+ *     system.mode   none      contexts of their own and time slicing: NVIDIA's driver
+ *                   noprot    the common context, nothing is fenced
+ *                   fence     AND and OR                                     (the paper's)
+ *                   check     two comparisons, each with a branch            (the paper's)
+ *                   modulo    seven instructions inline                      (the paper's)
+ *                   once      AND and OR of the register alone               (ours)
+ *                   4g        AND and OR of the upper half of an address     (ours)
+ *
+ * A container that is alone on the GPU gets unfenced kernels (Guardian 4.2.3). When a second one
+ * comes, bursts that are launched from then on are fenced. A running burst stays as it is.
+ *
+ *
+ * What a fence costs
+ *
+ *     Lambda = h1 L1 + (1 - h1) (h2 L2 + (1 - h2) D)    cycles of a mean access
+ *     F      = cycles of the fence                      growth of a kernel = hide F / Lambda
+ *
+ *     mode     F                         with alu 4 and branch 80
+ *     fence    alu (2 + 2 beta)          8 to 16
+ *     once     alu 2                     8: offsets need no fence of their own
+ *     4g       alu (1 + 2 beta)          4 to 12: half of an address
+ *     check    2 branch                  160
+ *     modulo   alu 7                     28
+ *
+ * h1 and h2 are the hit rates of L1 and L2, beta the share of accesses with an offset: a profile
+ * of the application, keys containers.NAME.guardian.*. hide is the part of the fence that other
+ * warps do not hide. It is derived, once: Figure 10 measures 3.2 % for lenet, whose hit rates
+ * are 37 % and 72 % (6.5), where the formula without it says 5.6 %. The cycles are those of
+ * Table 2 and sections 4.4 and 6.5, for both GPUs.
+ *
+ * A kernel that memory bounds needs fewer SMs than its blocks hold. Its fence takes of that room
+ * first. It becomes slower only when it needs more SMs than it holds.
+ *
+ *
+ * What a launch costs
+ *
+ * The manager looks the fenced kernel up (557 cycles of its CPU), and adds two parameters (400;
+ * Table 5). noprot and an alone container have the look-up only. The paper does not say how many
+ * threads its manager has. By default each container has one: without protection the paper's
+ * manager is as fast as MPS within 0.05 % (6.1), so one thread for all is not its bottleneck.
+ * With system.manager "process" one thread launches for all: n containers with work get its
+ * launches in turns, so each has one every n launches. The burst has the n of its beginning.
+ *
+ *
+ * Memory
+ *
+ *     system.partitions   pow2      a power of two of the GPU's memory, as the paper has it: it
+ *                                   is resident at once, and no allocation exceeds it
+ *                         any       any size, for check and modulo
+ *                         virtual   addresses alone (ours): memory is paged, a container takes
+ *                                   what it touches, and limits are those of its control files
+ *
+ *     system.memory       stock     NVIDIA's driver pages
+ *                         ghost     the core: gmem.* and hmem.limit of each container
+ *
+ *
+ * How this differs from the paper
+ *
+ *   1. The paper adds the time of a launch and that of its kernel (6.4: 957 cycles of 27000 are
+ *      "3 %"). Here the host launches ahead, as CUDA does, so a look-up costs time only where
+ *      the host is slower than the GPU. The paper's applications show 3.7 to 10 %: they are
+ *      bound by launches, or wait for their kernels.
+ *   2. The paper finds an MPS server that is a bottleneck with thousands of pending kernels.
+ *      NVIDIA documents that since Volta clients submit to the GPU themselves. So do those of
+ *      system mps here, and noprot is not faster.
+ *   3. Two lenets are 2.3 times faster side by side than in turns, four of them 4 times. The
+ *      paper says "up to 2". Its applications leave the GPU idle for a part of the time, which
+ *      it does not give; ours launch ahead and keep it busy.
+ *   4. Each container keeps context memory of its own. One context would have it once.
+ *   5. A wild access cannot be seen here: address spaces of the simulator are apart. That a
+ *      fenced one stays in its partition is a theorem of sim/core/fence, with its own tests.
+ *   6. Messages between container and manager take no time: the paper gives none.
+ *   7. A fault that is no address (a trap, a misaligned access) ends the common context, and so
+ *      all containers. The paper does not say so.
+ *
+ *
+ * What the paper contradicts
+ *
+ *   1. The gain over time slicing is 37 % in section 1 and 23 % in 6.1. The overhead is "4 to
+ *      12 %" in the abstract, 13 % in Figure 11, and 1.055 x 1.076, 13.5 %, in 6.2.
+ *   2. L2 takes 193 cycles in Table 2 and 180 in 6.5; "1.4 times better than global" is 1.58.
+ *   3. A remainder by one multiplication is wrong for a quarter of all addresses and sizes;
+ *      address_fence.c has the two instructions more that correct it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/check.h"
+#include "config/steps.h"
+#include "fifo/fifo.h"
+#include "gvm/fence_table.h"
+#include "systems/core.h"
+#include "systems/system.h"
+
+/* Where the common context has its partitions: any address will do. */
+#define GUARDIAN_BASE	 (1ull << 46)
+#define GUARDIAN_GRANULE (2ull << 20)
+/* Of virtual partitions: addresses for 64 containers of 1 TiB each. */
+#define GUARDIAN_VIRTUAL_BYTES	 (64ull << 40)
+#define GUARDIAN_VIRTUAL_GRANULE (1ull << 30)
+/* SASS immediates are 24 bits with a sign. */
+#define GUARDIAN_MARGIN (8ull << 20)
+
+enum guardian_manager { GUARDIAN_IN_PROCESS, GUARDIAN_PROCESS };
+enum guardian_partitions { GUARDIAN_POW2, GUARDIAN_ANY, GUARDIAN_VIRTUAL };
+enum guardian_memory { GUARDIAN_STOCK, GUARDIAN_GHOST };
+
+struct guardian_keys {
+	u64 mode; /* enum gvm_fence_mode */
+	bool native_when_alone;
+	u64 manager;	/* enum guardian_manager */
+	u64 partitions; /* enum guardian_partitions */
+	u64 memory;	/* enum guardian_memory */
+	u64 alu;	/* cycles of the GPU */
+	u64 branch;
+	u64 l1;
+	u64 l2;
+	u64 dram;
+	u64 hide;   /* ppm */
+	u64 lookup; /* cycles of the CPU */
+	u64 augment;
+	u64 host_clock; /* Hz */
+};
+
+static const char *const mode_words[] = { "none", "noprot", "fence",  "once",
+					  "4g",	  "check",  "modulo", NULL };
+static const char *const manager_words[] = { "inprocess", "process", NULL };
+static const char *const partition_words[] = { "pow2", "any", "virtual", NULL };
+static const char *const memory_words[] = { "stock", "ghost", NULL };
+
+#define GUARDIAN_KEY(name_, type_, default_, help_, ...) \
+	CFG_SYSTEM_KEY(#name_, type_, struct guardian_keys, name_, default_, help_, __VA_ARGS__)
+#define GUARDIAN_CYCLES(name_, default_, help_) \
+	GUARDIAN_KEY(name_, INTEGER, default_, help_, CFG_RANGE(1, 1000000))
+
+static const struct cfg_key guardian_rows[] = {
+	GUARDIAN_KEY(mode, ENUM, "fence", "how addresses are fenced", .words = mode_words),
+	GUARDIAN_KEY(native_when_alone, BOOL, "true",
+		     "a container that is alone on its GPU has unfenced kernels"),
+	GUARDIAN_KEY(manager, ENUM, "inprocess",
+		     "who launches: a thread of each container, or one thread for all",
+		     .words = manager_words),
+	GUARDIAN_KEY(partitions, ENUM, "pow2",
+		     "a power of two of the memory, a part of any size, or addresses alone",
+		     .words = partition_words),
+	GUARDIAN_KEY(memory, ENUM, "stock", "who pages, with system.partitions \"virtual\"",
+		     .words = memory_words),
+	GUARDIAN_CYCLES(alu, "4", "cycles of a bitwise instruction"),
+	GUARDIAN_CYCLES(branch, "80", "cycles of a branch through the divergence unit"),
+	GUARDIAN_CYCLES(l1, "28", "cycles of an access that hits L1"),
+	GUARDIAN_CYCLES(l2, "180", "cycles of an access that hits L2"),
+	GUARDIAN_CYCLES(dram, "285", "cycles of an access to memory"),
+	GUARDIAN_KEY(hide, PPM, "0.57", "part of a fence's cycles that other warps do not hide",
+		     CFG_RANGE(0, CFG_PPM)),
+	GUARDIAN_KEY(lookup, INTEGER, "557", "the manager's cycles to find a fenced kernel",
+		     CFG_RANGE(0, 1000000)),
+	GUARDIAN_KEY(augment, INTEGER, "400",
+		     "the manager's cycles to add the fence's parameters",
+		     CFG_RANGE(0, 1000000)),
+	GUARDIAN_KEY(host_clock, INTEGER, "3000000000", "the manager's cycles a second",
+		     CFG_RANGE(1000000, 100000000000)),
+};
+
+/* Guardian on one GPU. */
+struct guardian {
+	const struct guardian_keys *keys;
+	const struct config *config;
+	struct gvm_fence_table table;
+	u32 contexts; /* attached */
+	u32 busy;     /* of these have work */
+};
+
+/* A container's part of it. */
+struct guardian_tenant {
+	struct guardian *guardian;
+	const struct cfg_container *cfg;
+	bool busy;
+};
+
+static enum gvm_fence_mode keys_mode(const struct guardian_keys *keys)
+{
+	return (enum gvm_fence_mode)keys->mode;
+}
+
+static bool is_here(const struct config *config, const struct cfg_container *container,
+		    size_t gpu)
+{
+	return container->enabled && config_gpu_index(config, container) == gpu;
+}
+
+/* What a container declares, or an equal power of two. */
+static u64 declared_bytes(const struct config *config, const struct cfg_container *container,
+			  u64 memory)
+{
+	size_t gpu = config_gpu_index(config, container);
+	u64 count = 0, bytes = GUARDIAN_GRANULE;
+
+	if (container->guardian.partition)
+		return container->guardian.partition;
+	for (size_t i = 0; i < config->container_count; i++)
+		count += is_here(config, &config->containers[i], gpu);
+	while (bytes * 2 * count <= memory)
+		bytes *= 2;
+	return bytes;
+}
+
+/* The partition table of a GPU with @memory bytes. Returns 0 or -ENOMEM. */
+static int guardian_table(struct gvm_fence_table *table, const struct guardian_keys *keys,
+			  u64 memory, size_t containers)
+{
+	bool is_virtual = keys->partitions == GUARDIAN_VIRTUAL;
+	u64 granule = is_virtual ? GUARDIAN_VIRTUAL_GRANULE : GUARDIAN_GRANULE;
+	struct gvm_fence_table_config config = {
+		.base = GUARDIAN_BASE,
+		.bytes = is_virtual ? GUARDIAN_VIRTUAL_BYTES : memory / granule * granule,
+		.granule = granule,
+		.margin = GUARDIAN_MARGIN,
+		.tenants = (u32)max(containers, (size_t)1),
+		.allocations = 1,
+		.any_size = keys->partitions == GUARDIAN_ANY,
+	};
+
+	return gvm_fence_table_init(table, &config);
+}
+
+/* Give the enabled containers of GPU number @gpu their partitions, as far as they fit. */
+static int guardian_check_gpu(struct cfg_load *load, const struct config *config, size_t gpu)
+{
+	const struct guardian_keys *keys = config->system_keys;
+	struct gvm_fence_partition *partition;
+	struct gvm_fence_table table;
+	const struct cfg_gpu *profile = gpu ? &config->gpus[gpu - 1] : &config->gpu;
+	int status = 0;
+
+	if (guardian_table(&table, keys, profile->memory, config->container_count))
+		return 0; /* no memory to check: the run will say so */
+	for (size_t i = 0; i < config->container_count && !status; i++) {
+		const struct cfg_container *container = &config->containers[i];
+		u64 declared = declared_bytes(config, container, profile->memory);
+
+		if (!is_here(config, container, gpu))
+			continue;
+		if (gvm_fence_table_open(&table, i, declared, keys_mode(keys), &partition))
+			status = cfg_reject_container(
+				load, container, "guardian.partition",
+				"a partition for %llu bytes does not fit into what others "
+				"leave of %llu bytes, allowed: a smaller one, or "
+				"system.partitions \"virtual\"",
+				declared, table.config.bytes);
+	}
+	gvm_fence_table_destroy(&table);
+	return status;
+}
+
+static int guardian_check(struct cfg_load *load, const struct config *config)
+{
+	const struct guardian_keys *keys = config->system_keys;
+	bool any = keys->mode == GVM_FENCE_CHECK || keys->mode == GVM_FENCE_MODULO ||
+		   keys->mode <= GVM_FENCE_NOPROT;
+	int status = 0;
+
+	if (keys->partitions == GUARDIAN_ANY && !any)
+		return cfg_reject(load, "system.partitions",
+				  "\"any\" is no power of two, which mode \"%s\" needs, "
+				  "allowed: pow2, virtual, or mode check or modulo",
+				  mode_words[keys->mode]);
+	for (size_t gpu = 0; gpu <= config->gpu_count && !status; gpu++)
+		status = guardian_check_gpu(load, config, gpu);
+	return status;
+}
+
+static int guardian_create(struct cuda_device *device, const struct config *config)
+{
+	const struct guardian_keys *keys = config->system_keys;
+	struct guardian *guardian = calloc(1, sizeof(*guardian));
+
+	if (!guardian)
+		return -ENOMEM;
+	guardian->keys = keys;
+	guardian->config = config;
+	if (guardian_table(&guardian->table, keys, device->gpu->profile->memory,
+			   config->container_count)) {
+		free(guardian);
+		return -ENOMEM;
+	}
+	device->library_data = guardian;
+	return 0;
+}
+
+static void guardian_destroy(struct cuda_device *device)
+{
+	struct guardian *guardian = device->library_data;
+
+	gvm_fence_table_destroy(&guardian->table);
+	free(guardian);
+}
+
+static void guardian_stop(struct cuda_device *device)
+{
+	(void)device;
+}
+
+static void guardian_attach(struct cuda_context *context, const struct cfg_container *container)
+{
+	struct guardian *guardian = context->device->library_data;
+	const struct guardian_keys *keys = guardian->keys;
+	struct guardian_tenant *tenant = calloc(1, sizeof(*tenant));
+	u64 memory = context->device->gpu->profile->memory;
+	struct gvm_fence_partition *partition;
+
+	context->library_data = tenant;
+	if (!tenant)
+		return;
+	tenant->guardian = guardian;
+	tenant->cfg = container;
+	guardian->contexts++;
+	if (gvm_fence_table_open(&guardian->table,
+				 (u64)(container - guardian->config->containers),
+				 declared_bytes(guardian->config, container, memory),
+				 keys_mode(keys), &partition))
+		return; /* the check of the scenario has refused all but a lack of memory */
+	if (keys->mode != GVM_FENCE_NONE && keys->partitions != GUARDIAN_VIRTUAL)
+		context->process->frame_buffer = partition->fence.bytes;
+}
+
+static void guardian_idle(struct cuda_context *context)
+{
+	struct guardian_tenant *tenant = context->library_data;
+
+	if (!tenant || !tenant->busy)
+		return;
+	tenant->busy = false;
+	tenant->guardian->busy--;
+}
+
+static void guardian_detach(struct cuda_context *context)
+{
+	struct guardian_tenant *tenant = context->library_data;
+	struct guardian *guardian = context->device->library_data;
+
+	if (!tenant)
+		return;
+	guardian_idle(context);
+	context->library_data = NULL;
+	guardian->contexts--;
+	(void)gvm_fence_table_close(&guardian->table,
+				    (u64)(tenant->cfg - guardian->config->containers));
+	free(tenant);
+}
+
+static void guardian_busy(struct cuda_context *context)
+{
+	struct guardian_tenant *tenant = context->library_data;
+
+	if (!tenant || tenant->busy)
+		return;
+	tenant->busy = true;
+	tenant->guardian->busy++;
+}
+
+/* Cycles of the fence of an access; @offsets: the share of accesses with an offset, in ppm. */
+static u64 fence_cycles_ppm(const struct guardian_keys *keys, u64 offsets)
+{
+	switch (keys_mode(keys)) {
+	case GVM_FENCE_MASK:
+		return keys->alu * (2 * CFG_PPM + 2 * offsets);
+	case GVM_FENCE_ONCE:
+		return keys->alu * 2 * CFG_PPM;
+	case GVM_FENCE_4G:
+		return keys->alu * (CFG_PPM + 2 * offsets);
+	case GVM_FENCE_CHECK:
+		return keys->branch * 2 * CFG_PPM;
+	case GVM_FENCE_MODULO:
+		return keys->alu * 7 * CFG_PPM;
+	case GVM_FENCE_NONE:
+	case GVM_FENCE_NOPROT:
+	case GVM_FENCE_MODES:
+		break;
+	}
+	return 0;
+}
+
+/* The growth of a fenced kernel: @part of @whole of its time. */
+struct guardian_growth {
+	unsigned __int128 part, whole; /* cycles of an access, x ppm x ppm */
+};
+
+static struct guardian_growth fence_growth(const struct guardian_keys *keys,
+					   const struct cfg_container *container)
+{
+	u64 h1 = container->guardian.l1, h2 = container->guardian.l2;
+	u64 behind_l1 = h2 * keys->l2 + (CFG_PPM - h2) * keys->dram; /* cycles x ppm */
+
+	return (struct guardian_growth){
+		.part = (unsigned __int128)fence_cycles_ppm(keys, container->guardian.offsets) *
+			keys->hide,
+		.whole = (unsigned __int128)h1 * keys->l1 * CFG_PPM +
+			 (unsigned __int128)(CFG_PPM - h1) * behind_l1,
+	};
+}
+
+/* Lengthen a burst's kernels: first by SMs that they hold and do not need. */
+static void burst_grow(struct fifo_burst *burst, struct guardian_growth growth)
+{
+	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
+	u64 need = burst->sm_need_ppm ? min((u64)burst->sm_need_ppm, fills) : fills;
+	unsigned __int128 grown = growth.whole + growth.part;
+	u64 ns = burst->kernel_ns;
+
+	if (need * grown <= fills * growth.whole) {
+		burst->sm_need_ppm = (u32)(need * grown / growth.whole);
+		return;
+	}
+	burst->kernel_ns = (u64)(ns * need * grown / (fills * growth.whole));
+	burst->sm_need_ppm = (u32)fills;
+	burst->bandwidth_ppm =
+		(u32)((unsigned __int128)burst->bandwidth_ppm * ns / burst->kernel_ns);
+}
+
+static void guardian_launch(struct cuda_context *context, struct fifo_burst *burst)
+{
+	const struct guardian_tenant *tenant = context->library_data;
+	const struct guardian_keys *keys;
+	struct guardian *guardian;
+	struct gvm_fence_counts counts = { .launches = burst->kernels };
+	u64 cycles;
+	bool fenced;
+
+	if (!tenant || tenant->guardian->keys->mode == GVM_FENCE_NONE)
+		return;
+	guardian = tenant->guardian;
+	keys = guardian->keys;
+	fenced = keys->mode != GVM_FENCE_NOPROT &&
+		 !(keys->native_when_alone && guardian->contexts == 1);
+	cycles = keys->lookup + (fenced ? keys->augment : 0);
+	burst->launch_ns += cycles * CFG_SEC / keys->host_clock;
+	if (keys->manager == GUARDIAN_PROCESS)
+		burst->launch_ns *= max(guardian->busy, 1u);
+	if (!fenced)
+		return;
+	burst_grow(burst, fence_growth(keys, tenant->cfg));
+	gvm_fence_table_count(&guardian->table,
+			      (u64)(tenant->cfg - guardian->config->containers), &counts);
+}
+
+static const struct cuda_library guardian_library = {
+	.create = guardian_create,
+	.destroy = guardian_destroy,
+	.stop = guardian_stop,
+	.attach = guardian_attach,
+	.detach = guardian_detach,
+	.busy = guardian_busy,
+	.idle = guardian_idle,
+	.launch = guardian_launch,
+};
+
+static bool guardian_pages_by_core(const struct config *config)
+{
+	const struct guardian_keys *keys = config->system_keys;
+
+	return keys->partitions == GUARDIAN_VIRTUAL && keys->memory == GUARDIAN_GHOST;
+}
+
+static bool guardian_honours(const struct config *config, const char *control_file)
+{
+	return guardian_pages_by_core(config) &&
+	       (sim_system_core_takes(control_file, "gmem.") ||
+		sim_system_core_takes(control_file, "hmem."));
+}
+
+static struct sim_memory_policy guardian_memory(const struct config *config)
+{
+	if (guardian_pages_by_core(config))
+		return (struct sim_memory_policy){ .manager = &sim_manager_core,
+						   .evictors = true };
+	return (struct sim_memory_policy){
+		.manager = &sim_manager_nvuvm,
+		.host_fragmented = config->host.fragmented,
+	};
+}
+
+/* Contexts of their own: there is no common one. */
+static bool guardian_is_apart(const struct config *config)
+{
+	const struct guardian_keys *keys = config->system_keys;
+
+	return keys->mode == GVM_FENCE_NONE;
+}
+
+const struct sim_system system_guardian = {
+	.keys = {
+		.name = "guardian",
+		.summary = "one GPU context for all containers, fenced in software: Guardian",
+		CFG_KEYS(guardian_rows),
+		.bytes = sizeof(struct guardian_keys),
+		.common_server = true,
+		.check_containers = guardian_check,
+	},
+	.apart = guardian_is_apart,
+	.honours = guardian_honours,
+	.memory = guardian_memory,
+	.library = &guardian_library,
+};

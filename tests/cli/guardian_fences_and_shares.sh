@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Guardian: what a fence and a launch cost, to the billionth; who is fenced when; what fits.
+# Usage: NAME.sh GVMSIM SOURCE
+. "$(dirname "$0")/common.inc"
+
+for figure in latency launch; do
+	"$gvmsim" figure "guardian-$figure" --out figures >.out 2>.err || fail "$figure: $(cat .err)"
+done
+
+# Cycles of a fence over cycles of an access, in percent: 8 and 16 over 28 and 285, and 0.57 of 8 over
+# lenet's mean access of 0.37 x 28 + 0.63 x (0.72 x 180 + 0.28 x 285).
+awk -F, '
+	function near(name, value, wanted) {
+		seen++
+		if (value < wanted * (1 - 1e-9) || value > wanted * (1 + 1e-9))
+			print name ": " value ", expected " wanted
+	}
+	$1 == "fence" && $2 == "L1 fence" { near($2, $6, 800 / 28) }
+	$1 == "fence" && $2 == "L1 offset fence" { near($2, $6, 1600 / 28) }
+	$1 == "fence" && $2 == "memory fence" { near($2, $6, 800 / 285) }
+	$1 == "fence" && $2 == "memory offset fence" { near($2, $6, 1600 / 285) }
+	$1 == "once" && $2 == "L1 offset once" { near($2, $6, 800 / 28) }
+	$1 == "4g" && $2 == "L1 4g" { near($2, $6, 400 / 28) }
+	$1 == "modulo" && $2 == "memory modulo" { near($2, $6, 2800 / 285) }
+	$1 == "check" && $2 == "memory check" { near($2, $6, 16000 / 285) }
+	END { if (seen != 8) print "rows: " seen }' figures/guardian-latency.csv >wrong
+[ ! -s wrong ] || fail "latency: $(cat wrong)"
+# lenet is an integer of ns: 456 / 142.282 of 3.99 ms, rounded down.
+grep -q '^fence,lenet fence,,,%,3.2048872' figures/guardian-latency.csv ||
+	fail "lenet: $(grep lenet figures/guardian-latency.csv)"
+awk -F, '$2 == "a kernel of 6 us is waited for: fence" { seen = $6 }
+	END { if (seen < 3.54444444 || seen > 3.54444445) print seen }' figures/guardian-launch.csv >wrong
+[ ! -s wrong ] || fail "launch: $(cat wrong)"
+
+# Alone: native. The second tenant comes at 505 ms, while round 50 runs: from round 51 on a is fenced.
+cat >alone.json <<'END'
+{"name": "alone", "duration": "1s", "seed": 1, "gpu": {"profile": "rtx-a4000-16g"}, "system": {"name": "guardian"},
+ "containers": {
+  "a": {"app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "10ms"}},
+  "b": {"start": "505ms", "app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "1ns",
+	"pause": "50ms"}}}}
+END
+"$gvmsim" run alone.json --quiet --out alone
+awk -F, '$1 == "a" && $12 == "completed" { round[$2] = $6 - $4 }
+	END {
+		for (i = 1; i <= 50; i++) if (round[i] > 10001000) print "native " i ": " round[i]
+		for (i = 51; i <= 90; i++) if (round[i] < 10320000 || round[i] > 10322000) print "fenced " i ": " round[i]
+	}' alone/requests.csv >wrong
+[ ! -s wrong ] || fail "alone: $(cat wrong)"
+
+# The fifth partition of 3 GB does not fit into 16 GB: each takes 4. Of any size, five fit; virtual ones, too.
+five() {
+	for n in 1 2 3 4 5; do
+		printf -- ' --set containers.t%s.enabled=true --set containers.t%s.guardian.partition=%s' "$n" "$n" "$1"
+	done
+}
+guardian=$source/scenarios/guardian.json
+# The profile's memory is less than 16 GB, so the whole of it is given here.
+# shellcheck disable=SC2046 # many words
+expect 2 't5.guardian.partition: a partition for 3221225472 bytes does not fit into what others leave of 17179869184' \
+	run "$guardian" --set gpu.memory=16G --set gpu.memory_total=17G --set duration=1ms --quiet --out no $(five 3G)
+for way in '--set system.partitions=any --set system.mode=check' '--set system.partitions=virtual'; do
+	# shellcheck disable=SC2046,SC2086 # many words
+	"$gvmsim" run "$guardian" --set gpu.memory=16G --set gpu.memory_total=17G --set duration=1ms --quiet --out yes \
+		$way $(five 3G) || fail "five of 3 GB: $way"
+	rm -rf yes
+done
+expect 2 'system.partitions: "any" is no power of two' \
+	run "$guardian" --set system.partitions=any --quiet --out no
+
+# An application that needs more than its partition fails, and the others go on.
+"$gvmsim" run "$guardian" --set duration=200ms --set containers.t1.guardian.partition=512M --quiet --out small >.out 2>.err || true
+grep '"iterations"' small/summary.json | tr -dc '0-9\n' >iterations
+[ "$(sed -n 1p iterations)" = 0 ] || fail "500 MB and a context fit into 512 MB: $(cat .err)"
+[ "$(sed -n 2p iterations)" -gt 0 ] || fail "a tenant without memory has stopped the other one"
+
+# Paging: in turns the pager's faults hold the worker up, in a fenced group they do not.
+"$gvmsim" figure guardian-paging --out figures >.out 2>.err || fail "paging: $(cat .err)"
+awk -F, '$1 == "blocked" { if ($2 ~ /^turns/ ? $6 <= 0 : $6 != 0) print $2 " at " $3 ": " $6; seen++ }
+	END { if (seen != 25) print "rows: " seen }' figures/guardian-paging.csv >wrong
+[ ! -s wrong ] || fail "paging: $(cat wrong)"
