@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # The package gvm-dkms on a fresh Debian, in a folder: refused, installed, upgraded and purged, with the real
-# source of Debian's open driver. The software GPU stands for nvidia.ko. Then the package's modules boot in a virtual
-# machine, and a limit holds. After the purge the list of all files is equal to that from before.
+# source of Debian's open driver. The software GPU stands for nvidia.ko. The package's modules boot in a virtual
+# machine: a limit holds, and gvm-first-boot passes. After the purge the list of all files is equal to that from before.
 # Ends with 77, ctest's SKIP code, without root, mmdebstrap, or the software GPU of Debian's driver.
 #
 #   package_host.sh SOURCE SOFTGPU OUT
@@ -127,6 +127,7 @@ mkdir -p "$out/modules"
 cp "$modules/updates/dkms/gvm.ko" "$modules/updates/dkms/gvm_nvidia.ko" "$softgpu/softgpu.ko" "$out/modules/"
 cp -L "$modules/updates/gvm/nvidia-uvm.ko" "$out/modules/"
 ln -sfn "$softgpu/tree" "$out/modules/tree"
+"$source/tests/packaging/first_boot_guest.sh" "$source" "$root" "$softgpu/tree" "$out/first-boot"
 
 expect chroot "$root" dpkg -i /tmp/gvm-dkms_0.1.1_all.deb
 is_hooked

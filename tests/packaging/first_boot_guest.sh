@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# gvm-first-boot in a virtual machine with the package's own files: gvm-dkms exchanges the modules by rmmod, depmod
+# and modprobe, and an application on the software GPU meets the real control files. Only the first check, the host's
+# parts, has a stand-in: the machine has no card. ROOT is a Debian in which the package is installed, UVM the
+# folder kernel-open of its driver.
+#
+#   first_boot_guest.sh SOURCE ROOT UVM OUT
+set -eu
+
+source=$1
+root=$2
+uvm=$3
+rm -rf "$4"
+mkdir -p "$4/root"
+out=$(cd "$4" && pwd)
+guest=$out/root
+kernel=$(basename "$root"/lib/modules/*)
+log=$out/console.log
+
+. "$source/tests/kernel/vm.sh"
+
+need cpio cpio
+need_vm
+
+mkdir -p "$guest/bin" "$guest/dev" "$guest/proc" "$guest/sys" "$guest/tmp" "$guest/var/lib/dkms" \
+	"$guest/lib/modules/$kernel" "$guest/usr/src" "$guest/etc"
+ln -s bin "$guest/sbin"
+ln -s ../bin "$guest/usr/bin"
+ln -s ../bin "$guest/usr/sbin"
+# Programs and the libraries that ldd names.
+for name in sh cat ls mkdir rm ln mount sleep grep sed awk tail head wc tee tr cut sort paste find tar gzip dmesg \
+	modprobe rmmod depmod modinfo uname basename dirname readlink; do
+	program=$(chroot "$root" sh -c "command -v $name")
+	cp -L "$root$program" "$guest/bin/$name"
+	chroot "$root" ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
+		mkdir -p "$guest${library%/*}"
+		cp -Ln "$root$library" "$guest$library"
+	done
+done
+cp -a "$root/lib/modules/$kernel/updates" "$root"/lib/modules/"$kernel"/modules.builtin* \
+	"$root/lib/modules/$kernel/modules.order" "$guest/lib/modules/$kernel/"
+for file in usr/sbin/gvm-dkms usr/sbin/gvm-first-boot; do
+	cp "$root/$file" "$guest/bin/"
+done
+cp -r "$root"/usr/src/gvm-* "$guest/usr/src/"
+cp -r "$root/lib/depmod.d" "$root/lib/modprobe.d" "$guest/lib/"
+cc -std=gnu11 -O2 -Wall -Werror -static -I "$source/tests/kernel" -I "$source/kernel-port/softgpu" \
+	-isystem "$uvm/nvidia-uvm" -isystem "$uvm/common/inc" -o "$guest/bin/tenant" \
+	"$uvm/nvidia-uvm/nvCpuUuid.c" "$source/tests/kernel/guest.c" "$source/tests/kernel/softgpu_guest.c" \
+	"$source/tests/packaging/tenant.c"
+cat >"$guest/bin/gvm-preflight" <<'END'
+#!/bin/sh
+echo "Nothing is missing; warnings: 0"
+END
+cat >"$guest/init" <<'END'
+#!/bin/sh
+export PATH=/bin
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t devtmpfs dev /dev
+mount -t debugfs debugfs /sys/kernel/debug
+echo "tap: begin"
+cd /tmp
+status=0
+gvm-first-boot --seconds 5 -- tenant || status=$?
+[ "$status" = 0 ] || cat gvm-first-boot/steps.log gvm-first-boot/application.log
+echo "first boot ended with $status"
+ls /sys/module | grep -E '^(gvm|gvm_nvidia)$' || echo "no module of ours is left"
+echo b >/proc/sysrq-trigger
+END
+chmod +x "$guest/init" "$guest/bin/gvm-preflight"
+(cd "$guest" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
+
+vm_devices="-device pci-testdev"
+boot "${GVM_BOOT_SECONDS:-300}" "$root/boot/vmlinuz-$kernel" "$out/initramfs.cpio" oops=panic slub_debug=- \
+	>"$log" 2>&1 || true
+guest_log "$log" >"$out/guest.log"
+if ! grep -q '^first boot ended with 0$' "$out/guest.log" ||
+	! grep -q '^All 12 checks passed' "$out/guest.log" ||
+	! grep -q '^no module of ours is left$' "$out/guest.log"; then
+	tail -n 60 "$out/guest.log" >&2
+	echo "first boot in a virtual machine: failed; $log" >&2
+	exit 1
+fi
+echo "gvm-first-boot: all 12 checks on the software GPU; $log"
