@@ -17,7 +17,7 @@ linux-headers-cloud-amd64 qemu-system-x86 cpio xz-utils coccinelle debhelper dh-
 fi
 if [ "$wanted" = nightly ]; then
 	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils \
-slurmctld slurmd slurm-client munge mmdebstrap"
+slurmctld slurmd slurm-client munge chromium mmdebstrap"
 fi
 
 missing=
