@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "cmd_verify.h"
+
+#include <stdio.h>
+
+#include "engine/error.h"
+#include "source.h"
+#include "verify.h"
+
+static int run(int argc, char **argv, struct sim_error *err);
+
+/* clang-format off */
+static const struct command_option options[] = {
+	{ NULL, NULL, false, NULL },
+};
+
+const struct command command_verify = {
+	.name = "gvmfence verify",
+	.operands = "FILE",
+	.summary = "prove that a patched PTX file stays inside of its partition",
+	.about =
+"Reads a file that \"gvmfence patch\" has written, and proves of each access that its address is fenced.\n"
+"It trusts nothing that the patcher says. Only files that verify should be loaded.\n",
+	.options = options,
+	.examples = "    gvmfence patch saxpy.ptx | gvmfence verify -\n",
+	.run = run,
+};
+/* clang-format on */
+
+static int run(int argc, char **argv, struct sim_error *err)
+{
+	static const char *const modes[PATCH_MODES] = { "fence", "once", "4g", "check",
+							"modulo" };
+	struct verify_report report;
+	struct command_line line;
+	struct source source;
+	int status = command_parse(&command_verify, argc, argv, NULL, NULL, &line, err);
+
+	if (status)
+		return status;
+	if (line.help) {
+		command_print_head(&command_verify);
+		command_print_tail(&command_verify);
+		return 0;
+	}
+	if (line.operand_count != 1)
+		return command_mistake(&command_verify, err, "one file is wanted");
+	status = source_read(line.operands[0], &source, err);
+	if (status)
+		return status;
+	status = verify_text(&source.text, &report, err);
+	source_destroy(&source);
+	if (status)
+		return status;
+	printf("%s: verified: mode %s, bounds in %s, margin %llu; %llu fenced accesses, %llu "
+	       "to "
+	       "variables, %llu confined by hardware, %llu jumps through tables\n",
+	       line.operands[0], modes[report.mode],
+	       report.pass == PATCH_CONST ? "constants" : "parameters", report.margin,
+	       report.accesses, report.direct, report.confined, report.tables);
+	return command_flush(err);
+}

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The verifier accepts what the patcher writes, and refuses every mutant of it: each inserted
+ * instruction dropped, swapped with the next one, with another register, another opcode, another
+ * number, another guard, and with a label, a jump or a write between it and the next one.
+ */
+#include "ptx_fixture.h"
+#include "verify.h"
+
+/* Files that take seconds. GVM_TEST_ALL adds the others: minutes each. */
+static bool is_tested(const char *file)
+{
+	return getenv("GVM_TEST_ALL") || !strncmp(file, "corners", 7) ||
+	       !strncmp(file, "plain", 5);
+}
+
+static int verify_bytes(const char *bytes, struct sim_error *err)
+{
+	struct verify_report report;
+	struct ptx_text text;
+	int status = ptx_lex("in.ptx", bytes, strlen(bytes), &text, err);
+
+	if (status)
+		return status;
+	status = verify_text(&text, &report, err);
+	ptx_text_destroy(&text);
+	return status;
+}
+
+/* A patched text in lines, and room for a mutant of it. */
+struct subject {
+	char *text;
+	char **lines; /* with their newlines */
+	size_t count;
+	char *mutant;
+	size_t mutants;
+};
+
+static void subject_open(struct subject *subject, char *text)
+{
+	*subject = (struct subject){ .text = text };
+	for (const char *at = text; *at;) {
+		size_t length = strcspn(at, "\n") + 1;
+
+		subject->lines =
+			realloc(subject->lines, (subject->count + 1) * sizeof(*subject->lines));
+		subject->lines[subject->count++] = strndup(at, length);
+		at += at[length - 1] ? length : length - 1;
+	}
+	subject->mutant = malloc(strlen(text) + 4096);
+}
+
+static void subject_close(struct subject *subject)
+{
+	for (size_t i = 0; i < subject->count; i++)
+		free(subject->lines[i]);
+	free(subject->lines);
+	free(subject->mutant);
+	free(subject->text);
+}
+
+/* The text with lines @at and @at + 1 replaced by @first and @second; it has to be refused. */
+static void refuse_mutant(struct subject *subject, size_t at, const char *first,
+			  const char *second)
+{
+	struct sim_error err = { 0 };
+	char *end = subject->mutant;
+
+	for (size_t i = 0; i < subject->count; i++)
+		end = stpcpy(end, i == at ? first : i == at + 1 ? second : subject->lines[i]);
+	subject->mutants++;
+	ck_assert_msg(verify_bytes(subject->mutant, &err) == -SIM_EXIT_USER,
+		      "line %zu: accepted:\n%s%sfor\n%s%s", at + 1, first, second,
+		      subject->lines[at], subject->lines[at + 1]);
+	ck_assert_msg(err.text[0], "no reason");
+}
+
+/* @line with the bytes from @start to @end replaced by @with. */
+static const char *edited(const char *line, size_t start, size_t end, const char *with)
+{
+	static char buffer[1024];
+
+	snprintf(buffer, sizeof(buffer), "%.*s%s%s", (int)start, line, with, line + end);
+	return buffer;
+}
+
+/* Each name of a register of ours in the line becomes each other one. */
+static void swap_registers(struct subject *subject, size_t at)
+{
+	static const char *const names[] = { "%gvmf_s",	    "%gvmf_t",	    "%gvmf_a",
+					     "%gvmf_u",	    "%gvmf_p",	    "%gvmf_q",
+					     "%gvmf_base",  "%gvmf_size",   "%gvmf_mask2",
+					     "%gvmf_mask3", "%gvmf_limit2", "%gvmf_h",
+					     "%gvmf_l",	    "%rd1" };
+	const char *line = subject->lines[at];
+
+	for (const char *found = strstr(line, "%gvmf_"); found;
+	     found = strstr(found + 1, "%gvmf_")) {
+		size_t start = (size_t)(found - line),
+		       length = 1 + strspn(found + 1, "gvmf_"
+						      "abcdefghijklmnopqrstuvwxyz0123456789");
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+			if (strlen(names[i]) != length || strncmp(found, names[i], length))
+				refuse_mutant(subject, at,
+					      edited(line, start, start + length, names[i]),
+					      subject->lines[at + 1]);
+	}
+}
+
+/* The opcode becomes a related one. */
+static void change_opcode(struct subject *subject, size_t at)
+{
+	static const char *const changes[][2] = {
+		{ "and.b64", "or.b64" },
+		{ "or.b64", "and.b64" },
+		{ "or.b64", "xor.b64" },
+		{ "and.b32", "or.b32" },
+		{ "or.b32", "and.b32" },
+		{ "add.s64", "sub.s64" },
+		{ "sub.s64", "add.s64" },
+		{ "mul.hi", "mul.lo" },
+		{ "mul.lo", "mul.hi" },
+		{ "min.u64", "max.u64" },
+		{ "min.u64", "min.s64" },
+		{ "min.u32", "max.u32" },
+		{ "selp.b64", "slct.b64" },
+		{ "isspacep.shared", "isspacep.global" },
+		{ "isspacep.local", "isspacep.global" },
+		{ "or.pred", "and.pred" },
+		{ "setp.gt", "setp.ge" },
+		{ "setp.gt", "setp.lt" },
+		{ "setp.gt.u64", "setp.gt.s64" },
+		{ "setp.gt.and", "setp.gt.or" },
+		{ "setp.ne", "setp.eq" },
+		{ "trap", "brkpt" },
+		{ "ld.const", "ld.global" },
+		{ "!%", "%" },
+		{ "@%gvmf_p", "@!%gvmf_p" },
+		{ "@%gvmf_p ", "" },
+		{ "brx.idx %gvmf_i", "brx.idx %r1" },
+	};
+	const char *line = subject->lines[at];
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		const char *found = strstr(line, changes[i][0]);
+		size_t start = found ? (size_t)(found - line) : 0;
+
+		/* Of an access only the address is of interest. */
+		if (found && !strstr(line, "[%gvmf_"))
+			refuse_mutant(subject, at,
+				      edited(line, start, start + strlen(changes[i][0]),
+					     changes[i][1]),
+				      subject->lines[at + 1]);
+	}
+}
+
+/* Numbers: the place of a bound, the width of a limit, the last index of a table. */
+static void change_numbers(struct subject *subject, size_t at)
+{
+	const char *line = subject->lines[at], *found = strstr(line, "gvmf_bounds+");
+	char number[32];
+	size_t start, end;
+
+	if (!found)
+		found = strstr(line, "%gvmf_size, ");
+	if (!found)
+		found = strstr(line, "min.u32 %gvmf_i, ");
+	if (!found)
+		return;
+	start = (size_t)(found - line) + strcspn(found, "+,") + 1;
+	start += strspn(line + start, " ");
+	/* Behind the register of the index stands its limit. */
+	if (strstr(line, "%gvmf_i, "))
+		start = (size_t)(strrchr(line, ' ') - line) + 1;
+	end = start + strspn(line + start, "0123456789");
+	if (start == end)
+		return;
+	snprintf(number, sizeof(number), "%lu", strtoul(line + start, NULL, 10) + 8);
+	refuse_mutant(subject, at, edited(line, start, end, number), subject->lines[at + 1]);
+}
+
+/* Something stands between this line of a sequence and the next one. */
+static void stand_between(struct subject *subject, size_t at)
+{
+	static const char *const others[] = {
+		"between:\n",
+		"\tmov.b64 %gvmf_t, %rd1;\n",
+		"\tmov.b64 %gvmf_a, %rd1;\n",
+		"\tmov.b64 %gvmf_s, %rd1;\n",
+		"\tadd.s64 %gvmf_a, %gvmf_a, 4096;\n",
+		"\tbra.uni between;\n",
+		"\tld.global.b64 %gvmf_a, [%rd1];\n",
+		"\t{\n\t.reg .b64 %gvmf_a;\n\t}\n",
+		"\tbar.sync 0;\n",
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		char both[2048];
+
+		snprintf(both, sizeof(both), "%s%s", subject->lines[at], others[i]);
+		refuse_mutant(subject, at, both, subject->lines[at + 1]);
+	}
+}
+
+/* Is it an instruction that the patcher has inserted, or the access behind it? */
+static bool is_ours(const char *line)
+{
+	return strstr(line, "%gvmf_") && !strstr(line, ".reg ");
+}
+
+static bool is_access(const char *line)
+{
+	return strstr(line, "[%gvmf_") || strstr(line, "brx.idx");
+}
+
+static bool is_load(const char *line)
+{
+	return strstr(line, "gvmf_bounds+") || strstr(line, "%gvmf_size, ") == line + 14 ||
+	       strstr(line, "sub.s64 %gvmf_limit");
+}
+
+static void make_all(const char *file, enum patch_mode mode)
+{
+	char *source = corpus_read(file);
+	struct sim_error err = { 0 };
+	struct subject subject;
+	char *text = patch_in_memory(source, mode, PATCH_CONST, &err);
+
+	ck_assert_msg(text, "%s", err.text);
+	ck_assert_msg(!verify_bytes(text, &err), "%s", err.text);
+	subject_open(&subject, text);
+	for (size_t i = 0; i + 1 < subject.count; i++) {
+		const char *line = subject.lines[i], *next = subject.lines[i + 1];
+
+		if (!is_ours(line))
+			continue;
+		swap_registers(&subject, i);
+		change_opcode(&subject, i);
+		change_numbers(&subject, i);
+		if (is_access(line))
+			continue;
+		refuse_mutant(&subject, i, "", next);
+		if (is_load(line))
+			continue;
+		refuse_mutant(&subject, i, edited(line, 0, 0, "\t@%p1 "), next);
+		stand_between(&subject, i);
+		ck_assert(is_ours(next));
+		refuse_mutant(&subject, i, next, line);
+	}
+	printf("%s %s: %zu mutants\n", file, patch_mode_names[mode], subject.mutants);
+	ck_assert_uint_gt(subject.mutants, 500);
+	subject_close(&subject);
+	free(source);
+}
+
+START_TEST(every_mutant_is_refused)
+{
+	for (int mode = 0; mode < (int)PATCH_MODES; mode++)
+		if (is_tested(corpus_files[_i]))
+			make_all(corpus_files[_i], (enum patch_mode)mode);
+}
+END_TEST
+
+START_TEST(what_the_patcher_writes_is_accepted)
+{
+	for (int mode = 0; mode < (int)PATCH_MODES; mode++) {
+		char *text = corpus_read(corpus_files[_i]);
+		struct sim_error err = { 0 };
+
+		ck_assert_int_eq(verify_bytes(text, &err), -SIM_EXIT_USER);
+		for (int pass = 0; pass < 2; pass++) {
+			char *patched = patch_in_memory(text, (enum patch_mode)mode,
+							(enum patch_pass)pass, &err);
+
+			if (patched)
+				ck_assert_msg(!verify_bytes(patched, &err), "%s", err.text);
+			else
+				ck_assert_msg(pass && strstr(err.text, "use --pass const"),
+					      "%s", err.text);
+			free(patched);
+		}
+		free(text);
+	}
+}
+END_TEST
+
+START_TEST(both_tables_of_opcodes_agree)
+{
+	for (const struct opcode *opcode = opcode_table; opcode->name; opcode++) {
+		bool accepted = opcode->decision != OPCODE_REFUSE;
+		struct sim_error err = { 0 };
+		struct ptx_text text;
+
+		ck_assert(!ptx_lex("in.ptx", opcode->name, strlen(opcode->name), &text, &err));
+		ck_assert_msg(verify_knows(&text, 0) == accepted, "%s", opcode->name);
+		ck_assert_ptr_eq(opcode_find(&text, 0), opcode);
+		ptx_text_destroy(&text);
+	}
+}
+END_TEST
+
+#define HEAD                                                                              \
+	".version 8.3\n.target sm_90\n.address_size 64\n"                                 \
+	".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};\n"                              \
+	".visible .const .align 8 .b64 gvmf_bounds[16];\n.global .align 8 .b64 two[2];\n" \
+	".func leaf () { ret; }\n.extern .func away ();\n.visible .entry k (.param .u64 " \
+	"a)\n{\n"
+#define REGISTERS                                                                    \
+	".reg .b64 %gvmf_base, %gvmf_s, %gvmf_t, %gvmf_a;\n.reg .b64 %gvmf_mask2;\n" \
+	"ld.const.b64 %gvmf_base, [gvmf_bounds+0];\n"                                \
+	"ld.const.b64 %gvmf_mask2, [gvmf_bounds+80];\n.reg .b64 %rd<9>; .reg .b32 %r<9>;\n"
+#define FENCE "and.b64 %gvmf_t, %rd1, %gvmf_mask2;\nor.b64 %gvmf_a, %gvmf_t, %gvmf_base;\n"
+
+/* Attacks on the verifier itself, by text that no patcher has written. */
+static const struct {
+	const char *text, *reason;
+} attacks[] = {
+	{ HEAD REGISTERS "ld.global.u32 %r1, [%rd1]; ret; }", "not fenced" },
+	{ HEAD REGISTERS FENCE "ld.global.u64 %rd1, [%gvmf_a]; ret; }", "not fenced" },
+	{ HEAD REGISTERS FENCE "ld.global.u32 %r1, [%gvmf_a+4]; ret; }", "not fenced" },
+	{ HEAD REGISTERS FENCE "ld.u32 %r1, [%gvmf_a]; ret; }", "not fenced" },
+	{ HEAD REGISTERS FENCE "ld.global.u32 %r1, [%gvmf_a]; st.global.u32 [%gvmf_a], %r1; }",
+	  "not fenced" },
+	{ HEAD REGISTERS "ld.global.u32 %r1, [two+16]; ret; }", "beyond its variable" },
+	{ HEAD REGISTERS "{ .reg .b64 two; ld.global.u32 %r1, [two]; } ret; }", "hides" },
+	{ HEAD REGISTERS "{ .reg .b64 %gvmf_base; } ret; }", "is declared" },
+	{ HEAD REGISTERS "{ .reg .b64 %gvmf_mask2; " FENCE "ld.global.u32 %r1, [%gvmf_a]; } }",
+	  "is declared" },
+	{ HEAD REGISTERS "mov.b64 %gvmf_base, %rd1; ret; }", "no step" },
+	{ HEAD REGISTERS "ld.global.b64 %gvmf_base, [two]; ret; }", "is no operand" },
+	{ HEAD REGISTERS "ld.shared.b64 %gvmf_base, [%rd1]; ret; }", "is no operand" },
+	{ HEAD REGISTERS "ld.param.b64 %gvmf_mask2, [a]; ret; }", "is no operand" },
+	{ HEAD REGISTERS "call leaf; st.u32 [%rd1], %r1; ret; }", "return address" },
+	{ HEAD REGISTERS "call leaf; st.local.u32 [%rd1], %r1; ret; }", "return address" },
+	{ HEAD REGISTERS "call away; ret; }", "code that is not here" },
+	{ HEAD REGISTERS "call %rd1, p; ret; }", "code that is not here" },
+	{ HEAD REGISTERS "brx.idx %r1, t; ret; }", "not clamped" },
+	{ HEAD ".reg .b32 %gvmf_i; t: .branchtargets u; .reg .b32 %r1; min.u32 %gvmf_i, %r1, "
+	       "1; brx.idx "
+	       "%gvmf_i, t; }",
+	  "shorter" },
+	{ HEAD REGISTERS "frob.u32 %r1; ret; }", "not accepted" },
+	{ HEAD REGISTERS "cp.async.bulk.global.shared::cta [%rd1], [%rd2], 16; ret; }",
+	  "not accepted" },
+	{ HEAD REGISTERS "cp.async.ca.shared.global [%r1], [%rd1], 16; ret; }", "not fenced" },
+	{ HEAD REGISTERS "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128; }",
+	  "not expected" },
+	{ HEAD REGISTERS "prefetch.global.tensormap [%rd1]; }", "" },
+	{ HEAD REGISTERS FENCE "} ", "inside of a fence" },
+	{ HEAD REGISTERS "ld.global.u32 %r1, [%rd1]", "no end" },
+	{ HEAD "x: " REGISTERS "ret; }", "is declared" },
+	{ ".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};\n" HEAD "ret; }", "twice" },
+	{ ".version 9.1\n", "version" },
+	{ ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k () { ret; }",
+	  "not patched" },
+};
+
+START_TEST(text_that_no_patcher_writes_is_refused)
+{
+	struct sim_error err = { 0 };
+
+	ck_assert_int_eq(verify_bytes(attacks[_i].text, &err), -SIM_EXIT_USER);
+	ck_assert_msg(strstr(err.text, attacks[_i].reason), "%s\nfor %s", err.text,
+		      attacks[_i].text);
+	ck_assert_int_eq(
+		verify_bytes(HEAD REGISTERS FENCE "ld.global.u32 %r1, [%gvmf_a]; ret; }", &err),
+		0);
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	int files = 0;
+
+	while (corpus_files[files])
+		files++;
+	tcase_set_timeout(tests, 3600);
+	tcase_add_loop_test(tests, what_the_patcher_writes_is_accepted, 0, files);
+	tcase_add_loop_test(tests, every_mutant_is_refused, 0, files);
+	tcase_add_test(tests, both_tables_of_opcodes_agree);
+	tcase_add_loop_test(tests, text_that_no_patcher_writes_is_refused, 0,
+			    (int)(sizeof(attacks) / sizeof(*attacks)));
+}
+
+int main(void)
+{
+	return suite_run("mutants", NULL, NULL, add_tests);
+}
