@@ -84,7 +84,8 @@ int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, bool own)
 		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), space->container, own);
 	else
 		atomic_set(&space->tries, 0);
-	if (gvm_evict_found_nobody(status) || status == -ENOMEM)
+	/* The access is lost. A wait for chunks in service (-EAGAIN) that took too long loses it as well. */
+	if (status && status != -EINTR && status != -ENODEV)
 		gvm_container_count_event(space->container, GVM_EVENT_OOM);
 	return status;
 }

@@ -4,6 +4,7 @@
 # kernel-open folder of a driver; without it, the one of Debian's package is taken: driver.sh.
 # Nothing is done if sources, driver, kernel and compiler are those of the last build.
 # A warning about our sources, or a symbol that nvidia-uvm.ko needs and does not find, is an error.
+# UVM_BUILD_TYPE=debug, a variable of the driver's own, builds nvidia-uvm with its asserts.
 # Ends with 77, ctest's SKIP code, if there is no driver to be had.
 #
 #   build.sh SOURCE OUT [KDIR [TREE]]
@@ -50,6 +51,7 @@ key() {
 		(cd "$ours" && sha256sum ./* ../linux/gvm_fakegpu_word.h)
 		cat "$kdir/include/generated/utsrelease.h"
 		gcc --version
+		echo "${UVM_BUILD_TYPE:-}"
 	} | sha256sum
 }
 

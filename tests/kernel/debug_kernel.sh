@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Build a kernel of Debian's sources that watches for what the distribution's does not (debug.config:
+# Build a kernel of Debian's sources that watches for what the distribution's does not (debug.config, and
+# debug_softgpu.config for what NVIDIA's driver needs:
 # use after free, order of locks, sleeping in atomic context, leaks, undefined behaviour), the modules
 # for it, and boot both programs of boot.sh on it: with a thousand loads and unloads and an hour of
 # stress in all, and with allocations that fail (inject.c). Before, mistakes are made on purpose, and
@@ -9,6 +10,8 @@
 #
 #   debug_kernel.sh SOURCE OUT GVMSIM         replay.sh's scenarios on it, too
 #   debug_kernel.sh SOURCE OUT --configure    only fetch and configure it
+#   debug_kernel.sh SOURCE OUT --nvidia [TREE]
+#                                             NVIDIA's driver instead: nvidia_suites.sh
 #
 # GVM_TEST_RELOADS and GVM_TEST_STRESS_SECONDS are for each of the two programs, and GVM_TEST_SEED.
 set -eu
@@ -18,6 +21,7 @@ out=$2
 package=linux-source-6.1
 here=$source/tests/kernel
 tree=$out/$package
+fragments="$here/debug.config $here/debug_softgpu.config"
 
 for tool in apt-get dpkg-deb flex bison bc make gcc sha256sum; do
 	if ! command -v "$tool" >/dev/null; then
@@ -41,9 +45,11 @@ fetch() {
 # What Kconfig dropped, for want of something else, would be missed in silence.
 configure() {
 	run_make tinyconfig
-	(cd "$tree" && scripts/kconfig/merge_config.sh -m .config "$here/debug.config")
+	# shellcheck disable=SC2086 # a list of names without blanks
+	(cd "$tree" && scripts/kconfig/merge_config.sh -m .config $fragments)
 	run_make olddefconfig
-	grep '^CONFIG_.*=y' "$here/debug.config" | while read -r option; do
+	# shellcheck disable=SC2086
+	cat $fragments | grep '^CONFIG_.*=[ym]' | while read -r option; do
 		grep -qx "$option" "$tree/.config" || echo "debug.config: no $option"
 	done >"$out/dropped"
 	if [ -s "$out/dropped" ]; then
@@ -54,7 +60,8 @@ configure() {
 
 mkdir -p "$out"
 version=$(apt-cache show "$package" | sed -n 's/^Version: //p' | head -n 1)
-wanted="$version $(sha256sum <"$here/debug.config")"
+# shellcheck disable=SC2086
+wanted="$version $(cat $fragments | sha256sum)"
 if [ "$(cat "$out/built" 2>/dev/null)" != "$wanted" ]; then
 	[ "$(cat "$out/fetched" 2>/dev/null)" = "$version" ] || fetch
 	echo "$version" >"$out/fetched"
@@ -64,6 +71,14 @@ if [ "$(cat "$out/built" 2>/dev/null)" != "$wanted" ]; then
 	echo "$wanted" >"$out/built"
 fi
 "$source/kernel-port/linux/build.sh" "$source" "$out/linux" "$tree"
+
+if [ "$3" = --nvidia ]; then
+	# KASAN and lockdep make all of it several times slower.
+	GVM_BOOT_SECONDS=${GVM_BOOT_SECONDS:-7200}
+	export GVM_BOOT_SECONDS
+	exec "$here/nvidia_suites.sh" "$source" "$out/nvidia${UVM_BUILD_TYPE:+-$UVM_BUILD_TYPE}" \
+		"$out/linux" "$tree/arch/x86/boot/bzImage" "$tree" "${4:-}"
+fi
 
 fail() {
 	echo "debug kernel: $1" >&2

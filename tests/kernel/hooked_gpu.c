@@ -132,6 +132,7 @@ int fakegpu_open(unsigned int gpu, uint32_t group_tgid, uint32_t tsgs, int *ret_
 	status = softgpu_attach(&context->tenant,
 				(unsigned int)getpid() * CLIENT_OF_PID + number);
 	if (status) {
+		guest_log("# a context is refused: %x", status);
 		softgpu_detach(&context->tenant);
 		return ENOMEM;
 	}
@@ -190,6 +191,11 @@ int fakegpu_unmap(int number, uint64_t va)
 	return EINVAL;
 }
 
+void hooked_migrate(int number, uint64_t va, uint64_t bytes, bool to_gpu)
+{
+	softgpu_migrate(&context_of(number)->tenant, (void *)va, bytes, to_gpu);
+}
+
 int fakegpu_discard(int number, uint64_t va, uint64_t bytes)
 {
 	(void)number;
@@ -209,7 +215,11 @@ static int run(struct hooked_context *context, struct softgpu_access *access)
 	if (!access->errors)
 		return 0;
 	context->dead = true;
-	return event_count(getpid(), "oom ") > refused ? EDQUOT : EFAULT;
+	if (event_count(getpid(), "oom ") > refused)
+		return EDQUOT;
+	guest_log("# process %d: %llu accesses of %llu were cancelled", getpid(),
+		  access->errors, access->count);
+	return EFAULT;
 }
 
 /* Which of @count pieces comes as number @i. */

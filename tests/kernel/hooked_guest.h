@@ -66,6 +66,9 @@ int hooked_end(struct hooked_process *process);
 /* In the process. */
 void hooked_ready(void);
 
+/* hooked_gpu.c: migrate memory of a context as far as there is room. */
+void hooked_migrate(int context, uint64_t va, uint64_t bytes, bool to_gpu);
+
 /* The parts of the test. A tenant of the caller's is attached, unless the part says otherwise. */
 void test_hooked_limits(struct softgpu_tenant *tenant);
 void test_small(struct softgpu_tenant *tenant);
@@ -82,5 +85,6 @@ void test_compute(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);
 void test_hooked_reload(void);
+void test_hooked_stress(void);
 
 #endif

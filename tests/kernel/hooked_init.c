@@ -98,6 +98,9 @@ int main(void)
 	     i++)
 		if (is_wanted(hooked_shared_tests[i].name))
 			run_shared_test(&hooked_shared_tests[i]);
+	/* It runs only when it is named. */
+	if (getenv("GVM_TEST") && is_wanted("stress"))
+		test_hooked_stress();
 	if (is_wanted("reload"))
 		test_hooked_reload();
 	guest_end();

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define SOFTGPU_EVENTS_MAX 65536
+#define SOFTGPU_TRIES	   10000
 
 const NvProcessorUuid softgpu_uuid = { .uuid = SOFTGPU_UUID };
 
@@ -24,7 +25,13 @@ static int softgpu_device = -1;
 
 int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status)
 {
-	return ioctl(fd, command, params) ? -errno : (int)*status;
+	/* While the machine sleeps, or is about to. */
+	for (unsigned int i = 0; ioctl(fd, command, params); i++) {
+		if (errno != EAGAIN || i == SOFTGPU_TRIES)
+			return -errno;
+		usleep(1000);
+	}
+	return (int)*status;
 }
 
 /* The major number of a character device, or -1. */
@@ -103,12 +110,17 @@ uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes)
 {
 	static uintptr_t next = SOFTGPU_FIRST_ADDRESS;
 	uintptr_t address = next;
-	void *p;
+	void *p = MAP_FAILED;
 
 	next += SOFTGPU_ADDRESS_STEP;
 	/* UVM wants the offset into the file to be the address. */
-	p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_FIXED_NOREPLACE, tenant->fd, (off_t)address);
+	for (unsigned int i = 0; i < SOFTGPU_TRIES; i++) {
+		p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED_NOREPLACE, tenant->fd, (off_t)address);
+		if (p != MAP_FAILED || errno != EAGAIN)
+			break;
+		usleep(1000);
+	}
 	return p == MAP_FAILED ? NULL : p;
 }
 
