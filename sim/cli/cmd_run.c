@@ -49,6 +49,7 @@ const struct command command_run = {
 "gvmcollect's format), with output.evictions evictions.csv (each block that left the\n"
 "GPU, in that order), with output.activity activity.csv (what each container does on its\n"
 "GPU, for gvmsim explain), with output.timeline=trace timeline.pftrace (for Perfetto).\n"
+"With output.compress=zstd the CSV files are NAME.csv.zst; all commands read both forms.\n"
 "The same scenario and seed give the same bytes again, but for wall_seconds and speedup.\n"
 "\n"
 "Where the time of a container went: in the table and summary.json over the run, in\n"
@@ -258,6 +259,7 @@ static int run_config(const struct run_args *args, const struct config *config,
 	snprintf(folder, sizeof(folder), "results/%s-%s", config->name, config->system->name);
 	run_signals_block();
 	status = results_prepare(&writer, args->out ? args->out : folder, err);
+	writer.packs = config->compress == CFG_COMPRESS_ZSTD;
 	if (!status)
 		status = run_simulate(args, config, &writer, err);
 	run_signals_unblock();

@@ -42,6 +42,12 @@ enum cfg_memory {
 	CFG_MEMORY_UNMANAGED, /* cudaMalloc */
 };
 
+/* "output.compress": the form of CSV files. */
+enum cfg_compress {
+	CFG_COMPRESS_NONE,
+	CFG_COMPRESS_ZSTD,
+};
+
 /* "output.timeline": the form of the timeline beside timeline.csv. */
 enum cfg_trace {
 	CFG_TRACE_NONE,
@@ -202,6 +208,7 @@ struct config {
 		u64 from, to; /* the window, ns; 0 as the end: that of the run */
 		bool worst;   /* the window is around the worst request */
 	} trace;
+	u64 compress;	      /* "output.compress": enum cfg_compress */
 	bool record_activity; /* "output.activity": record what TSGs spend their time on */
 	/*
 	 * Keys of the scenario or --set that are checked but that no code reads yet: full paths

@@ -258,6 +258,7 @@ static const struct cfg_key policy_rows[] = {
 	     CFG_DEFAULT("")),
 };
 
+static const char *const compressions[] = { "none", "zstd", NULL };
 static const char *const timelines[] = { "csv", "trace", "trace.zst", NULL };
 
 static const struct cfg_key output_rows[] = {
@@ -286,6 +287,10 @@ static const struct cfg_key output_rows[] = {
 	     "record what containers do on their GPUs in activity.csv, which gvmsim explain "
 	     "reads",
 	     CFG_DEFAULT("false")),
+	ROOT("output.compress", ENUM, compress,
+	     "CSV files of results: as they are, or compressed by zstd, with .zst behind their "
+	     "names",
+	     .words = compressions, CFG_DEFAULT("none")),
 };
 
 /* Append rows that belong to @set (NULL: to no set). */

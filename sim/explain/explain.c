@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/error.h"
 #include "gvm/port.h"
@@ -268,7 +267,7 @@ static int book_rows(struct explain *explain, const char *path, struct sim_error
 	for (int phase = 0; phase < EXPLAIN_PHASES; phase++)
 		left[phase] = explain_phase_ns(explain, (enum explain_phase)phase);
 	snprintf(file, sizeof(file), "%s/" RESULTS_ACTIVITY, path);
-	if (access(file, F_OK))
+	if (!csv_exists(file))
 		return sim_user_error(err,
 				      "%s: is not there; make the run again with --set "
 				      "output.activity=true",

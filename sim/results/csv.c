@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/error.h"
+#include "results/packed.h"
 
 /* Cut the line into fields. Our files have no quotes. */
 static int csv_split(struct csv *csv, struct sim_error *err)
@@ -71,13 +74,53 @@ static int csv_find_all(struct csv *csv, size_t count, struct sim_error *err)
 	return 0;
 }
 
+bool csv_exists(const char *file)
+{
+	char *packed;
+	bool exists = !access(file, F_OK);
+
+	if (exists || asprintf(&packed, "%s" PACKED_ENDING, file) < 0)
+		return exists;
+	exists = !access(packed, F_OK);
+	free(packed);
+	return exists;
+}
+
+/* Open @file, or FILE.zst if only that is there. NULL: errno says why. */
+static FILE *open_plain_or_packed(const char *file)
+{
+	FILE *below = fopen(file, "re"), *stream;
+	char *packed;
+
+	if (below || errno != ENOENT)
+		return below;
+	if (asprintf(&packed, "%s" PACKED_ENDING, file) < 0)
+		return NULL;
+	below = fopen(packed, "re");
+	free(packed);
+	if (!below) {
+		errno = ENOENT;
+		return NULL;
+	}
+	stream = packed_read(below);
+	if (!stream) {
+		int error = errno;
+
+		fclose(below);
+		errno = error;
+	}
+	return stream;
+}
+
 int csv_open(struct csv *csv, const char *file, const char *const *names, size_t count,
 	     struct sim_error *err)
 {
 	char wanted[256];
 	int status;
 
-	*csv = (struct csv){ .file = file, .names = names, .stream = fopen(file, "r") };
+	*csv = (struct csv){ .file = file,
+			     .names = names,
+			     .stream = open_plain_or_packed(file) };
 	if (!csv->stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
 	do /* comments may stand before the header */

@@ -29,6 +29,9 @@ struct csv {
 	size_t header_count;		/* fields of the header */
 };
 
+/* Is @file there, as it is or compressed as FILE.zst? csv_open() reads both. */
+bool csv_exists(const char *file);
+
 /*
  * Open @file and find the @count columns @names. Lines that begin with "#" may stand before the
  * header. A mistake names file and line. Returns 0 or a negative enum sim_exit; on failure

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "engine/error.h"
+#include "results/packed.h"
 
 /* A file of this size proves, before a simulation starts, that its results can be written. */
 #define PROBE_BYTES 4096
@@ -146,13 +147,26 @@ int writer_check(const struct writer *writer, const char *name, struct sim_error
 	return 0;
 }
 
+static bool is_csv(const char *name)
+{
+	const char *ending = strrchr(name, '.');
+
+	return ending && !strcmp(ending, ".csv");
+}
+
 int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
 {
+	bool packs = writer->packs && is_csv(name);
+	char packed[WRITER_NAME_MAX];
 	char path[PATH_MAX];
 	int fd;
 
 	assert(!writer->stream && writer->count < WRITER_FILES_MAX &&
-	       strlen(name) < WRITER_NAME_MAX);
+	       strlen(name) + strlen(PACKED_ENDING) < WRITER_NAME_MAX);
+	if (packs) {
+		sprintf(packed, "%s" PACKED_ENDING, name);
+		name = packed;
+	}
 	writer_temporary_path(writer, name, path, sizeof(path));
 	fd = create_temporary(path);
 	if (fd < 0)
@@ -160,10 +174,19 @@ int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
 	strcpy(writer->names[writer->count++], name);
 	writer->error = 0;
 	writer->stream = fdopen(fd, "w");
+	if (!writer->stream) {
+		close(fd);
+		return writer_error(err, path, "be opened", ENOMEM);
+	}
+	if (!packs)
+		return 0;
+	writer->below = writer->stream;
+	writer->stream = packed_write(writer->below);
 	if (writer->stream)
 		return 0;
-	close(fd);
-	return writer_error(err, path, "be opened", ENOMEM);
+	writer->stream = writer->below;
+	writer->below = NULL;
+	return writer_error(err, path, "be compressed", errno);
 }
 
 void writer_printf(struct writer *writer, const char *fmt, ...)
@@ -181,6 +204,12 @@ int writer_end(struct writer *writer, struct sim_error *err)
 	const char *name = writer->names[writer->count - 1];
 	char path[PATH_MAX];
 
+	if (writer->below) {
+		if (fclose(writer->stream) && !writer->error)
+			writer->error = errno;
+		writer->stream = writer->below;
+		writer->below = NULL;
+	}
 	if (fflush(writer->stream) && !writer->error)
 		writer->error = errno;
 	if (!writer->error && fsync(fileno(writer->stream)))
@@ -218,6 +247,20 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 		fsync(fd);
 		close(fd);
 	}
+	for (size_t i = 0; i < writer->count; i++) {
+		size_t length = strlen(writer->names[i]), ending = strlen(PACKED_ENDING);
+
+		writer_path(writer, writer->names[i], path, sizeof(path));
+		if (is_csv(path)) {
+			strcat(path, PACKED_ENDING);
+			unlink(path);
+		} else if (length > ending &&
+			   !strcmp(path + strlen(path) - ending, PACKED_ENDING)) {
+			path[strlen(path) - ending] = '\0';
+			if (is_csv(path))
+				unlink(path);
+		}
+	}
 	writer->count = 0;
 	writer->made_count = 0;
 	return 0;
@@ -229,6 +272,10 @@ void writer_remove(const struct writer *writer, const char *name)
 
 	writer_path(writer, name, path, sizeof(path));
 	unlink(path);
+	if (is_csv(name)) {
+		strcat(path, PACKED_ENDING);
+		unlink(path);
+	}
 }
 
 /* Is it "NAME.tmp-PID" of a process that has ended? */
@@ -262,7 +309,9 @@ void writer_abort(struct writer *writer)
 
 	if (writer->stream)
 		fclose(writer->stream);
-	writer->stream = NULL;
+	if (writer->below)
+		fclose(writer->below);
+	writer->stream = writer->below = NULL;
 	for (size_t i = 0; i < writer->count; i++) {
 		writer_temporary_path(writer, writer->names[i], path, sizeof(path));
 		unlink(path);

@@ -29,7 +29,9 @@ struct writer {
 	size_t made_count;
 	char names[WRITER_FILES_MAX][WRITER_NAME_MAX]; /* files that have a temporary file */
 	size_t count;
+	bool packs;   /* CSV files get PACKED_ENDING and are compressed (results/packed.h) */
 	FILE *stream; /* the last file, while it is open */
+	FILE *below;  /* the file itself, if stream compresses into it; else NULL */
 	int error;    /* first errno of writing the last file */
 };
 
@@ -60,7 +62,8 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 int writer_commit(struct writer *writer, struct sim_error *err);
 
 /*
- * Remove an older file that is no part of the new results. To be called after writer_commit().
+ * Remove an older file that is no part of the new results, plain or compressed. To be called
+ * after writer_commit(), which does so with the other form of a CSV file.
  */
 void writer_remove(const struct writer *writer, const char *name);
 
