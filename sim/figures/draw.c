@@ -252,11 +252,29 @@ static void line_title(const struct figure_data *data, const struct figure_line 
 		cfg_append(text, size, ": %s", line->container);
 }
 
+/* Are all of the panel's curves of one run? Then their colours tell containers apart. */
+static bool curves_of_one_run(const struct figure_data *data, size_t panel)
+{
+	const struct figure_line *first = NULL;
+
+	for (size_t i = 0; i < data->line_count; i++) {
+		const struct figure_line *line = &data->lines[i];
+
+		if (line->panel != panel || !line->curve || !line->count)
+			continue;
+		first = first ? first : line;
+		if (line->run != first->run)
+			return false;
+	}
+	return true;
+}
+
 /* The panel's curves that have points. */
 static void add_curves(struct drawing *drawing)
 {
 	static const char *const draws[] = { "line", "points", "bars", "area", "marks" };
 	const struct figure_data *data = drawing->data;
+	bool one_run = curves_of_one_run(data, drawing->panel);
 	double highs[2] = { 0, 0 }; /* of the left and the right axis */
 	size_t count = 0, areas = 0;
 	char text[TEXT_MAX];
@@ -270,7 +288,9 @@ static void add_curves(struct drawing *drawing)
 		if (line->panel != drawing->panel || !line->count)
 			continue;
 		count++;
-		colour = line->run + line_index(data, line, &several) * data->figure->run_count;
+		colour = line_index(data, line, &several);
+		if (!one_run)
+			colour = line->run + colour * data->figure->run_count;
 		for (size_t k = 0; k < line->count; k++)
 			highs[curve && curve->right] =
 				fmax(highs[curve && curve->right], line->points[k].y);

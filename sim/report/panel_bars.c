@@ -8,12 +8,13 @@
 #include "report/panel.h"
 #include "report/panel_key.h"
 
-#define WIDTH	  520
-#define NAME	  150 /* room for names of runs */
-#define NUMBER	  74  /* room for the number behind a bar */
-#define BAR	  13
-#define GAP	  9
-#define AXIS_ROOM 26
+#define WIDTH	   520
+#define NAME	   150 /* room for names of runs */
+#define NAME_CHARS 19  /* that fit there for certain */
+#define NUMBER	   74  /* room for the number behind a bar */
+#define BAR	   13
+#define GAP	   9
+#define AXIS_ROOM  26
 
 /* What is drawn of a panel. */
 struct bars {
@@ -57,10 +58,15 @@ static void print_number(struct bars *bars, double value, double to)
 	fputs("</text>\n", bars->out);
 }
 
+/* A name that is longer than its room is drawn narrower. */
 static void print_name(struct bars *bars, const char *name, double height)
 {
-	fprintf(bars->out, "<text class=\"r\" x=\"%d\" y=\"%.1f\">", NAME - 6,
+	fprintf(bars->out, "<text class=\"r\" x=\"%d\" y=\"%.1f\"", NAME - 6,
 		bars->y + height / 2 + 4);
+	if (strlen(name) > NAME_CHARS)
+		fprintf(bars->out, " textLength=\"%d\" lengthAdjust=\"spacingAndGlyphs\"",
+			NAME - 10);
+	fputs(">", bars->out);
 	html_text(bars->out, name);
 	fprintf(bars->out, "</text>\n");
 }
