@@ -104,5 +104,40 @@ done
 PREFIX=$host "$links" off $kernel
 find "$host" | sort | cmp - "$out/before" || complain "links were left behind"
 
+# Checksums of exports: in a section, as since Linux 6.4, and as values of absolute symbols, as before.
+cat >"$out/exports.s" <<'END'
+	.section __kcrctab, "a"
+__crc_first:
+	.long 0x11111111
+__crc_second:
+	.long 0xabcdef01
+	.section __kcrctab_gpl, "a"
+__crc_third:
+	.long 0x0000beef
+	.set __crc_old, 0x22223333
+	.section __ksymtab, "a"
+__ksymtab_first:
+	.long 0
+__ksymtab_second:
+	.long 0
+__ksymtab_old:
+	.long 0
+	.section __ksymtab_gpl, "a"
+__ksymtab_third:
+	.long 0
+END
+gcc -c -o "$out/nvidia.ko" "$out/exports.s"
+xz -f "$out/nvidia.ko"
+mkdir "$out/symvers"
+"$host/usr/src/gvm-0.1.0/packaging/dkms/symvers.sh" "$out/nvidia.ko.xz" "$out/symvers" | cut -f 1,2,4 | tr '\t' ' ' \
+	>"$out/exports"
+cat >"$out/expected" <<'END'
+0x11111111 first EXPORT_SYMBOL
+0x22223333 old EXPORT_SYMBOL
+0xabcdef01 second EXPORT_SYMBOL
+0x0000beef third EXPORT_SYMBOL_GPL
+END
+cmp "$out/expected" "$out/exports" || complain "checksums of exports"
+
 [ "$failed" = 0 ] && echo "packages: built, checked, and seven refusals and answers"
 exit "$failed"
