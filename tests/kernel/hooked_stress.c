@@ -127,25 +127,34 @@ static void start(struct stress_round *round, uint32_t i)
 	round->pids[i] = tenant_start(stress_life, lives++);
 }
 
+/* Whether a process failed: it ended, but not with 0 or by our kill. */
+static bool has_failed(pid_t pid, int status)
+{
+	if (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+		return false;
+	guest_log("# process %d ended with status %#x", pid, (unsigned int)status);
+	return true;
+}
+
 /* Kill a tenant. Returns whether it had failed before. */
 static bool kill_tenant(pid_t pid)
 {
 	int status;
 
-	return kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid ||
-	       (WIFEXITED(status) && WEXITSTATUS(status));
+	return kill(pid, SIGKILL) || waitpid(pid, &status, 0) != pid || has_failed(pid, status);
 }
 
 /* A tenant that has ended gets a successor. */
 static void replace_ended(struct stress_round *round)
 {
 	for (uint32_t i = 0; i < TENANTS; i++) {
+		pid_t pid = round->pids[i];
 		int status;
 
-		if (waitpid(round->pids[i], &status, WNOHANG) != round->pids[i])
+		if (waitpid(pid, &status, WNOHANG) != pid)
 			continue;
 		round->ended++;
-		round->failed += status != 0;
+		round->failed += has_failed(pid, status);
 		start(round, i);
 	}
 }
