@@ -134,6 +134,42 @@ jq -e '.system.name == "stock" and .duration == "12s"
 	and .containers.diffusion.app.kernel_launch == "12227ns"
 	and .host == { "speed": 1 }' measured/scenario.json >/dev/null ||
 	fail "$(cat measured/scenario.json)"
+# With the shim: its timeslice, and what gvmcollect sampled from 5 s before the run on.
+mkdir -p shim sampled
+cp -r "$sample/default.together" shim/
+jq '.plan.groups[0].processes.llm.env.GVM_TIMESLICE = "4096us"' "$sample/manifest.json" >shim/manifest.json
+start=$(jq '.runs["default.together"].start_ns - 5000000000' "$sample/manifest.json")
+cat >sampled/config.json <<END
+{ "clock": { "start_ns": $start }, "roots": ["/run/gvm-shim"], "notes": ["a note"],
+  "containers": { "llm": { "tgid": 7, "command": "a" }, "diffusion": { "tgid": 8, "command": "b" } } }
+END
+cat >sampled/timeline.csv <<END
+time_ns,container,resident_bytes,swapped_bytes
+4000000000,llm,1,0
+5500000000,llm,100,0
+6500000000,llm,300,0
+6500000000,diffusion,50,0
+900000000000,llm,9,0
+END
+cat >sampled/controls.csv <<END
+time_ns,container,file,value
+100000000,llm,gmem.limit.high,1
+200000000,llm,gmem.limit.high,2
+6000000000,llm,gmem.limit.high,3
+END
+python3 "$kit/collect.py" shim/default.together with-shim --collector "$gvmcollect" --gpu h100-80g \
+	--sampled sampled 2>.notes || fail "$(cat .notes)"
+jq -e '.containers.llm["compute.timeslice"] == "4096us"' with-shim/scenario.json >/dev/null ||
+	fail "$(cat with-shim/scenario.json)"
+[ "$(sed 1d with-shim/timeline.csv | tr '\n' ' ')" = \
+	"500000000,llm,100,0 1500000000,llm,300,0 1500000000,diffusion,50,0 " ] || fail "$(cat with-shim/timeline.csv)"
+[ "$(sed 1d with-shim/controls.csv | tr '\n' ' ')" = \
+	"0,llm,gmem.limit.high,2 1000000000,llm,gmem.limit.high,3 " ] || fail "$(cat with-shim/controls.csv)"
+jq -e '.containers.llm.gmem | .current == 300 and .mean == 200 and .peak == 300' with-shim/summary.json >/dev/null ||
+	fail "$(cat with-shim/summary.json)"
+jq -e '.containers.llm.tgid == 7 and .roots == ["/run/gvm-shim"]' with-shim/config.json >/dev/null ||
+	fail "$(cat with-shim/config.json)"
+
 # Under MPS the same run has clients of one server.
 mkdir mps
 cp -r "$sample/default.together" mps/
