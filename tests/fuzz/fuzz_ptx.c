@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Reads any bytes as PTX. The first byte says the mode, and whether bounds are parameters. Patcher and
+ * verifier either accept a module or tell the mistake in one line. The verifier also reads the
+ * bytes as they are.
+ */
+#include "fuzz.h"
+#include "patch.h"
+#include "verify.h"
+
+static bool is_verified(const char *bytes, size_t size)
+{
+	struct sim_error err = { 0 };
+	struct verify_report report;
+	struct ptx_text text;
+	int status = ptx_lex("fuzz.ptx", bytes, size, &text, &err);
+
+	if (!status) {
+		status = verify_text(&text, &report, &err);
+		ptx_text_destroy(&text);
+	}
+	if (status)
+		fuzz_check_mistake(status, &err);
+	return !status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t how = size ? data[0] : 0;
+	struct patch_options options = { (enum patch_mode)(how % PATCH_MODES),
+					 how & 128 ? PATCH_PARAMS : PATCH_CONST,
+					 PATCH_MARGIN_DEFAULT };
+	const char *bytes = (const char *)data + (size ? 1 : 0);
+	struct sim_error err = { 0 };
+	struct patch_result result;
+	struct ptx_module module;
+	struct ptx_text text;
+	int status;
+
+	size -= size ? 1 : 0;
+	status = ptx_lex("fuzz.ptx", bytes, size, &text, &err);
+	if (!status) {
+		status = ptx_parse(&text, &module, &err);
+		if (!status) {
+			status = patch_module(&module, &options, &result, &err);
+			ptx_module_destroy(&module);
+		}
+		ptx_text_destroy(&text);
+	}
+	fuzz_accepted = !status;
+	if (status) {
+		fuzz_check_mistake(status, &err);
+	} else {
+		fuzz_accepted = is_verified(result.bytes, result.size);
+		patch_result_destroy(&result);
+	}
+	is_verified(bytes, size);
+	return 0;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "interpreter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+
+#define REGISTERS 256u
+#define STEPS_MAX 2000u
+
+struct machine {
+	const struct ptx_module *module;
+	const struct ptx_text *text;
+	struct world *world;
+	u32 names[REGISTERS]; /* tokens + 1 */
+	u64 values[REGISTERS];
+};
+
+static u64 *reg(struct machine *machine, size_t at)
+{
+	const struct ptx_token *token = &machine->text->tokens[at];
+	u32 slot = token->length;
+
+	for (u32 i = 0; i < token->length; i++)
+		slot = slot * 31 + (u8)machine->text->bytes[token->start + i];
+	for (slot %= REGISTERS; machine->names[slot]; slot = (slot + 1) % REGISTERS)
+		if (ptx_same(machine->text, machine->names[slot] - 1, at))
+			return &machine->values[slot];
+	machine->names[slot] = (u32)at + 1;
+	return &machine->values[slot];
+}
+
+/* An operand: a register, a number with a sign, a negated predicate. */
+static u64 value(struct machine *machine, struct ptx_range range)
+{
+	u64 number;
+
+	if (ptx_is(machine->text, range.first, "!"))
+		return !*reg(machine, range.last);
+	if (ptx_is(machine->text, range.first, "-"))
+		return ptx_number(machine->text, range.last, &number) ? 0 - number : 0;
+	return ptx_number(machine->text, range.first, &number) ? number :
+								 *reg(machine, range.first);
+}
+
+/* The bytes behind a generic or global address; NULL: nothing is there. */
+static u8 *memory_at(struct world *world, u64 address, u64 bytes, bool global)
+{
+	if (!global && address - WORLD_SHARED < WORLD_SHARED_SIZE - bytes + 1)
+		return world->shared + (address - WORLD_SHARED);
+	if (address < world->lowest)
+		world->lowest = address;
+	if (address + bytes - 1 > world->highest)
+		world->highest = address + bytes - 1;
+	if (address - world->memory_base < WORLD_BYTES - bytes + 1)
+		return world->memory + (address - world->memory_base);
+	return NULL;
+}
+
+static u64 load(const u8 *at, u64 bytes)
+{
+	u64 result = 0;
+
+	if (at)
+		memcpy(&result, at, bytes);
+	return result;
+}
+
+/* ld, st, atom.add and red.add. False: misaligned. */
+static bool access(struct machine *machine, const struct ptx_statement *statement,
+		   const struct opcode *opcode)
+{
+	struct sim_error err = { 0 };
+	struct access access;
+	u64 address, bytes, element, add;
+	struct ptx_range data;
+	bool vector;
+	u8 *at;
+
+	if (access_decode(machine->text, statement, opcode, &access, &err))
+		abort();
+	if (access.space == ACCESS_PARAM || access.space == ACCESS_CONST) {
+		u64 *to = reg(machine, statement->operands[0].first);
+		const struct patch_bounds *bounds = &machine->world->bounds;
+		u64 word;
+
+		if (ptx_is(machine->text, access.name, "gvmf_base"))
+			word = bounds->base;
+		else if (ptx_is(machine->text, access.name, "gvmf_mask"))
+			word = bounds->masks[0];
+		else if (ptx_is(machine->text, access.name, PATCH_BOUNDS))
+			memcpy(&word, (const u8 *)bounds + ((u64)access.offset & ~7ull), 8);
+		else
+			word = machine->world->memory_base;
+		*to = access.offset & 4	      ? word >> 32 :
+		      access.width_shift == 2 ? (u32)word :
+						word;
+		return true;
+	}
+	address = *reg(machine, access.name) + (u64)access.offset;
+	bytes = 1ull << access.width_shift;
+	if (access.space == ACCESS_SHARED)
+		address = WORLD_SHARED + (address & (WORLD_SHARED_SIZE - 1) & ~(bytes - 1));
+	if (address & (bytes - 1)) {
+		machine->world->misaligned++;
+		return false;
+	}
+	at = memory_at(machine->world, address, bytes, access.space == ACCESS_GLOBAL);
+	data = statement->operands[access.kind == ACCESS_LOAD ? 0 : 1];
+	vector = ptx_is(machine->text, data.first, "{");
+	element = vector ? bytes / 2 : bytes;
+	for (size_t token = vector ? ptx_next(machine->text, data.first) : data.first, i = 0;
+	     i <= (vector ? 1u : 0u);
+	     i++, token = ptx_next(machine->text, ptx_next(machine->text, token))) {
+		if (access.kind == ACCESS_LOAD)
+			*reg(machine, token) = load(at ? at + i * element : NULL, element);
+		else if (access.kind == ACCESS_STORE && at)
+			memcpy(at + i * element, reg(machine, token), element);
+	}
+	if (access.kind == ACCESS_ATOMIC) {
+		bool returns = opcode->name[0] == 'a';
+		u64 old = load(at, bytes);
+
+		add = old + value(machine, statement->operands[returns ? 2 : 1]);
+		if (at)
+			memcpy(at, &add, bytes);
+		if (returns)
+			*reg(machine, statement->operands[0].first) = old;
+	}
+	return true;
+}
+
+/* Arithmetic. False: not known. */
+static bool compute(struct machine *machine, const struct ptx_statement *statement)
+{
+	const struct ptx_text *text = machine->text;
+	const struct ptx_range *operands = statement->operands;
+	u64 a = statement->operand_count > 1 ? value(machine, operands[1]) : 0;
+	u64 b = statement->operand_count > 2 ? value(machine, operands[2]) : 0;
+	u64 c = statement->operand_count > 3 ? value(machine, operands[3]) : 0;
+	size_t op = statement->opcode, first = operands[0].first;
+	u64 result;
+
+	if (ptx_is(text, op, "mov.b64") && ptx_is(text, first, "{")) {
+		size_t low = ptx_next(text, first);
+
+		*reg(machine, low) = (u32)a;
+		*reg(machine, ptx_next(text, ptx_next(text, low))) = a >> 32;
+		return true;
+	}
+	if (ptx_is(text, op, "mov.b64") && ptx_is(text, operands[1].first, "{")) {
+		size_t low = ptx_next(text, operands[1].first);
+
+		a = (u32)*reg(machine, low) | *reg(machine, ptx_next(text, ptx_next(text, low)))
+						      << 32;
+	}
+	if (ptx_is(text, op, "mov.b64"))
+		result = a;
+	else if (ptx_is(text, op, "add.s64"))
+		result = a + b;
+	else if (ptx_is(text, op, "sub.s64"))
+		result = a - b;
+	else if (ptx_is(text, op, "and.b64") || ptx_is(text, op, "and.b32"))
+		result = a & b;
+	else if (ptx_is(text, op, "or.b64") || ptx_is(text, op, "or.b32") ||
+		 ptx_is(text, op, "or.pred"))
+		result = a | b;
+	else if (ptx_is(text, op, "xor.b64"))
+		result = a ^ b;
+	else if (ptx_is(text, op, "mul.lo.u64"))
+		result = a * b;
+	else if (ptx_is(text, op, "mul.hi.u64"))
+		result = (u64)((unsigned __int128)a * b >> 64);
+	else if (ptx_is(text, op, "min.u64"))
+		result = a < b ? a : b;
+	else if (ptx_is(text, op, "min.u32"))
+		result = (u32)a < (u32)b ? (u32)a : (u32)b;
+	else if (ptx_is(text, op, "setp.gt.u64"))
+		result = a > b;
+	else if (ptx_is(text, op, "setp.gt.and.u64"))
+		result = a > b && c;
+	else if (ptx_is(text, op, "setp.ne.u32"))
+		result = (u32)a != (u32)b;
+	else if (ptx_is(text, op, "selp.b64"))
+		result = c ? a : b;
+	else if (ptx_is(text, op, "isspacep.shared"))
+		result = a - WORLD_SHARED < WORLD_SHARED_SIZE;
+	else if (ptx_is(text, op, "isspacep.local"))
+		result = false;
+	else
+		return false;
+	*reg(machine, first) = result;
+	return true;
+}
+
+/* The statement of a label. */
+static size_t find_label(const struct machine *machine, size_t name)
+{
+	for (size_t i = 0; i < machine->module->statement_count; i++)
+		if (machine->module->statements[i].kind == PTX_LABEL &&
+		    ptx_same(machine->text, machine->module->statements[i].range.first, name))
+			return i;
+	abort();
+}
+
+/* The label with number @index of the table @name. */
+static size_t find_target(const struct machine *machine, size_t name, u64 index)
+{
+	size_t list = find_label(machine, name) + 1;
+	size_t at = ptx_next(machine->text, machine->module->statements[list].range.first);
+
+	for (; index; index--)
+		at = ptx_next(machine->text, ptx_next(machine->text, at));
+	return find_label(machine, at);
+}
+
+enum run_end interpret(const struct ptx_module *module, struct world *world)
+{
+	struct machine machine = { .module = module, .text = module->text, .world = world };
+	size_t at = module->functions[0].statement;
+
+	world->lowest = U64_MAX;
+	world->highest = 0;
+	for (u32 steps = 0; steps < STEPS_MAX; steps++, at++) {
+		const struct ptx_statement *statement = &module->statements[at];
+		const struct opcode *opcode;
+
+		if (statement->kind == PTX_CLOSE && statement->depth == 1)
+			return RUN_RETURNED;
+		if (statement->kind != PTX_INSTRUCTION)
+			continue;
+		if (statement->guard &&
+		    (*reg(&machine, statement->guard) != 0) == statement->negated)
+			continue;
+		opcode = opcode_find(module->text, statement->opcode);
+		if (opcode->decision == OPCODE_FENCE) {
+			if (!access(&machine, statement, opcode))
+				return RUN_MISALIGNED;
+		} else if (ptx_is(module->text, statement->opcode, "bra")) {
+			at = find_label(&machine, statement->operands[0].first);
+		} else if (opcode->decision == OPCODE_TABLE) {
+			at = find_target(&machine, statement->operands[1].first,
+					 (u32)value(&machine, statement->operands[0]));
+		} else if (ptx_is(module->text, statement->opcode, "trap")) {
+			return RUN_TRAPPED;
+		} else if (ptx_is(module->text, statement->opcode, "ret")) {
+			return RUN_RETURNED;
+		} else if (!compute(&machine, statement)) {
+			return RUN_UNKNOWN;
+		}
+	}
+	return RUN_STEPS;
+}
