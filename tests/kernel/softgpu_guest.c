@@ -110,16 +110,22 @@ uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes)
 {
 	static uintptr_t next = SOFTGPU_FIRST_ADDRESS;
 	uintptr_t address = next;
+	UVM_VALIDATE_VA_RANGE_PARAMS range = { .base = address, .length = bytes };
 	void *p = MAP_FAILED;
 
 	next += SOFTGPU_ADDRESS_STEP;
-	/* UVM wants the offset into the file to be the address. */
+	/*
+	 * UVM wants the offset into the file to be the address. While the machine sleeps it makes a
+	 * mapping without memory, and says so only when it is asked.
+	 */
 	for (unsigned int i = 0; i < SOFTGPU_TRIES; i++) {
 		p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_FIXED_NOREPLACE, tenant->fd, (off_t)address);
-		if (p != MAP_FAILED || errno != EAGAIN)
+		if (p == MAP_FAILED ||
+		    softgpu_uvm(tenant->fd, UVM_VALIDATE_VA_RANGE, &range) == 0)
 			break;
-		usleep(1000);
+		munmap(p, bytes);
+		p = MAP_FAILED;
 	}
 	return p == MAP_FAILED ? NULL : p;
 }
