@@ -202,7 +202,7 @@ static bool is_here(const struct config *config, const struct cfg_container *con
 	return container->enabled && config_gpu_index(config, container) == gpu;
 }
 
-/* What a container declares, or an equal power of two. */
+/* What an enabled container declares, or an equal power of two. */
 static u64 declared_bytes(const struct config *config, const struct cfg_container *container,
 			  u64 memory)
 {
@@ -250,10 +250,11 @@ static int guardian_check_gpu(struct cfg_load *load, const struct config *config
 		return 0; /* no memory to check: the run will say so */
 	for (size_t i = 0; i < config->container_count && !status; i++) {
 		const struct cfg_container *container = &config->containers[i];
-		u64 declared = declared_bytes(config, container, profile->memory);
+		u64 declared;
 
 		if (!is_here(config, container, gpu))
 			continue;
+		declared = declared_bytes(config, container, profile->memory);
 		if (gvm_fence_table_open(&table, i, declared, keys_mode(keys), &partition))
 			status = cfg_reject_container(
 				load, container, "guardian.partition",

@@ -27,6 +27,10 @@ for system in $("$gvmsim" reference --words systems); do
 	if [ "$system" = gvtg ]; then
 		set -- --set containers.a.app.bytes=40M --set containers.b.app.bytes=60M
 	fi
+	# Only virtual partitions are paged.
+	if [ "$system" = guardian ]; then
+		set -- --set system.partitions=virtual
+	fi
 	"$gvmsim" run both.json --system "$system" --quiet --out "both.$system" "$@" ||
 		fail "both, $system"
 	"$gvmsim" run both.json --system "$system" --quiet --out "a.$system" "$@" \
