@@ -25,7 +25,18 @@ for app in "$source"/scenarios/apps/*.json; do
 				elif .app.kv_bytes_per_token
 				then { type: "llm-server", trace: { file: $trace }, gpu_memory_utilization: 0.9 }
 				else { type: "diffusion" } end) } } }' "$app" >one.json
-		"$gvmsim" run one.json --quiet --out out 2>.err || fail "$gpu, $app: $(cat .err)"
+		# A server's weights do not fit into each GPU, and it says so.
+		case $gpu in
+		*-1[26]g.json)
+			if ! "$gvmsim" run one.json --quiet --out out 2>.err; then
+				grep -q 'does not hold weights and workspace' .err || fail "$gpu, $app: $(cat .err)"
+				continue
+			fi
+			;;
+		*)
+			"$gvmsim" run one.json --quiet --out out 2>.err || fail "$gpu, $app: $(cat .err)"
+			;;
+		esac
 		[ ! -s .err ] || fail "$gpu, $app: $(cat .err)"
 		rm -r out
 		count=$((count + 1))

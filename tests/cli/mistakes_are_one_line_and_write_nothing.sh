@@ -4,8 +4,8 @@
 # The user's mistakes: exit code 2, one line on stderr, no file. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-expect 2 "no command is given, allowed are run, figure, sweep, explain, validate, trace"
-expect 2 "unknown command 'walk', allowed are run, figure, sweep, explain, validate, trace" walk
+expect 2 "no command is given, allowed are run, figure, report, sweep, advise, explain, validate, trace"
+expect 2 "unknown command 'walk', allowed are run, figure, report, sweep, advise, explain, validate, trace" walk
 expect 2 "run: 0 scenarios, expected 1, usage: gvmsim run SCENARIO" run
 expect 2 "run: 2 scenarios, expected 1" run a.json b.json
 expect 2 "run: option '--frobnicate' is not valid here" run "$scenario" --frobnicate
