@@ -11,6 +11,7 @@
 # touched.
 import concurrent.futures
 import glob
+import itertools
 import os
 import re
 import subprocess
@@ -62,14 +63,12 @@ def find(pattern):
     return None
 
 
-serial = 0
+serials = itertools.count(1)
 
 
 # Run a program. @shim: None without it, else variables for it. Returns what is known of it.
 def run(name, shim=None, label="", timeout=90, args=(), extra=None, profile=False):
-    global serial
-    serial += 1
-    tag = os.path.join(SCRATCH, "%03d" % serial)
+    tag = os.path.join(SCRATCH, "%03d" % next(serials))
     env = dict(os.environ, XLA_PYTHON_CLIENT_MEM_FRACTION=".2", **(extra or {}))
     if name == "blas":
         env["LD_LIBRARY_PATH"] = ":".join(LIBRARIES + [env.get("LD_LIBRARY_PATH", "")])
@@ -125,19 +124,24 @@ def left():
     return BUDGET - (time.time() - BEGAN)
 
 
+# SAME names the variants to run besides the plain one.
 def same():
     say("# same: name, hash without the shim, hash with managed memory, with device memory; rc of each; what CUDA "
         "calls the program made went through")
     names = (os.environ.get("ONLY") or " ".join(BINARIES + PYTHON)).split()
-    plain = together([((n,), dict(label="plain")) for n in names])
-    managed = together([((n, {}), dict(label="managed")) for n in names])
-    counted = together([((n, COUNTED), dict(label="counted")) for n in names]) if left() > 240 else [None] * len(names)
-    for a, b, c in zip(plain, managed, counted):
-        say("same %-14s %s %s %s rc %s %s %s seconds %.1f %.1f launched %s redirected %s" % (
-            a["name"], a["hash"], "same" if a["hash"] and b["hash"] == a["hash"] else b["hash"],
-            "-" if c is None else "same" if a["hash"] and c["hash"] == a["hash"] else c["hash"],
-            a["rc"], b["rc"], "-" if c is None else c["rc"], a["seconds"], b["seconds"],
-            sum(b["launched"].values()), re.findall(r"redirected (\d+) pool (\d+)", b["log"])))
+    variants = os.environ.get("SAME", "managed counted" if left() > 240 else "managed").split()
+    shims = {"plain": None, "managed": {}, "counted": COUNTED}
+    done = together([((n, shims[v]), dict(label=v)) for v in ["plain"] + variants for n in names], 10)
+    done = {v: done[i * len(names):] for i, v in enumerate(["plain"] + variants)}
+    nothing = {"hash": None, "rc": "-", "seconds": 0, "launched": {}, "log": ""}
+    for i, a in enumerate(done["plain"][:len(names)]):
+        others = [done[v][i] if v in done else nothing for v in ("managed", "counted")]
+        last = done[variants[0]][i]
+        say("same %-14s %s %s rc %s %s seconds %.1f %s launched %s redirected %s" % (
+            a["name"], a["hash"],
+            " ".join("-" if r is nothing else "same" if a["hash"] and r["hash"] == a["hash"] else str(r["hash"]) for r in others),
+            a["rc"], " ".join(str(r["rc"]) for r in others), a["seconds"], " ".join("%.1f" % r["seconds"] for r in others),
+            sum(last["launched"].values()), re.findall(r"redirected (\d+) pool (\d+)", last["log"])))
 
 
 def counts():
@@ -254,17 +258,24 @@ def limit():
         r["rc"], re.findall(r"OutOfMemoryError|out of memory", r["err"])[:1], r["log"].count("refused")))
 
 
-# Ranges of a process on the host: without the shim, without a share, with one, and with a lowered limit.
+# Ranges of a process on the host: without the shim, without a share, with one, with a lowered limit; allocations of
+# unequal sizes without the shim and with a share. RESIDENT names the cases besides the one without the shim.
 def resident():
-    lowered = {"LOWER": os.path.join(TOOLS, "gvmctl")}
-    done = together([(("resident", shim), dict(label="resident", extra={"SHORT": "1"})) for shim in (None, {})])
-    done.append(run("resident", {"GVM_RESIDENT": "1G"}, "resident 1G", timeout=60))
-    done.append(run("resident", {}, "resident lowered", extra=lowered, timeout=60))
-    for label, r in zip(("plain", "all", "1G", "lowered"), done):
+    short, unequal = {"SHORT": "1"}, {"UNEQUAL": "1"}
+    cases = {"plain": (None, short), "all": ({}, short), "1G": ({"GVM_RESIDENT": "1G"}, {}),
+             "lowered": ({}, {"LOWER": os.path.join(TOOLS, "gvmctl")}), "plain2": (None, dict(short, **unequal)),
+             "1G2": ({"GVM_RESIDENT": "1G"}, unequal)}
+    asked = [c for c in cases if c.startswith("plain") or c in os.environ.get("RESIDENT", " ".join(cases)).split()]
+    hashes = {}
+    for label in asked:
+        shim, extra = cases[label]
+        r = run("resident", shim, "resident " + label, timeout=60, extra=extra)
         for line in re.findall(r"^(?:resident|\d+:).*", r["out"], re.M):
             say("resident %-8s %s" % (label, line))
+        if shim is None:
+            hashes["UNEQUAL" in extra] = r["hash"]
         say("resident %-8s rc %s %s moves %d to the host, %d to the GPU" % (
-            label, r["rc"], "same" if r["hash"] and r["hash"] == done[0]["hash"] else r["hash"],
+            label, r["rc"], "same" if r["hash"] and r["hash"] == hashes["UNEQUAL" in extra] else r["hash"],
             len(re.findall("go to the host", r["log"])), len(re.findall("go to the GPU", r["log"]))))
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# GVM_RESIDENT: twelve tensors of 256 MiB, of which two are used again and again, then two others. With LOWER=GVMCTL
-# the limit is lowered while it runs. Prints rates, and what the control files and the card say.
+# GVM_RESIDENT: twelve tensors of 256 MiB, of which two are used again and again, then two others. With UNEQUAL four of
+# 128 MiB are used, then one of 640 MiB. With LOWER=GVMCTL the limit is lowered while it runs. Prints rates, and what
+# the control files and the card say.
 import os
 import subprocess
 import sys
@@ -38,20 +39,21 @@ def use(label, hot, seconds):
     return n
 
 
-tensors = [torch.full((64 * MIB,), float(i), device="cuda") for i in range(12)]
+sizes = [128] * 4 + [256] * 4 + [640] * 2 if "UNEQUAL" in os.environ else [256] * 12
+tensors = [torch.full((size * MIB // 4,), float(i), device="cuda") for i, size in enumerate(sizes)]
+one, two = (tensors[:4], tensors[9:]) if "UNEQUAL" in os.environ else (tensors[:2], tensors[9:11])
 torch.cuda.synchronize()
 say("filled")
 done = []
-for label, hot, seconds in (("first", tensors[:2], 3), ("same", tensors[:2], 1), ("others", tensors[9:11], 3),
-                            ("again", tensors[9:11], 1)):
+for label, hot, seconds in (("first", one, 3), ("same", one, 1), ("others", two, 3), ("again", two, 1)):
     done.append((hot, use(label, hot, seconds)))
 if "LOWER" in os.environ:
     for limit in ("1G", "4G"):
         out = subprocess.run([os.environ["LOWER"], "set", str(os.getpid()), "gmem.limit.high", limit], capture_output=True,
                              text=True, env={k: v for k, v in os.environ.items() if k != "LD_PRELOAD"})
         print(out.stdout.strip(), out.stderr.strip())
-        done.append((tensors[:2], use("limit", tensors[:2], 3)))
-        done.append((tensors[:2], use(limit, tensors[:2], 1)))
+        done.append((one, use("limit", one, 3)))
+        done.append((one, use(limit, one, 1)))
 # The rounds differ between runs: they are taken back, exactly (floats of whole numbers below 2**24).
 for hot, n in done:
     for t in hot:
