@@ -246,6 +246,16 @@ void kv_pool_park_group(struct kv_pool *pool, u32 group)
 	pool->free_count += count;
 }
 
+void kv_pool_forget(struct kv_pool *pool)
+{
+	GVM_ASSERT(pool->free_count == kv_pool_capacity(pool));
+	while (pool->parked_count)
+		pool_unpark(pool);
+	for (u32 block = 1; kv_prefix_is_on(&pool->prefix) && block < pool->block_count;
+	     block++)
+		kv_prefix_forget(&pool->prefix, block);
+}
+
 u32 kv_chunks_per_group(u64 block_bytes)
 {
 	GVM_ASSERT(block_bytes <= KV_BLOCK_BYTES_MAX);

@@ -125,6 +125,12 @@ void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks);
 u32 kv_pool_take_group(struct kv_pool *pool);
 void kv_pool_park_group(struct kv_pool *pool, u32 group);
 
+/*
+ * The pool gets other memory while no block is in use: no prefix is found any more, and no group
+ * is parked.
+ */
+void kv_pool_forget(struct kv_pool *pool);
+
 /* How many 2 MB chunks a group of 64 blocks of @block_bytes lies on. */
 u32 kv_chunks_per_group(u64 block_bytes);
 

@@ -35,15 +35,23 @@ static bool pressure_drop_group(struct llm_server *server, u64 *freed)
 	return true;
 }
 
+/* The listener may be closed while a group is given back. */
+static bool pressure_is_open(const struct llm_server *server)
+{
+	return server->pressure.container;
+}
+
 static void pressure_main(void *data)
 {
 	struct llm_server *server = data;
 	struct gvm_pressure_event event;
 	u64 freed;
 
-	while (gvm_listener_read(&server->pressure, &event, sizeof(event), true) > 0) {
+	while (pressure_is_open(server) &&
+	       gvm_listener_read(&server->pressure, &event, sizeof(event), true) > 0) {
 		freed = 0;
-		while (freed < event.target_bytes && pressure_drop_group(server, &freed))
+		while (freed < event.target_bytes && pressure_is_open(server) &&
+		       pressure_drop_group(server, &freed))
 			;
 	}
 }

@@ -284,6 +284,13 @@ void llm_scheduler_complete(struct llm_scheduler *scheduler)
 	scheduler->running_count = kept;
 }
 
+void llm_scheduler_reset(struct llm_scheduler *scheduler)
+{
+	while (scheduler->running_count)
+		scheduler_preempt_last(scheduler);
+	kv_pool_forget(&scheduler->pool);
+}
+
 static void running_remove(struct llm_scheduler *scheduler, const struct llm_request *request)
 {
 	u32 kept = 0;

@@ -104,6 +104,13 @@ void llm_scheduler_schedule(struct llm_scheduler *scheduler, struct llm_step *re
  */
 void llm_scheduler_complete(struct llm_scheduler *scheduler);
 
+/*
+ * Preempt all running requests, and forget what the KV cache holds. They go to the front of the
+ * waiting queue, in order. Not while a step is in flight, nor while a group is between its
+ * queue and its parking (kv_pool_take_group()).
+ */
+void llm_scheduler_reset(struct llm_scheduler *scheduler);
+
 /* Its client is gone: forget a request and free its blocks. Not while a step is in flight. */
 void llm_scheduler_abort(struct llm_scheduler *scheduler, struct llm_request *request);
 

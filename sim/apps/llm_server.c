@@ -38,12 +38,15 @@
  * automatic prefix caching does (kv_prefix.h): their tokens are not computed again. Their
  * memory is the pool's, so the pool stays warm with what may be asked again.
  *
+ * Events put the server to sleep and wake it (llm_memory.c). It follows them between two steps.
+ *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).
  */
 #include "apps/llm_server.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "apps/app_cost.h"
 #include "apps/llm_model.h"
@@ -123,44 +126,6 @@ static int server_init(struct llm_server *server)
 	kv->chunks_per_mask = kv->chunks / groups;
 	kv->kernels = (u32)cfg->layers;
 	return 0;
-}
-
-/* Blocking: run one kernel that passes over all memory of @accesses once. */
-static int server_pass(struct llm_server *server, const struct cuda_access *accesses, u32 count)
-{
-	const struct config *config = server->env->config;
-	const struct cfg_llm *cfg = server->cfg;
-	struct cuda_burst_config burst;
-	struct app_work work = { 0 };
-	u64 bytes = 0;
-
-	for (u32 i = 0; i < count; i++)
-		bytes += accesses[i].memory->bytes;
-	app_work_add(&work, &config->gpu, 0,
-		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, bytes),
-		     app_element_blocks(bytes));
-	burst = (struct cuda_burst_config){
-		.kernels = 1,
-		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch, 1),
-		.accesses = accesses,
-		.access_count = count,
-	};
-	app_work_burst(&work, &config->gpu, &burst);
-	return cuda_run(server->env->cuda, &burst);
-}
-
-/* Blocking: start-up loads the weights, and then writes all of workspace and pool. */
-static int server_load(struct llm_server *server)
-{
-	struct cuda_access weights = cuda_access_all(&server->weights, CUDA_READ);
-	struct cuda_access fresh[] = { server->accesses[1], server->accesses[2] };
-	int status;
-
-	weights.kernels = (u32)server->cfg->weight_matrices;
-	status = server_pass(server, &weights, 1);
-	fresh[1].masks = NULL;
-	fresh[1].kernels = 0;
-	return status ? status : server_pass(server, fresh, ARRAY_SIZE(fresh));
 }
 
 /* Blocking: let the GPU compute a step. */
@@ -248,19 +213,57 @@ static int server_step(struct llm_server *server)
 	return server_emit(server);
 }
 
-/* Blocking: until the client is done. Returns 0, -EIO, -EINTR or -ENOMEM. */
+/*
+ * The next event that puts the server to sleep or wakes it; NULL: none is left. Earlier ones
+ * than the container's start, or than the restart, are not this process's.
+ */
+static const struct cfg_event *server_event(struct llm_server *server)
+{
+	const struct app_env *env = server->env;
+	const struct config *config = env->config;
+
+	for (; server->event < config->event_count; server->event++) {
+		const struct cfg_event *event = &config->events[server->event];
+
+		if ((event->sleep || event->wake) && event->at >= server->begun_ns &&
+		    !strcmp(event->container, env->container->name))
+			return event;
+	}
+	return NULL;
+}
+
+/* Blocking: follow an event. Returns 0, -EIO, -EINTR or -ENOMEM. */
+static int server_follow(struct llm_server *server, const struct cfg_event *event)
+{
+	server->event++;
+	return event->sleep ? llm_memory_sleep(server, event->sleep) : llm_memory_wake(server);
+}
+
+/*
+ * Blocking: until the client is done and no event is left. Returns 0, -EIO, -EINTR or -ENOMEM.
+ * A client that is done may have left requests behind, which are not computed.
+ */
 static int server_serve(struct llm_server *server)
 {
+	const struct cfg_event *event = server_event(server);
 	int status = 0;
 
-	while (!status && !server->client_done) {
+	while (!status && !server->status && (!server->client_done || event)) {
+		u64 event_ns = event ? event->at : ENG_NEVER;
+
 		llm_sessions_admit(server);
-		if (llm_scheduler_busy(&server->scheduler))
+		if (event_ns <= eng_now())
+			status = server_follow(server, event);
+		else if (server->client_done)
+			status = eng_sleep_until(event_ns);
+		else if (!server->asleep && llm_scheduler_busy(&server->scheduler))
 			status = server_step(server);
 		else
-			status = eng_wait(&server->work, llm_sessions_next_ns(server), true);
+			status = eng_wait(&server->work,
+					  min(llm_sessions_next_ns(server), event_ns), true);
 		if (status == -ETIMEDOUT)
 			status = 0;
+		event = server_event(server);
 	}
 	return status ? status : server->status;
 }
@@ -310,13 +313,14 @@ static int llm_server_run(const struct app_env *env)
 {
 	struct llm_server server = { .env = env,
 				     .cfg = env->container->app,
+				     .begun_ns = max(env->container->start, (u64)eng_now()),
 				     .drop_ns = ENG_NEVER };
 	int status = server_init(&server);
 
 	env->log->has_server = true;
 	env->log->has_prefix_cache = server.cfg->prefix_caching;
 	if (!status)
-		status = server_load(&server);
+		status = llm_memory_load(&server);
 	server.dead = status == -EIO;
 	server.death = app_death(env);
 	if (!status || server.dead)
@@ -481,21 +485,23 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 			      (u64)llm->max_sequences, (u64)llm->max_batched_tokens);
 }
 
-#define LISTENERS "load, for a container with app.type \"llm-server\" without client.users"
+#define LISTENERS                                                                            \
+	"load, for a container with app.type \"llm-server\" without client.users, sleep or " \
+	"wake for one with app.type \"llm-server\""
 
-/* The load of an open loop can change. */
+/* Each server can sleep. The load of an open loop can change. */
 static int llm_server_check_event(struct cfg_load *load, const struct cfg_container *container,
 				  const struct cfg_event *event, size_t index)
 {
 	const struct cfg_llm *llm = container->app;
 
-	if (event->load && !llm->client.users)
+	if (event->sleep || event->wake || (event->load && !llm->client.users))
 		return 0;
 	if (event->load)
 		return cfg_reject_event(load, index, "load", "its users are a closed loop",
 					LISTENERS);
 	return cfg_reject_event(load, index, event->touch[0] ? "touch" : "exit",
-				"its container listens to load only",
+				"its container listens to load, sleep and wake only",
 				"a container with app.type \"pages\" and app.pattern "
 				"\"events\"");
 }

@@ -340,8 +340,12 @@ static int pages_check_event(struct cfg_load *load, const struct cfg_container *
 	u64 blocks = (cfg->bytes + GVM_CHUNK_BYTES - 1) / GVM_CHUNK_BYTES;
 	char wrong[128], allowed[128];
 
-	if (event->load)
-		return cfg_reject_event(load, index, "load", "its container has no requests",
+	if (event->load || event->sleep || event->wake)
+		return cfg_reject_event(load, index,
+					event->load  ? "load" :
+					event->sleep ? "sleep" :
+						       "wake",
+					"its container has no requests",
 					"a container with app.type \"llm-server\"");
 	if (cfg->pattern != CFG_PATTERN_EVENTS)
 		return cfg_reject_event(load, index, event->touch[0] ? "touch" : "exit",

@@ -186,6 +186,8 @@ static void print_missed_events(const struct machine *machine)
 			fputs("its load does not change\n", stderr);
 		else
 			fprintf(stderr, "it %s\n",
+				event->sleep   ? "does not sleep" :
+				event->wake    ? "does not wake" :
 				event->stop    ? "is not stopped" :
 				event->restart ? "is not restarted" :
 						 "does not exit");

@@ -262,9 +262,16 @@ static const char *parse_block(const char *text, u32 *ret_block)
 	return end;
 }
 
+/* How many things an event says beside a write of a control file. */
+static int event_kinds(const struct cfg_event *event)
+{
+	return (event->touch[0] != '\0') + event->exit + (event->load != 0) +
+	       (event->sleep != 0) + event->wake + event->stop + event->restart;
+}
+
 /*
- * Check an event that writes no control file. The application decides about "touch", "exit" and
- * "load"; every container can be stopped. Reads the blocks of a touch: "3", "0-7" or "7-0".
+ * Check an event that writes no control file. The application decides about "touch", "exit",
+ * "load", "sleep" and "wake"; every container can be stopped. Reads the blocks of a touch: "3", "0-7" or "7-0".
  */
 static int check_event_told(struct cfg_load *load, const struct cfg_container *container,
 			    size_t index)
@@ -273,17 +280,17 @@ static int check_event_told(struct cfg_load *load, const struct cfg_container *c
 	const char *leaf = event->touch[0] ? "touch" :
 			   event->exit	   ? "exit" :
 			   event->load	   ? "load" :
+			   event->sleep	   ? "sleep" :
+			   event->wake	   ? "wake" :
 			   event->stop	   ? "stop" :
 					     "restart";
-	int kinds = (event->touch[0] != '\0') + event->exit + (event->load != 0) + event->stop +
-		    event->restart;
 	char listeners[TEXT_MAX] = "";
 	const char *rest;
 
-	if (event->file[0] || event->value[0] || kinds > 1)
+	if (event->file[0] || event->value[0] || event_kinds(event) > 1)
 		return cfg_reject_event(load, index, leaf, "does not stand alone",
-					"file and value, or touch, exit, load, stop or "
-					"restart");
+					"file and value, or touch, exit, load, sleep, wake, "
+					"stop or restart");
 	if (event->stop || event->restart)
 		return 0;
 	if (!container->app_type->check_event) {
@@ -340,10 +347,8 @@ static int check_event(struct cfg_load *load, size_t index)
 		return reject_event_name(load, index, "container", event->container, wrong,
 					 allowed);
 	}
-	status =
-		event->touch[0] || event->exit || event->load || event->stop || event->restart ?
-			check_event_told(load, container, index) :
-			check_event_write(load, index);
+	status = event_kinds(event) ? check_event_told(load, container, index) :
+				      check_event_write(load, index);
 	if (status || event->at <= config->duration)
 		return status;
 	units_format_duration(event->at, at, sizeof(at));

@@ -156,9 +156,10 @@ struct cfg_container {
 };
 
 /*
- * An event of a container at a time, of one of six kinds: a control file is written; a page
+ * An event of a container at a time, of one of eight kinds: a control file is written; a page
  * player with the pattern "events" touches blocks, one after the other; or it exits; or the
- * load of an LLM server changes; or the container is stopped; or it is started again.
+ * load of an LLM server changes; or the server goes to sleep; or it wakes; or the container is
+ * stopped; or it is started again.
  */
 struct cfg_event {
 	u64 at; /* ns */
@@ -170,6 +171,8 @@ struct cfg_event {
 	u32 last_block;
 	bool exit;
 	u64 load; /* ppm: an LLM server's requests come so many times as fast; 0: it says nothing */
+	u64 sleep;    /* 1 or 2: an LLM server sleeps at this level; 0: it says nothing */
+	bool wake;    /* the server wakes */
 	bool stop;    /* the container's process ends */
 	bool restart; /* a new process of the container starts, after a stop if one runs */
 };

@@ -114,6 +114,10 @@ static int dump_event(const struct cfg_schema *schema, json_t *events,
 		json_object_del(object, "exit");
 	if (!event->load)
 		json_object_del(object, "load");
+	if (!event->sleep)
+		json_object_del(object, "sleep");
+	if (!event->wake)
+		json_object_del(object, "wake");
 	if (!event->stop)
 		json_object_del(object, "stop");
 	if (!event->restart)

@@ -245,6 +245,13 @@ static const struct cfg_key event_rows[] = {
 	EVENT("load", PPM, load,
 	      "an LLM server's requests come so many times as fast from now on; 0: no change",
 	      CFG_RANGE(0, 1000 * CFG_PPM), CFG_DEFAULT("0")),
+	EVENT("sleep", INTEGER, sleep,
+	      "an LLM server sleeps: its KV cache is dropped, and its weights are copied to "
+	      "the "
+	      "host (1) or dropped (2); 0: no change",
+	      CFG_RANGE(0, 2), CFG_DEFAULT("0")),
+	EVENT("wake", BOOL, wake, "an LLM server that sleeps gets its memory back and goes on",
+	      CFG_DEFAULT("false")),
 	EVENT("stop", BOOL, stop, "the container's process ends, and its memory is free",
 	      CFG_DEFAULT("false")),
 	EVENT("restart", BOOL, restart,

@@ -21,6 +21,8 @@ u64 kill_ns = ENG_NEVER;
 u64 interrupt_ns = ENG_NEVER;
 u64 post_ns = ENG_NEVER;
 u64 post_bytes;
+u64 watch_ns[WATCHES];
+u64 charged_at[WATCHES];
 
 static const struct sim_app *tested;
 static struct cuda_device device;
@@ -62,6 +64,13 @@ static void fire_post(struct eng_timer *timer)
 {
 	(void)timer;
 	gvm_pressure_post(process.container, post_bytes);
+}
+
+static struct eng_timer watch_timers[WATCHES];
+
+static void fire_watch(struct eng_timer *timer)
+{
+	charged_at[timer - watch_timers] = gvm_charged_bytes(process.container);
 }
 
 static void set_timer(struct eng_timer *timer, u64 date, void (*fire)(struct eng_timer *timer))
@@ -106,6 +115,8 @@ static void supervisor(void *data)
 	set_timer(&kill_timer, kill_ns, fire_kill);
 	set_timer(&interrupt_timer, interrupt_ns, fire_interrupt);
 	set_timer(&post_timer, post_ns, fire_post);
+	for (u32 i = 0; i < WATCHES; i++)
+		set_timer(&watch_timers[i], watch_ns[i] ? watch_ns[i] : ENG_NEVER, fire_watch);
 	eng_join(app_actor);
 	GVM_ASSERT(!fifo_busy(&process.tsg));
 	cuda_process_exit(&cuda);

@@ -43,6 +43,11 @@ extern u64 interrupt_ns;
 extern u64 post_ns;
 extern u64 post_bytes;
 
+/* Bytes that its container is charged at up to WATCHES dates; 0: not such a date. */
+#define WATCHES 4
+extern u64 watch_ns[WATCHES];
+extern u64 charged_at[WATCHES];
+
 /* The machine, and an application with these keys. */
 void init_machine(const struct sim_app *app, void *keys);
 

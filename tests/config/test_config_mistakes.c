@@ -230,7 +230,7 @@ START_TEST(wrong_types_are_named)
 		   "or false");
 	assert_bad("[]", "{}",
 		   "s.json:events: is not a list, allowed: a list of objects with "
-		   "at, container, file, value, touch, exit, load, stop, restart");
+		   "at, container, file, value, touch, exit, load, sleep, wake, stop, restart");
 	assert_bad(
 		"{\"file\": \"head.trace\"}", "\"head.trace\"",
 		"s.json:containers.vllm.app.trace: is not an object, allowed: an object with "
@@ -500,23 +500,31 @@ START_TEST(bad_events_are_named)
 		"{\"at\": \"1s\", \"container\": \"vllm\", \"file\": \"compute.freeze\"}",
 		"s.json:events.0.value: is missing, allowed: a number or a text of 1 to 63 "
 		"bytes");
-	assert_bad_event("5", "s.json:events.0: is not an object, allowed: an object with at, "
-			      "container, file, value, touch, exit, load, stop, restart");
+	assert_bad_event(
+		"5", "s.json:events.0: is not an object, allowed: an object with at, "
+		     "container, file, value, touch, exit, load, sleep, wake, stop, restart");
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\"}",
 			 "s.json:events.0.file: is missing, allowed: 1 to 63 letters, digits, "
 			 "\"_\", \"-\" and \".\" (not first)");
-	assert_bad_event(
-		"{\"at\": \"1s\", \"container\": \"vllm\", \"touch\": 3}",
-		"s.json:events.0.touch: its container listens to load only, allowed: a "
-		"container with app.type \"pages\" and app.pattern \"events\"");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"touch\": 3}",
+			 "s.json:events.0.touch: its container listens to load, sleep and wake "
+			 "only, allowed: a "
+			 "container with app.type \"pages\" and app.pattern \"events\"");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"sleep\": 3}",
+			 "s.json:events.0.sleep: 3 is out of range, allowed: an integer from "
+			 "0 to 2");
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"sleep\": 1, "
+			 "\"wake\": true}",
+			 "s.json:events.0.sleep: does not stand alone, allowed: file and "
+			 "value, or touch, exit, load, sleep, wake, stop or restart");
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"exit\": true, "
 			 "\"touch\": \"3\"}",
 			 "s.json:events.0.touch: does not stand alone, allowed: file and "
-			 "value, or touch, exit, load, stop or restart");
+			 "value, or touch, exit, load, sleep, wake, stop or restart");
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"stop\": true, "
 			 "\"restart\": true}",
 			 "s.json:events.0.stop: does not stand alone, allowed: file and "
-			 "value, or touch, exit, load, stop or restart");
+			 "value, or touch, exit, load, sleep, wake, stop or restart");
 }
 END_TEST
 
@@ -546,6 +554,19 @@ START_TEST(bad_touches_are_named)
 		ck_assert_int_eq(load_path("s.json", PAGES_SET, set), -SIM_EXIT_USER);
 		ck_assert_str_eq(error.text, message);
 	}
+}
+END_TEST
+
+START_TEST(a_page_player_does_not_sleep)
+{
+	write_file("s.json", config_scenario);
+	ck_assert_int_eq(load_path("s.json", PAGES_SET,
+				   "events=[{\"at\": \"1s\", \"container\": \"p\", "
+				   "\"wake\": true}]"),
+			 -SIM_EXIT_USER);
+	ck_assert_str_eq(error.text,
+			 "--set:events.0.wake: its container has no requests, allowed: a "
+			 "container with app.type \"llm-server\"");
 }
 END_TEST
 
@@ -673,6 +694,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_missing_trace_says_where_it_was_sought);
 	tcase_add_test(tests, bad_events_are_named);
 	tcase_add_test(tests, bad_touches_are_named);
+	tcase_add_test(tests, a_page_player_does_not_sleep);
 	tcase_add_test(tests, events_without_any_key_are_not_lost);
 	tcase_add_test(tests, profiles_must_say_where_numbers_come_from);
 	tcase_add_test(tests, bad_profiles_are_named);
