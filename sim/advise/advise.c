@@ -14,6 +14,7 @@
 #include "config/units.h"
 #include "engine/error.h"
 #include "machine/machine.h"
+#include "sweep/sweep_print.h"
 
 /* Candidates that go on from a stage to the next one, and to the seeds. */
 #define BEST_SYSTEMS 3
@@ -95,6 +96,7 @@ const char *advise_system(const struct advise_candidate *candidate)
 void advise_describe(const struct advise_candidate *candidate, char *text, size_t size)
 {
 	static const char before[] = "containers.";
+	char words[ADVISE_TEXT_MAX];
 	const char *key;
 	json_t *value;
 
@@ -102,10 +104,11 @@ void advise_describe(const struct advise_candidate *candidate, char *text, size_
 	json_object_foreach(candidate->keys, key, value) {
 		if (!strcmp(key, "system.name") || !strncmp(key, "gpus.", strlen("gpus.")))
 			continue;
+		sweep_print_value(key, json_string_value(value), words, sizeof(words));
 		cfg_append(text, size, "%s%s %s", *text ? ", " : "",
 			   strncmp(key, before, strlen(before)) != 0 ? key :
 								       key + strlen(before),
-			   json_string_value(value));
+			   words);
 	}
 }
 

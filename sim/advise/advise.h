@@ -43,7 +43,7 @@ bool advise_is_better(const struct advise_candidate *a, const struct advise_cand
 bool advise_honours(const struct advise *advise, const struct advise_candidate *candidate,
 		    const char *file);
 
-/* The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6G". */
+/* The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6.00 GiB". */
 const char *advise_system(const struct advise_candidate *candidate);
 void advise_describe(const struct advise_candidate *candidate, char *text, size_t size);
 

@@ -7,16 +7,20 @@
 #include "terminal/progress.h"
 #include "terminal/signals.h"
 
-static void print_ready(size_t count, size_t made, double seconds)
+static void print_ready(size_t count, size_t made, size_t read, double seconds)
 {
 	progress_end();
-	if (made)
-		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s%s\n", made, count,
-			seconds,
-			made < count ? ", the others come from " RUN_CACHE_FOLDER : "");
-	else
+	if (made) {
+		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s", made, count, seconds);
+		if (read)
+			fprintf(stderr, ", %zu come from " RUN_CACHE_FOLDER, read);
+		if (made + read < count)
+			fprintf(stderr, ", %zu are the same as others", count - made - read);
+		fputc('\n', stderr);
+	} else {
 		fprintf(stderr, "gvmsim: made no run, all %zu come from " RUN_CACHE_FOLDER "\n",
 			count);
+	}
 	progress_start(true); /* more runs may follow */
 }
 

@@ -149,8 +149,8 @@ int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_
 {
 	static const struct run_store store = { RUN_CACHE_FOLDER, CACHE_FOLDER_ENTRIES, false };
 	char program[CFG_HASH_MAX];
+	size_t wanted, asked = 0, read = 0;
 	double seconds = 0;
-	size_t wanted;
 	int status = run_cache_hash_program(program, err);
 
 	for (size_t i = 0; !status && i < count; i++) {
@@ -161,11 +161,15 @@ int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_
 	if (status)
 		return status;
 	wanted = look_up(runs, count, use->fresh);
+	for (size_t i = 0; i < count; i++) {
+		asked += runs[i].state != RUN_CACHE_LEFT_OUT;
+		read += runs[i].state == RUN_CACHE_READ;
+	}
 	if (wanted)
 		status =
 			run_pool_make(runs, count, wanted, &store, use->signals, &seconds, err);
 	if (!status)
-		use->ready(count, wanted, seconds);
+		use->ready(asked, wanted, read, seconds);
 	for (size_t i = 0; !status && i < count; i++)
 		if (runs[i].state != RUN_CACHE_READ && runs[i].state != RUN_CACHE_LEFT_OUT)
 			status = read_entry(&runs[i], err);

@@ -26,8 +26,11 @@ struct sim_error;
 struct run_cache_use {
 	bool fresh;		       /* make all runs again */
 	const struct signals *signals; /* taken by the caller; one of them ends the work */
-	/* Called when @made of @count runs were made, in @seconds; the others were read. */
-	void (*ready)(size_t count, size_t made, double seconds);
+	/*
+	 * Called when @made runs were made, in @seconds, and @read were read, of @count runs that
+	 * are not left out. The others are the same as a run that was made.
+	 */
+	void (*ready)(size_t count, size_t made, size_t read, double seconds);
 };
 
 /*

@@ -152,15 +152,19 @@ static bool is_beaten(const struct sweep_numbers *numbers, const struct sweep_pl
 	return false;
 }
 
-/* "limit.high=4e9, ghost": what is different at a point, for a label. */
+/* "9.86 GiB ghost": what is different at a point, for a label. */
 static void describe_point(const struct sweep *sweep, size_t point, char *text, size_t size)
 {
+	char words[256];
+
 	*text = '\0';
 	for (size_t axis = 0; axis < sweep->axis_count; axis++) {
 		const char *value = sweep_text(sweep, point, axis);
 
-		if (value)
-			cfg_append(text, size, "%s%s", *text ? " " : "", value);
+		if (!value)
+			continue;
+		sweep_print_value(sweep->axes[axis].key, value, words, sizeof(words));
+		cfg_append(text, size, "%s%s", *text ? " " : "", words);
 	}
 }
 

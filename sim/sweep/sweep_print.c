@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/units.h"
 #include "engine/error.h"
 #include "gvm/port.h"
+#include "results/summary_text.h"
 #include "terminal/table.h"
 
 /* Names of columns beside the keys. */
@@ -160,4 +162,15 @@ int sweep_print_best(const struct sweep_numbers *numbers, const struct search *s
 			       "");
 	}
 	return 0;
+}
+
+void sweep_print_value(const char *key, const char *value, char *text, size_t size)
+{
+	u64 bytes;
+
+	if (strstr(key, ".gmem.limit.") && value[strspn(value, "0123456789")] == '\0' &&
+	    units_parse_size(value, &bytes) == UNITS_OK)
+		summary_format_bytes(bytes, text, size);
+	else
+		snprintf(text, size, "%s", value);
 }

@@ -17,6 +17,9 @@ grep -q "^gvm .*1 of 1.*diffusion.gmem.limit.high" table || fail "gvm with a lim
 grep -q "^Half the bandwidth of the link breaks a promise first" table || fail "hurt: $(cat table)"
 grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is over: $(cat table)"
 [ -s whole/advice-1.png ] && [ -s whole/advice-1.svg ] || fail "no picture"
+grep -q "diffusion.gmem.limit.high [0-9.]* GiB" table || fail "a limit has a unit: $(cat table)"
+grep -qE '>[a-z ]*[0-9.]+ GiB[^<]*<' whole/advice-1.svg || fail "a label has a unit: $(cat whole/advice-1.svg)"
+if grep -E '>[^<]*[0-9]{9}[^<]*<' whole/advice-1.svg; then fail "a label in bytes"; fi
 for stage in systems settings-1 seeds hurts; do
 	[ -s "whole/$stage.json" ] || fail "no stage $stage"
 done

@@ -21,7 +21,13 @@ done
 diff -r together again || fail "made again, files differ"
 diff -r together alone || fail "made alone, files differ"
 [ "$(ls together | wc -l)" = 9 ] || fail "files: $(ls together)"
-rm -rf together again alone results
+# Runs that are the same as others do not come from the cache; those of an earlier figure do.
+rm -rf results
+"$gvmsim" figure all gvtg-paging gvtg-paging --out twice >.paths 2>.err || fail "$(cat .err)"
+grep -q "^gvmsim: made 3 of 6 runs in [0-9.]* s, 3 are the same as others$" .err || fail "empty cache: $(cat .err)"
+"$gvmsim" figure all gvtg-paging gvtg-native --out twice >.paths 2>.err || fail "$(cat .err)"
+grep -q "^gvmsim: made 18 of 21 runs in [0-9.]* s, 3 come from results/cache$" .err || fail "some: $(cat .err)"
+rm -rf together again alone twice results
 
 expect 2 "figure alone-vs-shared: needs results folders" figure all alone-vs-shared
 expect 2 "unknown figure 'prefil', did you mean 'prefill'" figure all prefil
