@@ -805,6 +805,26 @@ START_TEST(requests_wait_while_a_server_sleeps)
 }
 END_TEST
 
+/* The second prompt shares its first block with the first one, which a sleep forgets. */
+START_TEST(a_sleep_forgets_prefixes)
+{
+	static u64 hashes[] = { 1, 2, 1, 3 };
+
+	init_llm();
+	llm.prefix_caching = true;
+	trace.hashes = hashes;
+	trace.hash_tokens = 16;
+	sleep_at(ZERO + MS, 1);
+	sleep_at(ZERO + 2 * MS, 0);
+	arrive(0, 20, 1);
+	arrive(20 * MS, 20, 1);
+	arrivals[1].first_hash = 2;
+	simulate();
+	expect_record(1, APP_COMPLETED, ZERO + 20 * MS, 2470, 2470);
+	ck_assert_uint_eq(app_log.records[1].cached_tokens, 0);
+}
+END_TEST
+
 /* The client is done long before the sleep. */
 START_TEST(a_server_sleeps_when_its_client_has_gone)
 {
@@ -884,9 +904,9 @@ END_TEST
 TEST_MAIN("llm_server", a_server_sleeps_when_the_host_has_its_weights,
 	  a_request_waits_for_the_wake, a_server_that_sleeps_deeply_loads_its_weights_again,
 	  requests_wait_while_a_server_sleeps, a_server_sleeps_when_its_client_has_gone,
-	  a_server_that_is_awake_does_not_wake, a_server_that_sleeps_does_not_go_to_sleep,
-	  a_server_that_wakes_listens_again, a_server_may_die_asleep,
-	  a_request_takes_the_time_of_its_steps,
+	  a_sleep_forgets_prefixes, a_server_that_is_awake_does_not_wake,
+	  a_server_that_sleeps_does_not_go_to_sleep, a_server_that_wakes_listens_again,
+	  a_server_may_die_asleep, a_request_takes_the_time_of_its_steps,
 	  query_heads_read_their_shared_keys_again_if_the_l2_has_lost_them,
 	  keys_that_the_l2_still_has_are_read_once, keys_of_one_query_head_are_read_once,
 	  a_part_of_the_keys_is_read_again_as_the_l2_fills, an_eager_step_is_bound_by_the_host,
