@@ -58,7 +58,7 @@ struct gvm_nvidia_space {
 	struct gvm_uvm_space uvm;
 	struct gvm_member *member;
 	struct gvm_container *container; /* the member's */
-	atomic_t tries;			 /* to make room, since the last bind */
+	atomic_t tries;			 /* to make room, since the last bind or loss */
 };
 
 static inline struct gvm_nvidia_gpu *gvm_nvidia_gpu(struct gvm_uvm_gpu *uvm)

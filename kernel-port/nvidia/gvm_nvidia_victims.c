@@ -73,7 +73,7 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
 
 /*
  * An allocation may fail for ever although there is room: the host has no memory to split a chunk,
- * or RM refuses. So the tries are bounded. The next access begins anew.
+ * or RM refuses. So the tries are bounded.
  */
 int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, bool own)
 {
@@ -82,10 +82,14 @@ int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, bool own)
 
 	if (atomic_inc_return(&space->tries) <= GVM_NVIDIA_TRIES_MAX)
 		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), space->container, own);
-	else
-		atomic_set(&space->tries, 0);
-	/* The access is lost. A wait for chunks in service (-EAGAIN) that took too long loses it as well. */
-	if (status && status != -EINTR && status != -ENODEV)
+	if (!status || status == -EINTR)
+		return status;
+	/*
+	 * The access is lost, and the next one begins anew. A wait for chunks in service (-EAGAIN) that
+	 * took too long loses it as well, and so does an eviction that failed.
+	 */
+	atomic_set(&space->tries, 0);
+	if (status != -ENODEV)
 		gvm_container_count_event(space->container, GVM_EVENT_OOM);
 	return status;
 }

@@ -133,10 +133,10 @@ struct gvm_uvm_calls {
 	int (*bind)(struct gvm_uvm_space *space, u64 address, u64 bytes);
 	/*
 	 * Make room for a chunk: evict one of the container's own (@own), or one of any
-	 * container that may lose it. 0: try again. -ENOENT and -ENOSPC: there is no victim;
-	 * -ENOMEM: too many calls without a bind. These are counted as oom. Not counted:
-	 * -EAGAIN, all victims are in use; -EINTR; -ENODEV, the GPU is lost; and the error of an
-	 * eviction that failed. CONTEXT: process, no VA-block lock.
+	 * container that may lose it. 0: try again. These lose the access, and are counted as oom:
+	 * -ENOENT and -ENOSPC, there is no victim; -EAGAIN, all victims were in use for too long;
+	 * -ENOMEM, too many calls without a bind; and the error of an eviction that failed. Not
+	 * counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT: process, no VA-block lock.
 	 */
 	int (*make_room)(struct gvm_uvm_space *space, bool own);
 

@@ -4,6 +4,7 @@
 # kernel-open folder of a driver; without it, the one of Debian's package is taken: driver.sh.
 # Nothing is done if sources, driver, kernel and compiler are those of the last build.
 # A warning about our sources, or a symbol that nvidia-uvm.ko needs and does not find, is an error.
+# For a kernel with lockdep nvidia-uvm's locks get classes: lockdep.sh.
 # UVM_BUILD_TYPE=debug, a variable of the driver's own, builds nvidia-uvm with its asserts.
 # Ends with 77, ctest's SKIP code, if there is no driver to be had.
 #
@@ -71,6 +72,7 @@ echo "$version" >"$out/version"
 	mkdir -p "$copy/$(dirname "$file")"
 	cp "$tree/$file" "$copy/$file"
 done
+"$ours/lockdep.sh" "$copy" "$kdir"
 mkdir -p "$copy/softgpu"
 find "$copy/softgpu" -type l -delete
 ln -s "$ours"/*.[ch] "$ours/softgpu.Kbuild" "$ours/../linux/gvm_fakegpu_word.h" "$copy/softgpu/"

@@ -148,6 +148,19 @@ without_injected() {
 		END { if (held != "") print held }' "$1"
 }
 
+# What nvidia-uvm is known to do, without its trace (docs/softgpu.md): the end of a loop computes a number
+# that is not used.
+without_known() {
+	awk '
+		/^UBSAN: shift-out-of-bounds in .*\/nvidia-uvm\/uvm_perf_utils\.h:/ { skipping = 1; skipped = 0 }
+		skipping {
+			if (/^ <\/TASK>$/ || ++skipped == 200)
+				skipping = 0
+			next
+		}
+		{ print }'
+}
+
 # Returns whether there was no end to it. Leaves QEMU's status in $status.
 boot_endlessly() {
 	status=0
@@ -183,7 +196,8 @@ complaint="$complaint|debugfs: |books are broken|Poison|Redzone|disagrees about|
 # The device "test" is one whose books a test breaks to see gvm_check() say so (core_world.c). What is
 # lost the guest looks at itself (guest.c), and has a test point for.
 expected='^tap: |^gvm_selftest: Unknown symbol|^gvm_coretest: test: books are broken: |^kmemleak: [0-9]* new suspected'
-without_injected "$out/guest.log" >"$out/judged.log" || fail "cannot filter the log"
+without_injected "$out/guest.log" >"$out/injected.log" || fail "cannot filter the log"
+without_known <"$out/injected.log" >"$out/judged.log" || fail "cannot filter the log"
 if grep -aE "$complaint" "$out/judged.log" | grep -avE "$expected"; then
 	fail "the kernel complained"
 fi

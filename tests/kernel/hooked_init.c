@@ -22,6 +22,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "limits", true, "", test_hooked_limits },
 	{ "small", true, "", test_small },
 	{ "refused", true, "", test_hooked_refused },
+	{ "refusedoften", true, "", test_refused_often },
 	{ "shared", true, "", test_shared },
 	{ "denied", true, "", test_denied },
 	{ "neighbour", true, "", test_neighbour },

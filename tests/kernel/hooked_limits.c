@@ -140,6 +140,41 @@ void test_hooked_refused(struct softgpu_tenant *tenant)
 		    "nothing is left");
 }
 
+/* As often may a VA space try to make room for an access (GVM_NVIDIA_TRIES_MAX). */
+#define TRIES_MAX 64
+
+/*
+ * The tries to make room for an access do not count against the next one. Each try without room is
+ * an oom. So accesses are lost until all tries would be used up, and then the next one has room.
+ */
+void test_refused_often(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = softgpu_managed(tenant, 2 * SOFTGPU_MB),
+		 *q = softgpu_managed(tenant, 2 * SOFTGPU_MB);
+	pid_t me = getpid();
+	long long tries = 0;
+	int lost = 0;
+
+	guest_check(hooked_set(me, "gmem.limit.high", "2M") == 0 &&
+			    hooked_set(me, "hmem.limit", "0") == 0,
+		    "2 MB on the GPU and no swap");
+	guest_check(hooked_write(tenant, p, 2 * SOFTGPU_MB, 6), "the GPU writes 2 MB");
+	while (lost < 16 * TRIES_MAX && tries % (TRIES_MAX + 1) != TRIES_MAX &&
+	       softgpu_touch(tenant, q, 1, 8, SOFTGPU_WRITE, 7, 1).errors == 1) {
+		lost++;
+		tries = hooked_event(me, "oom");
+	}
+	guest_check(tries % (TRIES_MAX + 1) == TRIES_MAX,
+		    "%d accesses have no room, after %lld tries", lost, tries);
+	guest_check(hooked_set(me, "hmem.limit", "2M") == 0, "swap becomes 2 MB");
+	guest_check(hooked_write(tenant, q, 2 * SOFTGPU_MB, 8), "the next access has room");
+	guest_check(hooked_event(me, "oom") == tries, "at its first try: %lld",
+		    hooked_event(me, "oom"));
+	guest_check(hooked_cpu_reads(p, 2 * SOFTGPU_MB, 6), "the CPU reads the first 2 MB");
+	munmap(p, 2 * SOFTGPU_MB);
+	munmap(q, 2 * SOFTGPU_MB);
+}
+
 /* Ranges of 64 KB, which share root chunks. */
 #define RANGE	     (64ul << 10)
 #define LIMIT_RANGES (2 * SOFTGPU_MB / RANGE)
