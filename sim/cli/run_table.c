@@ -2,16 +2,21 @@
 /* See run_table.h. */
 #include "cli/run_table.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "config/load.h"
 #include "gvm/port.h"
+#include "results/results.h"
 #include "results/summary_text.h"
 #include "terminal/command.h"
 #include "terminal/table.h"
 
 #define TABLE_GROUP 7 /* containers side by side */
+
+#define LARGE_BYTES (32 << 20) /* of a file of results that the table tells of */
 
 /* The categories of "where the time went". */
 static const enum summary_metric_id time_metrics[] = {
@@ -191,6 +196,25 @@ static void print_speed(const struct summary *summary)
 	putchar('\n');
 }
 
+/*
+ * The CSV files of @folder above LARGE_BYTES, with the key that makes them small. They stay whole:
+ * statistics over a sample would not be those of summary.json.
+ */
+static void print_large_files(const char *folder)
+{
+	for (const struct results_file *file = results_files; file->name; file++) {
+		char path[PATH_MAX], size[32];
+		struct stat info;
+
+		if (snprintf(path, sizeof(path), "%s/%s", folder, file->name) >= PATH_MAX ||
+		    stat(path, &info) || info.st_size < LARGE_BYTES)
+			continue;
+		summary_format_bytes((u64)info.st_size, size, sizeof(size));
+		printf("note: %s has %s; output.compress=zstd writes it compressed\n",
+		       file->name, size);
+	}
+}
+
 int run_table_print(const struct summary *summary, const struct config *config,
 		    const struct cfg_override *overrides, size_t override_count,
 		    const char *folder, struct sim_error *err)
@@ -217,5 +241,6 @@ int run_table_print(const struct summary *summary, const struct config *config,
 			     i ? &config->gpus[i - 1] : &config->gpu);
 	print_speed(summary);
 	printf("results in %s\n", folder);
+	print_large_files(folder);
 	return command_flush(err);
 }

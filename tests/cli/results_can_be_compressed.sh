@@ -42,6 +42,20 @@ go --out packed --set output.compress=zstd --set output.activity=false
 [ "$(find packed -name '*.csv' | wc -l)" = 0 ] && [ "$(find packed -name '*.zst' | wc -l)" = 4 ] ||
 	fail "old files stay: $(ls packed)"
 
+# A large file is told of, with the key; a smaller one is not, nor a compressed one.
+many() {
+	"$gvmsim" run saturation --system exclusive --out many "$@" >table 2>.err || fail "$* $(cat .err)"
+}
+many --set duration=9s
+grep -qE '^note: requests.csv has [0-9.]+ MiB; output.compress=zstd writes it compressed$' table ||
+	fail "the size is not told: $(cat table)"
+[ "$(grep -c '^note: .* has ' table)" = 1 ] || fail "more files are large: $(cat table)"
+many --set duration=9s --set output.compress=zstd
+if grep '^note: .* has ' table; then fail "a compressed file is large: $(ls -l many)"; fi
+many --set duration=3s
+if grep '^note: .* has ' table; then fail "a small file is large: $(ls -l many)"; fi
+rm -r many
+
 # A full disk is one line.
 if (
 	ulimit -f 1
