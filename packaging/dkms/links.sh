@@ -20,5 +20,5 @@ fi
 mkdir -p "$links"
 for file in nvidia-uvm.ko $(find "$modules" -name 'nvidia*uvm.ko*' ! -path '*/updates/gvm/*'); do
 	name=${file##*/}
-	ln -sf "../${hooked#"$modules/updates/"}" "$links/${name%%.ko*}.ko${hooked##*.ko}"
+	ln -sf "../../${hooked#"$modules/"}" "$links/${name%%.ko*}.ko${hooked##*.ko}"
 done

@@ -43,7 +43,6 @@ class Listener:
         self._stopped = None
         if threading.current_thread() is not self._thread:
             self._thread.join()
-            os.close(self._stop)
 
     def _say_once(self, text):
         if text != self._told:
@@ -80,16 +79,16 @@ class Listener:
                     source.close()
                 self._wait(None, self._retry)
         except StopIteration:
-            pass
+            os.close(self._stop)
 
-    # Until the source ends. Of several events only the newest of each process counts.
+    # Until the source ends. Of several events only the newest of each process and GPU counts.
     def _hear(self, source):
         while True:
             self._wait(source)
             events = source.read()
             if events is None:
                 return
-            for event in {e.pid: e for e in events}.values():
+            for event in {(e.pid, e.gpu): e for e in events}.values():
                 try:
                     given = self.give(event) or 0
                 except Exception:  # the application's own error

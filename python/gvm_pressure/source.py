@@ -20,6 +20,7 @@ _REQUEST = struct.Struct("=II")
 _RECORD = struct.Struct("=QQ")
 _PRESSURE_OPEN = (1 << 30) | (_REQUEST.size << 16) | (ord("G") << 8) | 0x50
 _LINE_MAX = 4096
+_CONNECT_SECONDS = 5  # for a daemon that takes no connections
 
 
 class Event(NamedTuple):
@@ -54,6 +55,8 @@ class DeviceSource:
             return []
         if not record:
             return None
+        if len(record) != _RECORD.size:
+            raise ValueError("an event of %d bytes" % len(record))
         target, sequence = _RECORD.unpack(record)
         return [Event(self.gpu, target, sequence, os.getpid())]
 
@@ -73,6 +76,7 @@ class SocketSource:
         self._greeted = False
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
+            self._socket.settimeout(_CONNECT_SECONDS)
             self._socket.connect(path or os.environ.get("GVM_PRESSURE_SOCKET") or SOCKET)
             self._socket.setblocking(False)
         except OSError:

@@ -81,23 +81,24 @@ class Balloon:
 
 
 class Mailbox:
-    """The newest event, from the listener's thread to the scheduler's."""
+    """The newest event of each worker, from the listener's thread to the scheduler's."""
 
     def __init__(self):
         self._lock = threading.Lock()
-        self._target = 0
+        self._targets = {}
 
     def put(self, event):
         with self._lock:
-            self._target = event.target_bytes
+            self._targets[event.pid, event.gpu] = event.target_bytes
         return 0
 
     def take(self):
-        """Bytes that are asked for since the last call; 0: none."""
-        if not self._target:  # each step comes here
+        """Bytes that the neediest worker is asked for since the last call; 0: none. A block frees memory of each."""
+        if not self._targets:  # each step comes here
             return 0
         with self._lock:
-            target, self._target = self._target, 0
+            target = max(self._targets.values(), default=0)
+            self._targets = {}
         return target
 
 
@@ -152,11 +153,18 @@ class SleepWhenIdle:
 
     async def _sleep_if_idle(self):
         async with self._lock:
-            if self._wanted and not self._running and not self._asleep:
+            if not self._wanted or self._running:
+                return
+            self._wanted = False
+            if self._asleep:
+                return
+            try:
                 await self.engine.sleep(self.level)
-                self._asleep = True
-                self.sleeps += 1
-            self._wanted = self._wanted and not self._asleep
+            except Exception:  # no fault of the request that ended before
+                log.exception("vLLM could not sleep")
+                return
+            self._asleep = True
+            self.sleeps += 1
 
     async def generate(self, *args, **kwargs):
         """As engine.generate(). Wakes the engine up first, if it sleeps."""

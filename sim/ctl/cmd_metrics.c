@@ -157,13 +157,30 @@ static bool read_value(const struct metric *metric, const struct ctl_container *
 	return true;
 }
 
+/* A name may be no UTF-8, or be cut within a character: Prometheus would refuse the whole file. */
 static void print_label(FILE *file, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
 			putc('\\', file);
-		putc(*text, file);
+		putc((unsigned char)*text < 0x80 ? *text : '?', file);
 	}
+}
+
+/* Does a container before @end have a value for the same process and GPU? gvm.ko and the shim may both. */
+static bool is_printed(const struct metric *metric, const struct ctl_list *list, size_t end)
+{
+	const struct ctl_container *last = &list->containers[end];
+	char value[32];
+
+	for (size_t i = 0; i < end; i++) {
+		const struct ctl_container *container = &list->containers[i];
+
+		if (container->pid == last->pid && container->gpu == last->gpu &&
+		    read_value(metric, container, value, sizeof(value)))
+			return true;
+	}
+	return false;
 }
 
 static void print_metric(FILE *file, const struct metric *metric, const struct ctl_list *list)
@@ -174,7 +191,8 @@ static void print_metric(FILE *file, const struct metric *metric, const struct c
 		const struct ctl_container *container = &list->containers[i];
 		char value[32];
 
-		if (container->ended || !read_value(metric, container, value, sizeof(value)))
+		if (container->ended || !read_value(metric, container, value, sizeof(value)) ||
+		    is_printed(metric, list, i))
 			continue;
 		if (!head)
 			fprintf(file, "# HELP gvm_%s %s.\n# TYPE gvm_%s %s\n", metric->name,
@@ -208,6 +226,7 @@ static int write_file(const struct metrics_args *args, struct sim_error *err)
 	if ((size_t)snprintf(path, sizeof(path), "%s.%d", args->out, (int)getpid()) >=
 	    sizeof(path))
 		return sim_runtime_error(err, "%s: %s", args->out, strerror(ENAMETOOLONG));
+	unlink(path); /* of an earlier process of this number */
 	file = fopen(path, "wx");
 	if (!file)
 		return sim_runtime_error(err, "%s: %s", path, strerror(errno));

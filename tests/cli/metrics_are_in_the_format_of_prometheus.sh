@@ -82,6 +82,33 @@ kill -TERM $writer
 wait $writer || fail "exit code $? after SIGTERM"
 [ -z "$(ls collector)" ] || fail "left behind: $(ls collector)"
 
+# What a writer of the same number left behind is replaced: in a container it is always 1.
+sh -c ': >collector/gvm.prom.$$ && exec "$@"' sh "$gvmctl" metrics --root root --out collector/gvm.prom || fail "a file that was left behind"
+[ "$(ls collector)" = gvm.prom ] || fail "left behind: $(ls collector)"
+
+# gvm.ko and the shim may both have a process. Prometheus takes a value once, so the first one is printed.
+mkdir -p twice/$$/0 twice/0$$/0
+echo 4 >twice/$$/0/gmem.current
+echo 5 >twice/0$$/0/gmem.current
+echo 6 >twice/0$$/0/gmem.peak
+"$gvmctl" metrics --root twice | grep -v '^#' >.out
+[ "$(wc -l <.out)" = 2 ] || fail "a value is there twice: $(cat .out)"
+
+# A name of a process need not be UTF-8, but all of the file has to be.
+name=$(printf 'a\303')
+cp "$(command -v sleep)" "$name"
+"./$name" 60 &
+sleeper=$!
+mkdir -p named/$sleeper/0
+echo 4 >named/$sleeper/0/gmem.current
+for _ in $(seq 500); do
+	[ "$(cat /proc/$sleeper/comm)" = "$name" ] && break
+	sleep 0.02
+done
+"$gvmctl" metrics --root named >.out
+kill $sleeper
+grep -q 'command="a?"' .out || fail "$(cat .out)"
+
 # Mistakes.
 "$gvmctl" metrics --root root --out nowhere/gvm.prom 2>.err && fail "a folder that is missing"
 grep -q 'nowhere/gvm.prom.*No such file' .err || fail "$(cat .err)"

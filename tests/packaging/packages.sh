@@ -97,12 +97,16 @@ find "$host" | sort >"$out/before"
 links=$host/usr/src/gvm-0.1.0/packaging/dkms/links.sh
 PREFIX=$host "$links" on $kernel
 for name in nvidia-uvm nvidia-current-open-uvm; do
-	[ "$(readlink "$modules/updates/gvm/$name.ko")" = ../dkms/gvm-nvidia-uvm.ko ] ||
+	[ "$(readlink "$modules/updates/gvm/$name.ko")" = ../../updates/dkms/gvm-nvidia-uvm.ko ] ||
 		complain "no link for $name"
 	[ -f "$modules/updates/gvm/$name.ko" ] || complain "the link for $name leads nowhere"
 done
 PREFIX=$host "$links" off $kernel
 find "$host" | sort | cmp - "$out/before" || complain "links were left behind"
+# DKMS of Fedora and RHEL installs in extra/, whatever dkms.conf says.
+mkdir "$modules/extra" && mv "$modules/updates/dkms/gvm-nvidia-uvm.ko" "$modules/extra/"
+PREFIX=$host "$links" on $kernel
+[ -f "$modules/updates/gvm/nvidia-uvm.ko" ] || complain "the link to extra/ leads nowhere"
 
 # Checksums of exports: in a section, as since Linux 6.4, and as values of absolute symbols, as before.
 cat >"$out/exports.s" <<'END'

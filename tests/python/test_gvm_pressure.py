@@ -87,6 +87,15 @@ class SocketSourceTest(unittest.TestCase):
         with self.assertRaises(OSError):
             source.SocketSource(0, "/nowhere/s")
 
+    def test_a_daemon_that_takes_no_connections_is_an_error(self):
+        server = Server(self)
+        server.listening.listen(0)
+        waiting = socket.socket(socket.AF_UNIX)
+        self.addCleanup(waiting.close)
+        waiting.connect(server.path)
+        with mock.patch.object(source, "_CONNECT_SECONDS", 0.01, create=True), self.assertRaises(OSError):
+            source.SocketSource(0, server.path)
+
 
 class DeviceSourceTest(unittest.TestCase):
     def test_records_of_the_module_are_events(self):
@@ -99,6 +108,9 @@ class DeviceSourceTest(unittest.TestCase):
         self.assertEqual(heard.read(), [])
         os.write(writing, struct.pack("=QQ", 1 << 40, 9))
         self.assertEqual(heard.read(), [gvm_pressure.Event(3, 1 << 40, 9, os.getpid())])
+        os.write(writing, b"half")
+        with self.assertRaisesRegex(ValueError, "4 bytes"):
+            heard.read()
         os.close(writing)
         self.assertIsNone(heard.read())
         heard.close()
@@ -135,6 +147,33 @@ class ListenerTest(unittest.TestCase):
         self.assertEqual([e.sequence for e in heard], [2])
         self.assertEqual((listener.events, listener.given_bytes), (1, 100))
         peer.close()
+
+    def test_events_of_two_gpus_are_both_given(self):
+        server, heard, done = Server(self), [], threading.Event()
+
+        def give(event):
+            heard.append((event.gpu, event.target_bytes))
+            if len(heard) == 2:
+                done.set()
+
+        listener = gvm_pressure.Listener(give, gpu=None, open_source=lambda gpu: source.SocketSource(gpu, server.path))
+        self.addCleanup(listener.stop)
+        peer = server.accept("gvm-pressure 1\npressure pid=7 gpu=0 target=5 sequence=1\n"
+                             "pressure pid=7 gpu=1 target=9 sequence=1\n")
+        self.assertTrue(done.wait(5))
+        self.assertEqual(heard, [(0, 5), (1, 9)])
+        peer.close()
+
+    def test_give_may_stop_the_listener(self):
+        before = len(os.listdir("/proc/self/fd"))
+        server, ready = Server(self), threading.Event()
+        listener = self.listen(server, lambda event: ready.wait(WAIT) and listener.stop())
+        peer = server.accept("gvm-pressure 1\npressure pid=7 gpu=0 target=5 sequence=1\n")
+        ready.set()
+        listener._thread.join(WAIT)
+        self.assertFalse(listener._thread.is_alive())
+        peer.close()
+        self.assertEqual(len(os.listdir("/proc/self/fd")), before + 1)  # the server's
 
     def test_it_outlives_the_application_s_errors_and_the_daemon(self):
         server, calls, done = Server(self), [], threading.Event()
@@ -298,6 +337,13 @@ class PluginTest(unittest.TestCase):
             box.put(gvm_pressure.Event(0, target, 1, 1))
         self.assertEqual((box.take(), box.take()), (7, 0))
 
+    def test_the_mailbox_has_the_most_of_several_workers(self):
+        # A block takes memory of each worker, so the largest target is the one to meet.
+        box = vllm_plugin.Mailbox()
+        for pid, target in ((1, 9), (2, 5), (1, 7), (3, 1)):
+            box.put(gvm_pressure.Event(0, target, 1, pid))
+        self.assertEqual((box.take(), box.take()), (7, 0))
+
     def test_a_wrong_hold_is_named_and_ignored(self):
         for text in ("x", "0", "-1", "nan", "inf"):
             with mock.patch.dict(os.environ, {"GVM_PRESSURE_HOLD": text}), self.assertLogs("gvm_pressure") as logs:
@@ -379,6 +425,25 @@ class SleepTest(unittest.TestCase):
         asyncio.run(story())
         self.assertEqual(engine.calls[-1], "sleep 1")
         self.assertEqual(engine.calls.count("sleep 1"), 1)
+
+    def test_a_sleep_that_fails_is_logged_and_harms_no_request(self):
+        engine = FakeEngine()
+
+        async def fail(level):
+            raise RuntimeError("it cannot sleep")
+
+        engine.sleep = fail
+
+        async def story():
+            sleeper = self.sleeper(engine)
+            sleeper._wanted = True
+            with self.assertLogs("gvm_pressure", "ERROR") as logs:
+                self.assertEqual([t async for t in sleeper.generate("a b")], ["a", "b"])
+            self.assertIn("it cannot sleep", logs.output[0])
+            self.assertEqual([t async for t in sleeper.generate("c")], ["c"])  # not tried again
+            self.assertEqual(sleeper.sleeps, 0)
+
+        asyncio.run(story())
 
     def test_an_event_reaches_the_loop_if_it_is_worth_a_sleep(self):
         engine = FakeEngine()
