@@ -1,182 +1,24 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "advise/advise.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/candidate.h"
 #include "advise/stage.h"
 #include "apps/app.h"
 #include "apps/llm_config.h"
 #include "config/load.h"
-#include "config/message.h"
 #include "config/units.h"
 #include "engine/error.h"
 #include "machine/machine.h"
-#include "sweep/sweep_print.h"
 
 /* Candidates that go on from a stage to the next one, and to the seeds. */
 #define BEST_SYSTEMS 3
 #define FINALISTS    3
 #define GPUS_MAX     4
 #define NEARER_STEPS 8
-
-/* A new candidate with the keys of @from, which may be NULL. NULL: out of memory. */
-static struct advise_candidate *candidate_new(struct advise *advise,
-					      const struct advise_candidate *from)
-{
-	struct advise_candidate *candidate = calloc(1, sizeof(*candidate));
-
-	if (!candidate)
-		return NULL;
-	candidate->keys = from ? json_deep_copy(from->keys) : json_object();
-	candidate->gpus = from ? from->gpus : advise->gpu_count;
-	candidate->outcomes = calloc(advise->container_count, sizeof(*candidate->outcomes));
-	if (candidate->keys && candidate->outcomes)
-		return candidate;
-	json_decref(candidate->keys);
-	free(candidate->outcomes);
-	free(candidate);
-	return NULL;
-}
-
-static void candidate_free(struct advise_candidate *candidate)
-{
-	if (!candidate)
-		return;
-	json_decref(candidate->keys);
-	free(candidate->outcomes);
-	free(candidate);
-}
-
-static void candidate_set(struct advise_candidate *candidate, const char *text, const char *fmt,
-			  ...) __attribute__((format(printf, 3, 4)));
-
-/* Set the key that @fmt makes. */
-static void candidate_set(struct advise_candidate *candidate, const char *text, const char *fmt,
-			  ...)
-{
-	char key[2 * CFG_NAME_MAX];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(key, sizeof(key), fmt, args);
-	va_end(args);
-	json_object_set_new(candidate->keys, key, json_string(text));
-}
-
-/* Add a candidate that differs from all others; takes it over. Returns 0 or -ENOMEM. */
-static int add(struct advise *advise, struct advise_candidate *candidate)
-{
-	struct advise_candidate **list;
-
-	if (!candidate)
-		return -ENOMEM;
-	for (size_t i = 0; i < advise->count; i++)
-		if (json_equal(advise->candidates[i]->keys, candidate->keys)) {
-			candidate_free(candidate);
-			return 0;
-		}
-	list = reallocarray(advise->candidates, advise->count + 1, sizeof(*list));
-	if (!list) {
-		candidate_free(candidate);
-		return -ENOMEM;
-	}
-	advise->candidates = list;
-	list[advise->count++] = candidate;
-	return 0;
-}
-
-const char *advise_system(const struct advise_candidate *candidate)
-{
-	return json_string_value(json_object_get(candidate->keys, "system.name"));
-}
-
-void advise_describe(const struct advise_candidate *candidate, char *text, size_t size)
-{
-	static const char before[] = "containers.";
-	char words[ADVISE_TEXT_MAX];
-	const char *key;
-	json_t *value;
-
-	*text = '\0';
-	json_object_foreach(candidate->keys, key, value) {
-		if (!strcmp(key, "system.name") || !strncmp(key, "gpus.", strlen("gpus.")))
-			continue;
-		sweep_print_value(key, json_string_value(value), words, sizeof(words));
-		cfg_append(text, size, "%s%s %s", *text ? ", " : "",
-			   strncmp(key, before, strlen(before)) != 0 ? key :
-								       key + strlen(before),
-			   words);
-	}
-}
-
-bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b)
-{
-	if (a->ran != b->ran)
-		return a->ran;
-	if (!*a->failed != !*b->failed)
-		return !*a->failed;
-	if (a->kept != b->kept)
-		return a->kept > b->kept;
-	/* Neither keeps more promises. One that keeps all has nothing to win by a greater share. */
-	if (a->share != b->share && (a->share < 0 || b->share < 0))
-		return a->share > b->share;
-	if (a->gpus != b->gpus)
-		return a->gpus < b->gpus;
-	return a->progress > b->progress;
-}
-
-/* The part of a promise's estimate that counts: the lower end of its interval. */
-static double share_of(const struct sweep_estimate *estimate)
-{
-	if (!estimate->value.known)
-		return 0;
-	return estimate->interval ? estimate->low : estimate->value.number;
-}
-
-/* Judge a candidate that ran. A share below the target counts as what it lacks, below 0. */
-static void judge(struct advise *advise, struct advise_candidate *candidate)
-{
-	double all = INFINITY, others = INFINITY;
-
-	candidate->kept = 0;
-	candidate->share = 0;
-	for (size_t c = 0; c < advise->container_count; c++) {
-		struct advise_outcome *outcome = &candidate->outcomes[c];
-		const struct sweep_estimate *alone =
-			advise->yardstick ? &advise->yardstick->outcomes[c].rate : NULL;
-
-		for (size_t i = 0; i < advise->containers[c].promise_count; i++) {
-			double lack =
-				share_of(&outcome->promises[i]) - advise->question->target;
-
-			candidate->kept += lack >= 0;
-			candidate->share = fmin(candidate->share, lack);
-		}
-		outcome->progress = NAN;
-		if (alone && alone->value.known && alone->value.number > 0)
-			outcome->progress =
-				outcome->rate.value.known ?
-					outcome->rate.value.number / alone->value.number :
-					0;
-		if (isnan(outcome->progress))
-			continue;
-		all = fmin(all, outcome->progress);
-		if (!advise->containers[c].promise_count)
-			others = fmin(others, outcome->progress);
-	}
-	candidate->progress = isinf(others) ? all : others;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const struct advise_candidate *first = *(struct advise_candidate *const *)a;
-	const struct advise_candidate *second = *(struct advise_candidate *const *)b;
-
-	return advise_is_better(second, first) - advise_is_better(first, second);
-}
 
 /*
  * Run the candidates from number @from on, as many as the budget has runs for, and judge them.
@@ -197,7 +39,7 @@ static int run_from(struct advise *advise, const char *name, size_t from,
 		advise->yardstick = advise->candidates[0];
 	for (size_t i = 0; !status && i < advise->count; i++)
 		if (advise->candidates[i]->ran)
-			judge(advise, advise->candidates[i]);
+			candidate_judge(advise, advise->candidates[i]);
 	return status;
 }
 
@@ -212,7 +54,7 @@ static int add_systems(struct advise *advise)
 		candidate_set(candidate, (*system)->name, "system.name");
 		if (sim_system_of(*system)->own_gpu)
 			candidate->gpus = advise->container_count;
-		if (add(advise, candidate))
+		if (candidate_add(advise, candidate))
 			return -ENOMEM;
 	}
 	return 0;
@@ -253,7 +95,7 @@ static size_t best_systems(struct advise *advise, bool settable,
 	for (size_t i = 0; sorted && i < advise->count; i++)
 		sorted[i] = advise->candidates[i];
 	if (sorted)
-		qsort(sorted, advise->count, sizeof(*sorted), compare);
+		candidate_sort(sorted, advise->count);
 	for (size_t i = 0; sorted && i < advise->count && count < BEST_SYSTEMS; i++) {
 		bool out = !sorted[i]->ran || *sorted[i]->failed ||
 			   sim_system_find(advise_system(sorted[i]))->own_gpu;
@@ -295,7 +137,7 @@ static int add_placements(struct advise *advise, struct advise_candidate *const 
 					candidate_set(candidate, name, "containers.%s.gpu",
 						      advise->containers[c].name);
 			}
-		if (add(advise, candidate))
+		if (candidate_add(advise, candidate))
 			return -ENOMEM;
 	}
 	return 0;
@@ -335,7 +177,7 @@ static int add_settings(struct advise *advise, struct advise_candidate *const *b
 					      "containers.%s.compute.priority",
 					      container->name);
 		}
-		if (add(advise, candidate))
+		if (candidate_add(advise, candidate))
 			return -ENOMEM;
 	}
 	return 0;
@@ -374,7 +216,7 @@ static int add_nearer(struct advise *advise, const struct advise_candidate *best
 			units_format_size(more ? bytes / 3 * 4 : bytes / 4 * 3, text,
 					  sizeof(text));
 			candidate_set(candidate, text, "%s", key);
-			if (add(advise, candidate))
+			if (candidate_add(advise, candidate))
 				return -ENOMEM;
 		}
 	}
@@ -464,7 +306,7 @@ static int confirm(struct advise *advise, const struct signals *signals, struct 
 	if (!sorted)
 		return sim_runtime_error(err, "out of memory");
 	memcpy(sorted, advise->candidates, advise->count * sizeof(*sorted));
-	qsort(sorted, advise->count, sizeof(*sorted), compare);
+	candidate_sort(sorted, advise->count);
 	for (size_t i = 0; i < advise->count && count < FINALISTS; i++)
 		if (sorted[i]->ran && sorted[i] != advise->yardstick)
 			run[count++] = sorted[i];
@@ -477,9 +319,9 @@ static int confirm(struct advise *advise, const struct signals *signals, struct 
 		if (status)
 			return status;
 		for (size_t i = 0; i < count; i++)
-			judge(advise, run[i]);
+			candidate_judge(advise, run[i]);
 	}
-	qsort(run, advise->finalist_count, sizeof(*run), compare);
+	candidate_sort(run, advise->finalist_count);
 	memcpy(advise->finalists, run, advise->finalist_count * sizeof(*run));
 	advise->best = advise->finalist_count ? run[0] : advise->yardstick;
 	/* A GPU for each is the advice if nothing else keeps as many promises. */
@@ -539,7 +381,7 @@ static int hurt(struct advise *advise, const struct signals *signals, struct sim
 	status = stage_run(advise, "hurts", run, advise->hurt_count, false, signals, err);
 	for (size_t i = 0; !status && i < advise->hurt_count; i++)
 		if (run[i]->ran)
-			judge(advise, run[i]);
+			candidate_judge(advise, run[i]);
 	return status;
 }
 

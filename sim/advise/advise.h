@@ -36,15 +36,8 @@ int advise_make(struct advise *advise, const struct advise_question *question,
 		struct sim_error *err);
 void advise_destroy(struct advise *advise);
 
-/* Is @a better than @b? A candidate that did not run is worse than all that did. */
-bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b);
-
 /* Does the system of a candidate honour a control file, such as "gmem.limit.high"? */
 bool advise_honours(const struct advise *advise, const struct advise_candidate *candidate,
 		    const char *file);
-
-/* The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6.00 GiB". */
-const char *advise_system(const struct advise_candidate *candidate);
-void advise_describe(const struct advise_candidate *candidate, char *text, size_t size);
 
 #endif

@@ -176,6 +176,8 @@ static int run_resolved(struct advise *advise, const char *name,
 	struct sweep sweep = { 0 };
 	struct sweep_runs runs = { 0 };
 	struct sweep_numbers numbers = { 0 };
+	struct advise_candidate **able;
+	size_t able_count = 0;
 	char path[PATH_MAX];
 	int status = write_stage(advise, name, candidates, count, seeds, NULL, path,
 				 sizeof(path), err);
@@ -197,12 +199,21 @@ static int run_resolved(struct advise *advise, const char *name,
 			 err->text);
 		return 0;
 	}
-	for (size_t i = 0; i < count; i++) {
+	able = calloc(count, sizeof(*able));
+	if (!able)
+		return sim_runtime_error(err, "out of memory");
+	status = 0;
+	for (size_t i = 0; i < count && !status; i++) {
 		status = run_resolved(advise, name, &candidates[i], 1, seeds, signals, err);
-		if (status)
-			return status;
+		if (!*candidates[i]->cannot)
+			able[able_count++] = candidates[i];
 	}
-	return 0;
+	/* The file of the stage has all candidates that can run, not only the last one. */
+	if (!status && able_count)
+		status = write_stage(advise, name, able, able_count, seeds, NULL, path,
+				     sizeof(path), err);
+	free(able);
+	return status;
 }
 
 int stage_run(struct advise *advise, const char *name, struct advise_candidate **candidates,
@@ -277,8 +288,11 @@ int stage_draw(struct advise *advise, const char *name, const struct signals *si
 		status = sweep_numbers_take(&numbers, &runs, err);
 	if (!status)
 		status = writer_open(&writer, advise->question->out, err);
-	if (!status)
+	if (!status) {
 		status = sweep_draw(&numbers, 0, signals, &writer, &drawn, err);
+		if (status)
+			writer_abort(&writer);
+	}
 	*ret_drawn = !status && drawn;
 	sweep_numbers_destroy(&numbers);
 	sweep_runs_destroy(&runs);

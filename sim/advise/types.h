@@ -37,7 +37,8 @@ struct advise_outcome {
 };
 
 struct advise_candidate {
-	json_t *keys; /* object: path and text */
+	json_t *keys;  /* object: path and text */
+	size_t number; /* in the order of search */
 	size_t gpus;
 	bool ran;
 	char cannot[ADVISE_TEXT_MAX]; /* why it cannot run; empty: it can */

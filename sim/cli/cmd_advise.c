@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "advise/advise.h"
+#include "advise/candidate.h"
 #include "advise/stage.h"
 #include "engine/error.h"
 #include "gvm/port.h"
