@@ -86,6 +86,9 @@
  *   6. Messages between container and manager take no time: the paper gives none.
  *   7. A fault that is no address (a trap, a misaligned access) ends the common context, and so
  *      all containers. The paper does not say so.
+ *   8. Kernels share SMs as means of their bursts. Two kernels of 10 ms that come together and
+ *      need 60 % of the SMs each both end at 12 ms. Block by block the first one would end at
+ *      10 ms and the second one at 13.3 ms. Both schedules do the same work until 10 ms.
  *
  *
  * What the paper contradicts

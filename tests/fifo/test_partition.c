@@ -166,6 +166,36 @@ START_TEST(a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run)
 }
 END_TEST
 
+static void two_of_60_percent(void)
+{
+	struct fifo_burst a = kernel(10000, 600000, 0), b = a;
+	struct fifo_burst small = kernel(10000, 300000, 0), other = small;
+
+	/*
+	 * By the order of thread blocks alone the first one would end at 10000 and the second one,
+	 * with 40 % of the SMs until then, at 13333. The model shares at once, by lengths: half for
+	 * each, where both need 60 %. The last block of the two ends earlier than 13333, since the
+	 * SMs are full until then.
+	 */
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 12001);
+	expect_end(&b, 12001);
+	/* What fits side by side waits for nothing. */
+	fifo_submit(&tsg_a, &small);
+	fifo_submit(&tsg_b, &other);
+	expect_end(&small, 22001);
+	expect_end(&other, 22001);
+}
+
+START_TEST(two_that_need_60_percent_each_share_from_the_first_block_on)
+{
+	simulate(&everything_in_space, NULL, two_of_60_percent);
+}
+END_TEST
+
 static void below_normal(void)
 {
 	struct fifo_burst high = kernel(1000, 600000, 0), low = kernel(1000, 0, 0);
@@ -634,6 +664,7 @@ TEST_MAIN("partitions", an_mps_server_takes_turns_and_its_clients_share_them,
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
 	  a_kernel_waits_for_one_kernel_of_its_neighbour_however_long,
 	  a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run,
+	  two_that_need_60_percent_each_share_from_the_first_block_on,
 	  a_client_below_normal_gets_the_sms_that_others_leave,
 	  kernels_use_memory_in_turns_unless_both_draw_little,
 	  all_together_draw_no_more_than_the_bandwidth,
