@@ -95,6 +95,17 @@ def main(work):
     heard.close()
     silent.close()
 
+    # A user has up to 240 connections, so it cannot use up the daemon's descriptors. Who has none is told at once.
+    daemon = start_gvmd(root, path)
+    many = [socket.socket(socket.AF_UNIX) for _ in range(300)]
+    for each in many:
+        each.connect(path)
+        each.settimeout(30)
+    assert [each.recv(100) for each in many].count(b"gvm-pressure 1\n") == 240
+    for each in many:
+        each.close()
+    end_gvmd(daemon)
+
     # A daemon that was killed leaves its socket; the next one replaces it. A file of the user's stays.
     daemon = start_gvmd(root, path)
     daemon.kill()

@@ -36,9 +36,12 @@
 #include "config/units.h"
 #include "ctl/host_files.h"
 
-#define PRESSURE_GREETING  "gvm-pressure 1\n"
-#define PRESSURE_PEERS_MAX 1024
-#define PRESSURE_ANCESTORS 64
+#define PRESSURE_GREETING "gvm-pressure 1\n"
+/* Below the 1024 descriptors that a process usually has, and of which control files need some. */
+#define PRESSURE_PEERS_MAX     960
+#define PRESSURE_PEERS_OF_USER 240
+#define PRESSURE_BACKLOG       64
+#define PRESSURE_ANCESTORS     64
 
 int pressure_open(struct pressure *pressure)
 {
@@ -61,7 +64,7 @@ int pressure_open(struct pressure *pressure)
 		close(probe);
 	if (bind(pressure->fd, (struct sockaddr *)&address, sizeof(address)))
 		status = -errno;
-	else if (chmod(pressure->path, 0666) || listen(pressure->fd, 64)) {
+	else if (chmod(pressure->path, 0666) || listen(pressure->fd, PRESSURE_BACKLOG)) {
 		status = -errno;
 		unlink(pressure->path);
 	}
@@ -88,18 +91,31 @@ static bool peer_send(const struct pressure_peer *peer, const char *line)
 	return sent < 0 ? errno == EAGAIN || errno == EINTR : (size_t)sent == strlen(line);
 }
 
-/* Take the connections that wait. */
+/* May a user have one more? No user can take all of them. */
+static bool has_room(const struct pressure *pressure, uid_t uid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < pressure->peer_count; i++)
+		count += pressure->peers[i].uid == uid;
+	return pressure->peer_count < PRESSURE_PEERS_MAX && count < PRESSURE_PEERS_OF_USER;
+}
+
+/* Take the connections that wait, but no more than can wait at once: some come as fast as they are closed. */
 static int take_peers(struct pressure *pressure)
 {
 	struct ucred who;
 	socklen_t size = sizeof(who);
 	int fd;
 
-	while ((fd = accept4(pressure->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+	for (int i = 0; i <= PRESSURE_BACKLOG; i++) {
 		struct pressure_peer *peer;
 
-		if (pressure->peer_count == PRESSURE_PEERS_MAX ||
-		    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size)) {
+		fd = accept4(pressure->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			break;
+		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) ||
+		    !has_room(pressure, who.uid)) {
 			close(fd);
 			continue;
 		}
@@ -110,7 +126,7 @@ static int take_peers(struct pressure *pressure)
 		}
 		pressure->peers = peer;
 		peer += pressure->peer_count++;
-		*peer = (struct pressure_peer){ .fd = fd, .pid = who.pid };
+		*peer = (struct pressure_peer){ .fd = fd, .pid = who.pid, .uid = who.uid };
 		peer_send(peer, PRESSURE_GREETING);
 	}
 	return 0;

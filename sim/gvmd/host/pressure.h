@@ -23,6 +23,7 @@ struct pressure_told {
 struct pressure_peer {
 	int fd;
 	pid_t pid; /* of the process that connected, as the kernel says */
+	uid_t uid; /* likewise */
 };
 
 /* All-zero has no socket. The caller owns it: pressure_open(), pressure_close(). */
