@@ -286,8 +286,8 @@ static struct cold_range *choose(int device, bool host, bool last, u64 most)
 }
 
 /*
- * Move a range. It may have been freed meanwhile: then the driver refuses, or it is the wish for
- * another managed range, which the next round corrects.
+ * Move a range. It may have been freed meanwhile. Then the driver refuses, or a new managed range at the same
+ * address goes there. That one stays correct. If it is on the host then, the books count it as on the GPU.
  */
 static void move(const struct shim_real *real, struct cold_range *range, bool host)
 {
