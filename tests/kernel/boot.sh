@@ -47,8 +47,8 @@ make_gvmd() {
 		"$source/sim/engine/port/alloc.c" "$source/sim/engine/port/common.c" \
 		"$source/sim/engine/port/lock_order.c" "$source/sim/engine/port/rbtree.c" \
 		"$source/sim/engine/port_threads/port_threads.c" "$source/sim/config/units.c" \
-		"$source/sim/engine/error.c" "$source/sim/engine/guess.c" "$source/sim/terminal/command.c" \
-		"$source/sim/terminal/manual.c" \
+		"$source/sim/ctl/host_files.c" "$source/sim/engine/error.c" \
+		"$source/sim/engine/guess.c" "$source/sim/terminal/command.c" "$source/sim/terminal/manual.c" \
 		"$source/sim/terminal/program.c" "$source/sim/terminal/signals.c" -ljansson -ldl -lpthread
 	ldd "$out/root/gvmd" | grep -o '/[^ ]*' | while read -r library; do
 		mkdir -p "$out/root${library%/*}"
@@ -94,7 +94,8 @@ make_initramfs() {
 	cp "$modules/gvm.ko" "$out/root/"
 	if [ "$program" = replay ]; then
 		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/replay_*.c \
-			"$source"/tests/kernel/fakegpu_guest.c "$tools"/fakegpu_lib.c
+			"$source"/tests/kernel/fakegpu_guest.c "$source"/tests/kernel/fakegpu_gpu.c \
+			"$tools"/fakegpu_lib.c
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 		cp -r "$scripts" "$out/root/scripts"
 	elif [ "$program" = fakegpu ]; then
