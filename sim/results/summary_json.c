@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/error.h"
 
@@ -357,6 +358,7 @@ static void load_head(struct load *load, const json_t *root, struct summary *sum
 int results_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 {
 	FILE *stream = fopen(file, "rb");
+	struct stat info;
 	json_error_t bad;
 
 	if (!stream)
@@ -364,6 +366,10 @@ int results_load_json(const char *file, json_t **ret_root, struct sim_error *err
 				      "%s: cannot be read: %s, allowed: a folder that gvmsim "
 				      "or gvmcollect wrote",
 				      file, strerror(errno));
+	if (!fstat(fileno(stream), &info) && S_ISDIR(info.st_mode)) {
+		fclose(stream);
+		return sim_user_error(err, "%s: is a folder, allowed: a file", file);
+	}
 	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
 	fclose(stream);
 	if (*ret_root)

@@ -33,6 +33,9 @@ expect 2 "no file \"none.csv\", allowed: one in $work, $work/scenario, " \
 	run scenario/s.json --set containers.vllm.app.trace.file=none.csv
 sed 's/mine.csv/..\/here/' scenario/s.json >scenario/folder.json
 expect 2 '"../here" is a folder, allowed: a file' run scenario/folder.json
+for command in sweep report; do
+	expect 2 "here: is a folder, allowed: a file" $command here
+done
 
 # One slip, one suggestion.
 expect 2 "unknown command 'rum', did you mean 'run'?" rum
