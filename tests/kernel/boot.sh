@@ -23,7 +23,7 @@ cc=${6:-cc}
 scripts=${7:-}
 tools=$source/kernel-port/fakegpu/tools
 log=$out/console.log
-seconds=${GVM_BOOT_SECONDS:-300}
+seconds=${GVM_BOOT_SECONDS:-400}
 
 . "$source/tests/kernel/vm.sh"
 
