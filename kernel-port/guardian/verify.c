@@ -257,8 +257,17 @@ static const struct name *find_name(const struct verifier *verifier, enum name_k
 	return NULL;
 }
 
+/* Scopes are not told apart. So a name that is declared again has the smaller length. */
 static int add_name(struct verifier *verifier, enum name_kind kind, size_t token, u64 bytes)
 {
+	for (size_t i = 0; i < verifier->name_count; i++) {
+		struct name *name = &verifier->names[i];
+
+		if (name->kind == kind && ptx_same(verifier->text, name->token, token)) {
+			name->bytes = bytes < name->bytes ? bytes : name->bytes;
+			return 0;
+		}
+	}
 	if (verifier->name_count == verifier->name_room) {
 		struct name *more;
 
@@ -271,6 +280,12 @@ static int add_name(struct verifier *verifier, enum name_kind kind, size_t token
 	}
 	verifier->names[verifier->name_count++] = (struct name){ kind, token, bytes };
 	return 0;
+}
+
+/* Does an access lie inside of a variable? */
+static bool is_inside(const struct name *variable, s64 offset, int shift)
+{
+	return offset >= 0 && (u64)offset + (1ull << shift) <= variable->bytes;
 }
 
 /* Does a modifier of the opcode begin with @modifier: ".shared", ".shared::cta"? */
@@ -397,10 +412,12 @@ static int verify_access(struct verifier *verifier, const struct flow_instructio
 		return refuse(verifier, instruction->opcode, "its address is not understood");
 	if (shift < 0 || shift > (int)PATCH_WIDTH_SHIFT)
 		return refuse(verifier, instruction->opcode, "its width is not known");
-	if (verifier->has_calls && writes &&
-	    (generic || (in[2] && !find_name(verifier, NAME_LOCAL, name))))
+	variable = in[2] ? find_name(verifier, NAME_LOCAL, name) : NULL;
+	if (verifier->has_calls && writes && (generic || (in[2] && !variable)))
 		return refuse(verifier, instruction->opcode,
 			      "it could change a return address, since the module has calls");
+	if (verifier->has_calls && writes && variable && !is_inside(variable, offset, shift))
+		return refuse(verifier, instruction->opcode, "it reaches beyond its variable");
 	if (!generic && !in[0]) {
 		if (flow_is_reserved(text, name) || verifier->flow.step != FLOW_IDLE)
 			return refuse(verifier, instruction->opcode, "a fence is left open");
@@ -410,7 +427,7 @@ static int verify_access(struct verifier *verifier, const struct flow_instructio
 	variable = find_name(verifier, NAME_GLOBAL, name);
 	if (variable && verifier->flow.step == FLOW_IDLE) {
 		verifier->report->direct++;
-		return offset >= 0 && (u64)offset + (1ull << shift) <= variable->bytes ?
+		return is_inside(variable, offset, shift) ?
 			       0 :
 			       refuse(verifier, instruction->opcode,
 				      "it reaches beyond its variable");
@@ -581,21 +598,34 @@ static int read_instruction(struct verifier *verifier, struct flow_instruction *
 	}
 }
 
+/* Variables and functions are known by their names, so nothing else may have those. */
+static int refuse_hiding(const struct verifier *verifier, size_t at, bool local)
+{
+	if (find_name(verifier, NAME_GLOBAL, at))
+		return refuse(verifier, at, "it hides a variable of the module");
+	if (!local && find_name(verifier, NAME_LOCAL, at))
+		return refuse(verifier, at, "it hides a local variable");
+	if (find_name(verifier, NAME_FUNCTION, at))
+		return refuse(verifier, at, "it hides a function");
+	return 0;
+}
+
 /* ".reg .b64 %rd<9>, x;" and other declarations in a body, up to the semicolon. */
 static int verify_declaration(struct verifier *verifier)
 {
 	const struct ptx_text *text = verifier->text;
-	bool reg = is(verifier, ".reg");
+	bool reg = is(verifier, ".reg"), local = is(verifier, ".local");
 	size_t type = ptx_next(text, verifier->at);
+	int status;
 
 	for (; !is(verifier, ";"); step(verifier)) {
 		if (at_end(verifier))
 			return refuse(verifier, verifier->at, "a declaration has no end");
 		if (text->tokens[verifier->at].kind != PTX_WORD)
 			continue;
-		if (find_name(verifier, NAME_GLOBAL, verifier->at))
-			return refuse(verifier, verifier->at,
-				      "it hides a variable of the module");
+		status = refuse_hiding(verifier, verifier->at, local);
+		if (status)
+			return status;
 		if (!flow_is_reserved(text, verifier->at))
 			continue;
 		if (!reg || verifier->depth != 1 || !verifier->prologue ||
@@ -693,10 +723,17 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 	u32 have = 0, want = verifier->report->mode == PATCH_MODULO ? 3 : 2;
 	bool params = verifier->report->pass == PATCH_PARAMS && entry && is(verifier, "{");
 	size_t type = first, space = first;
+	u32 depth = 0;
 
 	for (size_t at = first; at < verifier->at; at = ptx_next(text, at)) {
-		if (find_name(verifier, NAME_GLOBAL, at))
-			return refuse(verifier, at, "it hides a variable of the module");
+		int status;
+
+		depth += ptx_is(text, at, "(");
+		depth -= ptx_is(text, at, ")") && depth;
+		/* The function's own name stands outside of the parameters. */
+		status = depth ? refuse_hiding(verifier, at, false) : 0;
+		if (status)
+			return status;
 		if (flow_is_reserved(text, at)) {
 			if (!params || have == want || !ptx_is(text, at, wanted[have]) ||
 			    !ptx_is(text, type, ".u64") || !ptx_is(text, space, ".param"))
