@@ -24,10 +24,18 @@ bool cuda_died_of_memory(const struct cuda_context *context)
 	return process && process->killed && process->killed_status != -EFAULT;
 }
 
+/* Blocking: the application's share of writing the page tables of an allocation. */
+static void write_page_tables(struct cuda_context *context, u32 chunks)
+{
+	const struct cuda_library *library = context->device->library;
+
+	if (library && library->map_ns)
+		(void)eng_sleep_until(eng_now() + library->map_ns(context, chunks));
+}
+
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory)
 {
-	const struct cuda_library *library = context->device->library;
 	struct gvm_range *range;
 
 	*ret_memory = (struct cuda_memory){ .context = context };
@@ -40,8 +48,7 @@ int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 	ret_memory->bytes = bytes;
 	ret_memory->chunks = range->block_count;
 	ret_memory->range = range;
-	if (library && library->map_ns)
-		(void)eng_sleep_until(eng_now() + library->map_ns(context, range->block_count));
+	write_page_tables(context, range->block_count);
 	return 0;
 }
 
@@ -74,8 +81,10 @@ int cuda_free(struct cuda_memory *memory)
 		if (memory->unmanaged)
 			sim_process_give_unmanaged(context->process,
 						   (u64)memory->chunks << GVM_CHUNK_SHIFT);
-		else
+		else {
+			write_page_tables(context, memory->chunks);
 			sim_process_unmap(context->process, memory->range);
+		}
 	}
 	*memory = (struct cuda_memory){ 0 };
 	return 0;

@@ -32,7 +32,7 @@ struct cuda_library {
 	/* Kernels were submitted, or wait no more; or kernels have ended. */
 	void (*submitted)(struct cuda_context *context);
 	void (*ended)(struct cuda_context *context);
-	/* How long an allocation of @chunks chunks takes the application. */
+	/* How long the page tables of @chunks chunks take the application: to map, or to unmap. */
 	u64 (*map_ns)(struct cuda_context *context, u64 chunks);
 };
 

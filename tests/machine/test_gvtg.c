@@ -22,7 +22,8 @@ static struct {
 	u64 submit;
 	u64 complete;
 	u64 page;
-} keys = { MS, 100 * MS, 10, 0, 3 * US, 4, 50, 20 * US, 5 * US, 5 * US, 15 * US, 4096 };
+	u64 trapped_accesses;
+} keys = { MS, 100 * MS, 10, 0, 3 * US, 4, 50, 20 * US, 5 * US, 5 * US, 15 * US, 4096, 0 };
 
 static void expect_end(u32 index, u64 date)
 {
@@ -162,7 +163,28 @@ START_TEST(a_workload_that_waits_for_a_copy_is_not_in_flight)
 }
 END_TEST
 
-/* Trapped entries: 512, 32 and 1 for 2 MB, 3 us each. */
+/*
+ * A kernel of 100 us makes 66 accesses, 3 us each: the last of four is launched after 792 us.
+ * The workload is queued then, before the first tick.
+ */
+static void accesses_registers(void)
+{
+	library_launch(0, 4, 100 * US, 0);
+	expect_end(0, MS + 42200 + SWITCH_NS + 400 * US);
+	eng_sleep_until(5 * MS);
+	library_launch(0, 4, 100 * US, 0);
+	expect_end(0, 5 * MS + 792 * US + 42200 + 400 * US);
+}
+
+START_TEST(trapped_accesses_hold_launches_up)
+{
+	keys.trapped_accesses = 660000;
+	library_simulate(&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", NULL },
+			 (void (*const[])(void)){ accesses_registers });
+}
+END_TEST
+
+/* Trapped entries: 512, 32 and 1 for 2 MB, 3 us each, to map and to unmap. */
 static void allocates(void)
 {
 	struct cuda_memory memory;
@@ -170,6 +192,9 @@ static void allocates(void)
 
 	ck_assert_int_eq(cuda_malloc_managed(&contexts[0], 3 * GVM_CHUNK_BYTES, false, &memory),
 			 0);
+	ck_assert_uint_eq(eng_now() - before, 3 * (GVM_CHUNK_BYTES / keys.page) * 3 * US);
+	before = eng_now();
+	ck_assert_int_eq(cuda_free(&memory), 0);
 	ck_assert_uint_eq(eng_now() - before, 3 * (GVM_CHUNK_BYTES / keys.page) * 3 * US);
 }
 
@@ -199,6 +224,7 @@ int main(void)
 	tcase_add_test(tests, one_workload_is_in_flight_and_owners_alternate);
 	tcase_add_test(tests, the_workload_of_one_that_leaves_is_gone);
 	tcase_add_test(tests, a_workload_that_waits_for_a_copy_is_not_in_flight);
+	tcase_add_test(tests, trapped_accesses_hold_launches_up);
 	tcase_add_loop_test(tests, each_entry_of_a_page_table_is_trapped, 0, 3);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
