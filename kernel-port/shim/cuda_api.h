@@ -26,6 +26,9 @@ typedef unsigned long long cu_ptr;
 #define CU_SYMBOL_NOT_FOUND 500u
 #define CU_NOT_READY	    600u
 #define CU_CAPTURED_EVENT   907u
+#define CU_NO_BINARY	    209u
+#define CU_INVALID_PTX	    218u
+#define CU_NOT_SUPPORTED    801u
 
 /* Streams that are no objects: the context's default stream, and the calling thread's. */
 #define CU_LEGACY	       ((struct CUstream_st *)0x1)
@@ -53,6 +56,9 @@ typedef unsigned long long cu_ptr;
 #define CU_MEMORY_DEVICE       2u
 #define CU_DEVICE_MANAGED      83u
 #define CU_DEVICE_CONCURRENT   89u
+#define CU_DEVICE_MAJOR	       75u /* of the compute capability */
+#define CU_DEVICE_MINOR	       76u
+#define CU_ACCESS_ALL	       3u /* a device may read and write */
 
 struct CUctx_st;
 struct CUstream_st;
@@ -63,6 +69,9 @@ struct CUgraph_st;
 struct CUgraphNode_st;
 struct CUgraphExec_st;
 struct CUmemPoolHandle_st;
+struct CUmod_st;
+struct CUlib_st;
+struct CUmemAccessDesc_st;
 struct CUlaunchConfig_st;
 struct CUmemAllocationProp_st;
 struct CUmemPoolProps_st;
@@ -90,9 +99,22 @@ struct shim_allocation_prop {
 	int location_id;
 };
 
+/* All of it, for the shim's own allocations. */
+struct shim_allocation_prop_whole {
+	struct shim_allocation_prop head;
+	void *security;
+	unsigned char flags[8];
+};
+
 struct shim_location {
 	unsigned int type;
 	int id;
+};
+
+struct shim_access {
+	unsigned int location_type;
+	int location_id;
+	unsigned int flags;
 };
 
 struct shim_pool_props {
@@ -203,8 +225,33 @@ cu_result cuStreamDestroy_v2(struct CUstream_st *stream);
 cu_result cuCtxDestroy_v2(struct CUctx_st *context);
 cu_result cuDevicePrimaryCtxRelease_v2(int device);
 cu_result cuDevicePrimaryCtxReset_v2(int device);
+cu_result cuModuleLoad(struct CUmod_st **module, const char *path);
+cu_result cuModuleLoadData(struct CUmod_st **module, const void *image);
+cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image, unsigned int count,
+			     unsigned int *options, void **values);
+cu_result cuModuleLoadFatBinary(struct CUmod_st **module, const void *image);
+cu_result cuModuleUnload(struct CUmod_st *module);
+cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image, unsigned int *options,
+			    void **values, unsigned int count, unsigned int *library_options,
+			    void **library_values, unsigned int library_count);
+cu_result cuLibraryLoadFromFile(struct CUlib_st **library, const char *path,
+				unsigned int *options, void **values, unsigned int count,
+				unsigned int *library_options, void **library_values,
+				unsigned int library_count);
+cu_result cuLibraryUnload(struct CUlib_st *library);
 
 /* Made by the shim, not hooked. */
+cu_result cuCtxSynchronize(void);
+cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *module,
+			       const char *name);
+cu_result cuLibraryGetGlobal(cu_ptr *ptr, size_t *bytes, struct CUlib_st *library,
+			     const char *name);
+cu_result cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t bytes);
+cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
+			      unsigned long long flags);
+cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes);
+cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
+			 size_t count);
 cu_result cuCtxGetCurrent(struct CUctx_st **context);
 cu_result cuCtxGetDevice(int *device);
 cu_result cuCtxPushCurrent_v2(struct CUctx_st *context);
@@ -295,7 +342,15 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000, 0)                                     \
 	X(cuCtxDestroy_v2, "cuCtxDestroy", 4000, 0)                                           \
 	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000, 0)                \
-	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000, 0)
+	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000, 0)                    \
+	X(cuModuleLoad, "cuModuleLoad", 2000, 0)                                              \
+	X(cuModuleLoadData, "cuModuleLoadData", 2000, 0)                                      \
+	X(cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010, 0)                                  \
+	X(cuModuleLoadFatBinary, "cuModuleLoadFatBinary", 2000, 0)                            \
+	X(cuModuleUnload, "cuModuleUnload", 2000, 0)                                          \
+	X(cuLibraryLoadData, "cuLibraryLoadData", 12000, 0)                                   \
+	X(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, 0)                           \
+	X(cuLibraryUnload, "cuLibraryUnload", 12000, 0)
 
 /*
  * cuGetProcAddress knows these by a second name or version; the symbols are listed above. The CUDA runtime
@@ -307,6 +362,13 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 7000, 0)
 
 #define SHIM_MADE(X)                         \
+	X(cuCtxSynchronize)                  \
+	X(cuModuleGetGlobal_v2)              \
+	X(cuLibraryGetGlobal)                \
+	X(cuMemcpyHtoD_v2)                   \
+	X(cuMemAddressReserve)               \
+	X(cuMemAddressFree)                  \
+	X(cuMemSetAccess)                    \
 	X(cuCtxGetCurrent)                   \
 	X(cuCtxGetDevice)                    \
 	X(cuCtxPushCurrent_v2)               \

@@ -3,7 +3,17 @@
  * Launches are counted behind the driver's call, if it succeeded: what is counted has been queued. A
  * launch into a stream that is being captured runs nothing and is not counted.
  */
-#include "shim.h"
+#include "fence.h"
+
+/* The driver's calls. Fenced code that has no bounds yet gets them. */
+static const struct shim_real *launching(void)
+{
+	const struct shim_real *real = shim_real();
+
+	if (real)
+		modules_settle(real);
+	return real;
+}
 
 static cu_result launched(cu_result result, struct CUstream_st *stream, u64 kernels)
 {
@@ -33,7 +43,7 @@ SHIM_EXPORT cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsig
 				     struct CUstream_st *stream, void **parameters,
 				     void **extra)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -48,7 +58,7 @@ SHIM_EXPORT cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, 
 					  struct CUstream_st *stream, void **parameters,
 					  void **extra)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -65,7 +75,7 @@ static struct CUstream_st *stream_of(const struct CUlaunchConfig_st *config)
 SHIM_EXPORT cu_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config,
 				       struct CUfunc_st *f, void **parameters, void **extra)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -77,7 +87,7 @@ SHIM_EXPORT cu_result cuLaunchKernelEx_ptsz(const struct CUlaunchConfig_st *conf
 					    struct CUfunc_st *f, void **parameters,
 					    void **extra)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -91,7 +101,7 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernel(struct CUfunc_st *f, unsigned in
 						unsigned int bz, unsigned int shared,
 						struct CUstream_st *stream, void **parameters)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -107,7 +117,7 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernel_ptsz(struct CUfunc_st *f, unsign
 						     struct CUstream_st *stream,
 						     void **parameters)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -124,7 +134,7 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PA
 							   unsigned int count,
 							   unsigned int flags)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 	const struct shim_launch_params *launch = (const struct shim_launch_params *)list;
 	cu_result result;
 
@@ -138,7 +148,7 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PA
 
 SHIM_EXPORT cu_result cuLaunch(struct CUfunc_st *f)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real || !real->cuLaunch)
 		return CU_NOT_INITIALIZED;
@@ -147,7 +157,7 @@ SHIM_EXPORT cu_result cuLaunch(struct CUfunc_st *f)
 
 SHIM_EXPORT cu_result cuLaunchGrid(struct CUfunc_st *f, int width, int height)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real || !real->cuLaunchGrid)
 		return CU_NOT_INITIALIZED;
@@ -157,7 +167,7 @@ SHIM_EXPORT cu_result cuLaunchGrid(struct CUfunc_st *f, int width, int height)
 SHIM_EXPORT cu_result cuLaunchGridAsync(struct CUfunc_st *f, int width, int height,
 					struct CUstream_st *stream)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real || !real->cuLaunchGridAsync)
 		return CU_NOT_INITIALIZED;
@@ -166,7 +176,7 @@ SHIM_EXPORT cu_result cuLaunchGridAsync(struct CUfunc_st *f, int width, int heig
 
 SHIM_EXPORT cu_result cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *stream)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
@@ -176,7 +186,7 @@ SHIM_EXPORT cu_result cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream
 SHIM_EXPORT cu_result cuGraphLaunch_ptsz(struct CUgraphExec_st *exec,
 					 struct CUstream_st *stream)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real = launching();
 
 	if (!real)
 		return CU_NOT_INITIALIZED;

@@ -13,13 +13,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "shim.h"
+#include "fence.h"
 
 static pid_t owner; /* a child of vfork() runs in our memory, and is not us */
 
 static void tell_summary(void)
 {
-	u64 launched, ended;
+	u64 launched, ended, fenced, allowed, refused;
 
 	if (!shim_log_wanted() || !shim_real_if_used())
 		return;
@@ -32,6 +32,10 @@ static void tell_summary(void)
 		 "groups %u",
 		 books_count(SHIM_REDIRECTED), books_count(SHIM_POOL), books_count(SHIM_DEVICE),
 		 books_count(SHIM_MANAGED), turns_groups());
+	modules_counts(&fenced, &allowed, &refused);
+	if (shim_settings.fence != SHIM_NO_FENCE)
+		shim_log("modules: fenced %llu without a fence %llu refused %llu", fenced,
+			 allowed, refused);
 	if (turns_groups() && streams_next_device(-1) < 0)
 		shim_warn("this program used the GPU by a way that the shim does not see");
 }
@@ -63,6 +67,8 @@ static void after_fork(void)
 	shared_reset();
 	vmm_reset();
 	graphs_reset();
+	partition_reset();
+	modules_reset();
 }
 
 __attribute__((constructor)) static void start(void)

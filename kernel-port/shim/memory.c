@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "shim.h"
+#include "fence.h"
 
 #define PITCH 512u
 
@@ -78,6 +78,17 @@ static void place(const struct shim_real *real, cu_ptr ptr, u64 bytes, int devic
 	real->cuStreamDestroy_v2(stream);
 }
 
+cu_result memory_not_fenced(const char *call)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		shim_warn("%s: not with GVM_FENCE: this memory would lie outside of the "
+			  "partition",
+			  call);
+	return CU_NOT_SUPPORTED;
+}
+
 /*
  * Allocate what cuMemAlloc() would: managed memory where that can be, else the driver's. Both are
  * freed by cuMemFree().
@@ -92,6 +103,8 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 	if (!ptr || !bytes || !memory_current(real, &made.device, &made.context))
 		return kind == SHIM_MANAGED ? real->cuMemAllocManaged(ptr, bytes, flags) :
 					      real->cuMemAlloc_v2(ptr, bytes);
+	if (shim_settings.fence != SHIM_NO_FENCE && kind == SHIM_MANAGED)
+		return memory_not_fenced("cuMemAllocManaged");
 	fact = memory_facts_of(real, made.device);
 	if (!books_charge(made.device, bytes, fact->total)) {
 		memory_refused(made.device, bytes, fact->total);
@@ -108,6 +121,8 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 	}
 	if (made.kind == SHIM_MANAGED)
 		result = real->cuMemAllocManaged(ptr, bytes, flags);
+	else if (made.kind == SHIM_DEVICE && shim_settings.fence != SHIM_NO_FENCE)
+		result = partition_alloc(real, made.device, bytes, ptr);
 	else if (made.kind == SHIM_DEVICE)
 		result = real->cuMemAlloc_v2(ptr, bytes);
 	if (result != CU_OK) {
@@ -121,11 +136,16 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 	return CU_OK;
 }
 
-SHIM_EXPORT cu_result cuMemAlloc_v2(cu_ptr *ptr, size_t bytes)
+cu_result memory_allocate(cu_ptr *ptr, size_t bytes)
 {
 	const struct shim_real *real = shim_real();
 
 	return real ? allocate(real, ptr, bytes, SHIM_DEVICE, 0) : CU_NOT_INITIALIZED;
+}
+
+SHIM_EXPORT cu_result cuMemAlloc_v2(cu_ptr *ptr, size_t bytes)
+{
+	return memory_allocate(ptr, bytes);
 }
 
 SHIM_EXPORT cu_result cuMemAllocManaged(cu_ptr *ptr, size_t bytes, unsigned int flags)
@@ -177,7 +197,11 @@ cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_
 static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
 {
 	(void)stream;
-	return shim_real()->cuMemFree_v2(ptr);
+	if (!partition_holds(ptr))
+		return shim_real()->cuMemFree_v2(ptr);
+	/* As cuMemFree() does: kernels may still use it. */
+	shim_real()->cuCtxSynchronize();
+	return partition_free(ptr) ? CU_OK : CU_INVALID_VALUE;
 }
 
 SHIM_EXPORT cu_result cuMemFree_v2(cu_ptr ptr)
@@ -195,7 +219,7 @@ SHIM_EXPORT cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
 	const struct shim_real *real = shim_real();
 	struct CUctx_st *context;
-	u64 limit, left, used;
+	u64 limit, left, used, whole;
 	cu_result result;
 	int device;
 
@@ -209,6 +233,11 @@ SHIM_EXPORT cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 	used = books_used_all(device);
 	if (limit < *total)
 		*total = limit;
+	if (shim_settings.fence != SHIM_NO_FENCE &&
+	    partition_room(real, device, &whole, &used)) {
+		*total = whole < *total ? whole : *total;
+		*free_bytes = *total; /* all that is not in use is the partition's */
+	}
 	left = used < *total ? *total - used : 0;
 	if (left < *free_bytes)
 		*free_bytes = left;

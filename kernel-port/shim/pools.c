@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "shim.h"
+#include "fence.h"
 
 struct device_pools {
 	struct CUmemPoolHandle_st *ours; /* of managed memory; NULL: none */
@@ -209,6 +209,9 @@ static cu_result pool_allocate(enum pool_call call, cu_ptr *ptr, size_t bytes,
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
+	if (shim_settings.fence != SHIM_NO_FENCE)
+		return streams_capturing(stream) ? memory_not_fenced("cuMemAllocAsync") :
+						   memory_allocate(ptr, bytes);
 	/* Captured, it is a node of a graph, which has memory of its own. */
 	if (ptr && bytes && memory_current(real, &made.device, &made.context) &&
 	    !streams_capturing(stream)) {
@@ -276,7 +279,10 @@ SHIM_EXPORT cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
 /* Also for memory of cuMemAlloc(): what the driver says to that is passed on. */
 static cu_result free_ordered(cu_ptr ptr, struct CUstream_st *stream)
 {
-	return shim_real()->cuMemFreeAsync(ptr, stream);
+	if (!partition_holds(ptr))
+		return shim_real()->cuMemFreeAsync(ptr, stream);
+	shim_real()->cuStreamSynchronize(stream);
+	return partition_free(ptr) ? CU_OK : CU_INVALID_VALUE;
 }
 
 SHIM_EXPORT cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "patch.h"
 #include "shim.h"
 
 #define TIMESLICE_MAX_US 16000000ull
@@ -20,6 +21,7 @@ struct shim_settings shim_settings = {
 	.limit_bytes = SHIM_NO_LIMIT,
 	.resident_bytes = SHIM_NO_LIMIT,
 	.priority = SHIM_PRIORITY_NO,
+	.fence = SHIM_NO_FENCE,
 	.period_ns = PERIOD_DEFAULT,
 };
 
@@ -166,6 +168,38 @@ static void read_turns(void)
 	}
 }
 
+/* A mode that is not known means fence: the user wants one. */
+static void read_fence(void)
+{
+	const char *mode = getenv("GVM_FENCE");
+	const char *size = getenv("GVM_FENCE_SIZE");
+	const char *allow = getenv("GVM_FENCE_ALLOW");
+
+	if (!mode || !*mode)
+		return;
+	for (u32 i = 0; i < PATCH_MODES; i++)
+		if (!strcmp(mode, patch_mode_names[i]))
+			shim_settings.fence = i;
+	if (shim_settings.fence == SHIM_NO_FENCE) {
+		shim_settings.fence = PATCH_FENCE;
+		shim_warn("GVM_FENCE=%s is not known, fence is used; allowed: fence, once, 4g, "
+			  "check, modulo",
+			  mode);
+	}
+	/* The partition is device memory: managed memory would lie outside of it. */
+	shim_settings.managed = false;
+	if (size && *size &&
+	    (!shim_parse_bytes(size, &shim_settings.fence_bytes) ||
+	     shim_settings.fence_bytes > 1ull << 46)) {
+		shim_settings.fence_bytes = 0;
+		wrong("GVM_FENCE_SIZE", size, "bytes with K, M, G or T, up to 64T");
+	}
+	if (allow && strlen(allow) < sizeof(shim_settings.fence_allow))
+		strcpy(shim_settings.fence_allow, allow);
+	else if (allow)
+		wrong("GVM_FENCE_ALLOW", allow, "up to 511 characters");
+}
+
 static void read_names(void)
 {
 	const char *directory = getenv("GVM_SHIM_DIR");
@@ -230,6 +264,7 @@ void shim_settings_read(void)
 		else
 			wrong("GVM_SHIM_PERIOD", period, "2, 2ms or 500us");
 	}
+	read_fence();
 	read_limits();
 	read_turns();
 	read_names();

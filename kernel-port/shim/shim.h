@@ -20,10 +20,13 @@
  *     worker.c   the thread that looks which have ended, and hands the counts on
  *     report.c   files for gvmcollect, counts for gvm.ko
  *     turns.c    timeslices of the process's channel groups
+ *     modules.c  code is fenced as it is loaded, fatbin.c finds its PTX (fence.h)
+ *     partition.c the memory of a fenced process
  *     life.c     start, fork, exit
  *
  * Locks, outermost first: worker_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is
- * held over a call of the driver that can wait for the GPU.
+ * held over a call of the driver that can wait for the GPU, but modules_lock and below it partition_lock,
+ * under which none of the others is taken.
  */
 #ifndef GVM_SHIM_H
 #define GVM_SHIM_H
@@ -45,6 +48,7 @@ typedef unsigned long long u64;
 #define SHIM_EXPORT	 __attribute__((visibility("default")))
 #define SHIM_MS		 1000000ull
 #define SHIM_PRIORITY_NO 0xffffffffu
+#define SHIM_NO_FENCE	 0xffffffffu
 
 /* The driver's own calls; NULL: this driver has none of that name. */
 struct shim_real {
@@ -67,13 +71,16 @@ struct shim_settings {
 	enum shim_place place;
 	_Atomic u64 limit_bytes; /* SHIM_NO_LIMIT: none */
 	bool limit_given;
-	u64 resident_bytes;	       /* that may be on the GPU; SHIM_NO_LIMIT: all */
-	u32 resident_percent;	       /* of the device; 0: it is in bytes */
-	u32 limit_percent;	       /* of the device; 0: the limit is in bytes */
-	_Atomic u64 timeslice_us;      /* 0: as the driver has it */
-	_Atomic u32 priority;	       /* SHIM_PRIORITY_NO: none */
-	u64 period_ns;		       /* between two looks at the GPU */
-	char container[SHIM_NAME_MAX]; /* empty: this process */
+	u64 resident_bytes;	  /* that may be on the GPU; SHIM_NO_LIMIT: all */
+	u32 resident_percent;	  /* of the device; 0: it is in bytes */
+	u32 limit_percent;	  /* of the device; 0: the limit is in bytes */
+	_Atomic u64 timeslice_us; /* 0: as the driver has it */
+	_Atomic u32 priority;	  /* SHIM_PRIORITY_NO: none */
+	u64 period_ns;		  /* between two looks at the GPU */
+	u32 fence;		  /* an enum patch_mode; SHIM_NO_FENCE: code runs as it is */
+	u64 fence_bytes;	  /* of the partition; 0: by the GPU's memory */
+	char fence_allow[SHIM_PATH_MAX]; /* libraries whose code runs without a fence */
+	char container[SHIM_NAME_MAX];	 /* empty: this process */
 	char directory[SHIM_PATH_MAX];
 };
 
@@ -204,6 +211,10 @@ bool memory_current(const struct shim_real *real, int *ret_device,
 /* Facts of a GPU. The driver is asked until it answers, which it does not before cuInit(). */
 const struct memory_facts *memory_facts_of(const struct shim_real *real, int device);
 void memory_refused(int device, u64 bytes, u64 total);
+/* cuMemAlloc(), as it is hooked: for other calls that are to give the same memory. */
+cu_result memory_allocate(cu_ptr *ptr, size_t bytes);
+/* With GVM_FENCE such memory would lie outside of the partition: say so once, and refuse it. */
+cu_result memory_not_fenced(const char *call);
 /* Free with @call, and take it out of the books if the driver agrees. */
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream);

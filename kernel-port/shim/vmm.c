@@ -66,6 +66,8 @@ SHIM_EXPORT cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
 		return CU_NOT_INITIALIZED;
 	if (!handle || !prop || wanted->location_type != CU_LOCATION_DEVICE)
 		return real->cuMemCreate(handle, bytes, prop, flags);
+	if (shim_settings.fence != SHIM_NO_FENCE)
+		return memory_not_fenced("cuMemCreate");
 	real->cuDeviceTotalMem_v2(&total, wanted->location_id);
 	if (!books_charge(wanted->location_id, bytes, total)) {
 		shim_log("GPU %d: cuMemCreate() of %zu bytes is refused: %llu of %llu are in "

@@ -137,6 +137,8 @@ FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int devi
 	if (!fake_initialized)
 		return CU_NOT_INITIALIZED;
 	*value = attribute == CU_DEVICE_MANAGED || attribute == CU_DEVICE_CONCURRENT;
+	if (attribute == CU_DEVICE_MAJOR)
+		*value = 9;
 	return CU_OK;
 }
 
@@ -230,6 +232,11 @@ FAKE cu_result cuStreamSynchronize(struct CUstream_st *stream)
 	while (held)
 		usleep(100);
 	return CU_OK;
+}
+
+FAKE cu_result cuCtxSynchronize(void)
+{
+	return cuStreamSynchronize(NULL);
 }
 
 FAKE cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags)

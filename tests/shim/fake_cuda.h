@@ -62,6 +62,15 @@ struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st
 	X(cuGraphInstantiateWithFlags, "cuGraphInstantiate", 12000, 0)                        \
 	X(cuGraphLaunch, "cuGraphLaunch", 10000, 0)                                           \
 	X(cuGraphNodeSetEnabled, "cuGraphNodeSetEnabled", 11060, 0)                           \
-	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000, 0)
+	X(cuGraphExecDestroy, "cuGraphExecDestroy", 10000, 0)                                 \
+	X(cuModuleLoad, "cuModuleLoad", 2000, 0)                                              \
+	X(cuModuleLoadData, "cuModuleLoadData", 2000, 0)                                      \
+	X(cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010, 0)                                  \
+	X(cuModuleLoadFatBinary, "cuModuleLoadFatBinary", 2000, 0)                            \
+	X(cuModuleUnload, "cuModuleUnload", 2000, 0)                                          \
+	X(cuModuleGetGlobal_v2, "cuModuleGetGlobal", 3020, 0)                                 \
+	X(cuLibraryLoadData, "cuLibraryLoadData", 12000, 0)                                   \
+	X(cuLibraryGetGlobal, "cuLibraryGetGlobal", 12000, 0)                                 \
+	X(cuLibraryUnload, "cuLibraryUnload", 12000, 0)
 
 #endif

@@ -17,4 +17,7 @@ struct fake_memory {
 
 struct fake_memory fake_memory(void);
 
+/* Is it an address that cuMemAddressReserve() has given? */
+bool fake_is_reserved(cu_ptr ptr);
+
 #endif

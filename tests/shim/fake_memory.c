@@ -229,19 +229,19 @@ FAKE cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *add
 	return CU_OK;
 }
 
-/* An address that cuMemMap() maps is the handle itself: reserved memory is not modelled. */
+/* Reserved addresses have memory behind them from the start; others are the handle itself. */
 FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
 			unsigned long long flags)
 {
 	(void)bytes;
 	(void)flags;
-	return ptr == handle && !offset ? CU_OK : CU_INVALID_VALUE;
+	return (fake_is_reserved(ptr) || ptr == handle) && !offset ? CU_OK : CU_INVALID_VALUE;
 }
 
 FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 {
 	(void)bytes;
-	return cuMemFree_v2(ptr);
+	return fake_is_reserved(ptr) ? CU_OK : cuMemFree_v2(ptr);
 }
 
 FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)

@@ -477,5 +477,8 @@ int main(int argc, char **argv)
 			tasks[i].run(argc > 3 ? atoi(argv[3]) : 1);
 			return 0;
 		}
-	return corner(argv[2], argc > 3 ? atoi(argv[3]) : 1) ? 0 : 2;
+	return corner(argv[2], argc > 3 ? atoi(argv[3]) : 1) ||
+			       fenced(argv[2], argc > 3 ? atoi(argv[3]) : 1) ?
+		       0 :
+		       2;
 }

@@ -37,5 +37,7 @@ void print_numbers(void);
 
 /* Run a task of corners.c. False: it has none of that name. */
 bool corner(const char *task, int number);
+/* The same of fenced.c. */
+bool fenced(const char *task, int number);
 
 #endif

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * GVM_FENCE: code is fenced as it is loaded (Guardian 4.2.3 and 4.3, inside of the application's process).
+ *
+ *     image -> its PTX (fatbin.c) -> patched and verified (kernel-port/guardian) -> the driver
+ *           -> bounds of the partition (partition.c) into the module's constants
+ *
+ * Code without PTX for this GPU is refused, unless the library that it lies in is in GVM_FENCE_ALLOW:
+ * then it runs without a fence.
+ *
+ * How it differs from the paper: no file is prepared beforehand, so each module is patched and
+ * compiled when it is loaded. A launch costs nothing more.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "confine.h"
+#include "fatbin.h"
+#include "fence.h"
+
+#define FILE_MAX (1ull << 30)
+
+/* Fenced code without bounds: it was loaded while there was no context. */
+struct unsettled {
+	struct CUlib_st *library;
+	struct unsettled *next;
+};
+
+static struct unsettled *unsettled;
+static _Atomic bool settle_wanted;
+static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic u64 fenced_count, allowed_count, refused_count;
+
+void modules_counts(u64 *ret_fenced, u64 *ret_allowed, u64 *ret_refused)
+{
+	*ret_fenced = fenced_count;
+	*ret_allowed = allowed_count;
+	*ret_refused = refused_count;
+}
+
+/* The file that an image lies in, for messages and GVM_FENCE_ALLOW. */
+static const char *origin_of(const void *image, Dl_info *info)
+{
+	const char *slash;
+
+	if (!dladdr(image, info) || !info->dli_fname)
+		return "memory";
+	slash = strrchr(info->dli_fname, '/');
+	return slash ? slash + 1 : info->dli_fname;
+}
+
+/* Does a word of GVM_FENCE_ALLOW begin the name? "all": every name. */
+static bool allowed(const char *origin)
+{
+	const char *at = shim_settings.fence_allow;
+
+	while (*at) {
+		size_t length = strcspn(at, ",");
+
+		if (length &&
+		    ((length == 3 && !strncmp(at, "all", 3)) || !strncmp(at, origin, length)))
+			return true;
+		at += length + (at[length] == ',');
+	}
+	return false;
+}
+
+/* 90 for compute capability 9.0; without a context that of GPU 0. */
+static u32 capability(const struct shim_real *real)
+{
+	struct CUctx_st *context;
+	int major = 0, minor = 0, device = 0;
+
+	if (!memory_current(real, &device, &context))
+		device = 0;
+	real->cuDeviceGetAttribute(&major, CU_DEVICE_MAJOR, device);
+	real->cuDeviceGetAttribute(&minor, CU_DEVICE_MINOR, device);
+	return (u32)(10 * major + minor);
+}
+
+/*
+ * The text to load instead of @image. Returns CU_OK: *ret_fenced is to be destroyed, and its bytes are
+ * NULL if the image may be loaded as it is. Else the error that the application gets.
+ */
+static cu_result fence_image(const struct shim_real *real, const void *image,
+			     const char *origin, struct confined *ret_fenced)
+{
+	struct patch_options options = { .mode = (enum patch_mode)shim_settings.fence,
+					 .pass = PATCH_CONST,
+					 .margin = PATCH_MARGIN_DEFAULT };
+	struct sim_error err = { "" };
+	struct fatbin_text text;
+	enum fatbin_kind kind;
+	int status = -1;
+
+	ret_fenced->bytes = NULL;
+	kind = fatbin_text(image, capability(real), &text);
+	if (kind == FATBIN_PTX) {
+		status =
+			confine_text(origin, text.bytes, text.size, &options, ret_fenced, &err);
+		text.why = err.text;
+	}
+	free(text.copy);
+	if (!status) {
+		fenced_count++;
+		shim_log("module of %s: fenced, %llu accesses", origin,
+			 ret_fenced->report.accesses);
+		return CU_OK;
+	}
+	if (allowed(origin)) {
+		allowed_count++;
+		shim_log("module of %s: runs without a fence: %s", origin, text.why);
+		return CU_OK;
+	}
+	refused_count++;
+	shim_warn("module of %s is refused: %s", origin, text.why);
+	return kind == FATBIN_PTX ? CU_INVALID_PTX : CU_NO_BINARY;
+}
+
+/* Write the bounds to @ptr. No capture of the application is disturbed. */
+static cu_result write_bounds(const struct shim_real *real, cu_ptr ptr, size_t bytes)
+{
+	unsigned int mode = CU_CAPTURE_RELAXED;
+	struct patch_bounds bounds;
+	struct CUctx_st *context;
+	cu_result result;
+	int device;
+
+	if (bytes != sizeof(bounds) || !memory_current(real, &device, &context) ||
+	    !partition_bounds(real, device, &bounds))
+		return CU_OUT_OF_MEMORY;
+	real->cuThreadExchangeStreamCaptureMode(&mode);
+	result = real->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
+	real->cuThreadExchangeStreamCaptureMode(&mode);
+	return result;
+}
+
+/* Load a module that was fenced, and set its bounds. Without them it does not stay. */
+static cu_result load_fenced(const struct shim_real *real, struct CUmod_st **module,
+			     const char *text, unsigned int count, unsigned int *options,
+			     void **values)
+{
+	size_t bytes = 0;
+	cu_ptr ptr = 0;
+	cu_result result = real->cuModuleLoadDataEx(module, text, count, options, values);
+
+	if (result != CU_OK)
+		return result;
+	result = real->cuModuleGetGlobal_v2(&ptr, &bytes, *module, PATCH_BOUNDS);
+	if (result == CU_OK)
+		result = write_bounds(real, ptr, bytes);
+	if (result != CU_OK)
+		real->cuModuleUnload(*module);
+	return result;
+}
+
+/* The same of a library: its bounds are set as soon as there is a context. */
+static bool settle_library(const struct shim_real *real, struct CUlib_st *library)
+{
+	size_t bytes = 0;
+	cu_ptr ptr = 0;
+
+	return real->cuLibraryGetGlobal &&
+	       real->cuLibraryGetGlobal(&ptr, &bytes, library, PATCH_BOUNDS) == CU_OK &&
+	       write_bounds(real, ptr, bytes) == CU_OK;
+}
+
+void modules_settle(const struct shim_real *real)
+{
+	struct CUctx_st *context;
+	int device;
+
+	if (!settle_wanted || !memory_current(real, &device, &context))
+		return;
+	pthread_mutex_lock(&modules_lock);
+	for (struct unsettled **link = &unsettled; *link;) {
+		struct unsettled *one = *link;
+
+		if (settle_library(real, one->library)) {
+			*link = one->next;
+			free(one);
+		} else {
+			link = &one->next;
+		}
+	}
+	settle_wanted = unsettled;
+	pthread_mutex_unlock(&modules_lock);
+}
+
+static cu_result library_settle_later(struct CUlib_st *library)
+{
+	struct unsettled *one = malloc(sizeof(*one));
+
+	if (!one)
+		return CU_OUT_OF_MEMORY;
+	pthread_mutex_lock(&modules_lock);
+	*one = (struct unsettled){ library, unsettled };
+	unsettled = one;
+	settle_wanted = true;
+	pthread_mutex_unlock(&modules_lock);
+	return CU_OK;
+}
+
+/* A file with a zero behind it, which the caller frees; or NULL. */
+static char *read_file(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	char *bytes = NULL;
+	long size = -1;
+
+	if (file && !fseek(file, 0, SEEK_END))
+		size = ftell(file);
+	if (size >= 0 && (u64)size < FILE_MAX && !fseek(file, 0, SEEK_SET))
+		bytes = calloc(1, (size_t)size + sizeof(u64));
+	if (bytes && fread(bytes, 1, (size_t)size, file) != (size_t)size) {
+		free(bytes);
+		bytes = NULL;
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
+static cu_result load(struct CUmod_st **module, const void *image, const char *origin,
+		      unsigned int count, unsigned int *options, void **values)
+{
+	const struct shim_real *real = shim_real();
+	struct confined fenced;
+	cu_result result;
+
+	result = fence_image(real, image, origin, &fenced);
+	if (result != CU_OK)
+		return result;
+	if (!fenced.bytes)
+		return real->cuModuleLoadDataEx(module, image, count, options, values);
+	result = load_fenced(real, module, fenced.bytes, count, options, values);
+	confined_destroy(&fenced);
+	return result;
+}
+
+SHIM_EXPORT cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
+					 unsigned int count, unsigned int *options,
+					 void **values)
+{
+	const struct shim_real *real = shim_real();
+	Dl_info info;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (shim_settings.fence == SHIM_NO_FENCE || !module || !image)
+		return real->cuModuleLoadDataEx(module, image, count, options, values);
+	return load(module, image, origin_of(image, &info), count, options, values);
+}
+
+SHIM_EXPORT cu_result cuModuleLoadData(struct CUmod_st **module, const void *image)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (shim_settings.fence == SHIM_NO_FENCE)
+		return real->cuModuleLoadData(module, image);
+	return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+SHIM_EXPORT cu_result cuModuleLoadFatBinary(struct CUmod_st **module, const void *image)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	if (shim_settings.fence == SHIM_NO_FENCE)
+		return real->cuModuleLoadFatBinary(module, image);
+	return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+SHIM_EXPORT cu_result cuModuleLoad(struct CUmod_st **module, const char *path)
+{
+	const struct shim_real *real = shim_real();
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char *bytes;
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	bytes = shim_settings.fence != SHIM_NO_FENCE && module && path ? read_file(path) : NULL;
+	if (!bytes)
+		return real->cuModuleLoad(module, path);
+	result = load(module, bytes, slash ? slash + 1 : path, 0, NULL, NULL);
+	free(bytes);
+	return result;
+}
+
+SHIM_EXPORT cu_result cuModuleUnload(struct CUmod_st *module)
+{
+	const struct shim_real *real = shim_real();
+
+	return real ? real->cuModuleUnload(module) : CU_NOT_INITIALIZED;
+}
+
+static cu_result load_library(struct CUlib_st **library, const void *image, const char *origin,
+			      unsigned int *options, void **values, unsigned int count,
+			      unsigned int *library_options, void **library_values,
+			      unsigned int library_count)
+{
+	const struct shim_real *real = shim_real();
+	struct confined fenced;
+	struct CUctx_st *context;
+	cu_result result;
+	int device;
+
+	result = fence_image(real, image, origin, &fenced);
+	if (result != CU_OK)
+		return result;
+	result = real->cuLibraryLoadData(library, fenced.bytes ? fenced.bytes : image, options,
+					 values, count, library_options, library_values,
+					 library_count);
+	if (result == CU_OK && fenced.bytes) {
+		bool now = memory_current(real, &device, &context);
+
+		if (!now || !settle_library(real, *library))
+			result = library_settle_later(*library);
+		if (result != CU_OK)
+			real->cuLibraryUnload(*library);
+	}
+	/* The driver may read the text later: with lazy loading, say. It stays. */
+	return result;
+}
+
+SHIM_EXPORT cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image,
+					unsigned int *options, void **values,
+					unsigned int count, unsigned int *library_options,
+					void **library_values, unsigned int library_count)
+{
+	const struct shim_real *real = shim_real();
+	Dl_info info;
+
+	if (!real || !real->cuLibraryLoadData)
+		return CU_NOT_INITIALIZED;
+	if (shim_settings.fence == SHIM_NO_FENCE || !library || !image)
+		return real->cuLibraryLoadData(library, image, options, values, count,
+					       library_options, library_values, library_count);
+	return load_library(library, image, origin_of(image, &info), options, values, count,
+			    library_options, library_values, library_count);
+}
+
+SHIM_EXPORT cu_result cuLibraryLoadFromFile(struct CUlib_st **library, const char *path,
+					    unsigned int *options, void **values,
+					    unsigned int count, unsigned int *library_options,
+					    void **library_values, unsigned int library_count)
+{
+	const struct shim_real *real = shim_real();
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	char *bytes;
+
+	if (!real || !real->cuLibraryLoadFromFile)
+		return CU_NOT_INITIALIZED;
+	bytes = shim_settings.fence != SHIM_NO_FENCE && library && path ? read_file(path) :
+									  NULL;
+	if (!bytes)
+		return real->cuLibraryLoadFromFile(library, path, options, values, count,
+						   library_options, library_values,
+						   library_count);
+	/* The bytes stay for the driver, as above. */
+	return load_library(library, bytes, slash ? slash + 1 : path, options, values, count,
+			    library_options, library_values, library_count);
+}
+
+SHIM_EXPORT cu_result cuLibraryUnload(struct CUlib_st *library)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuLibraryUnload)
+		return CU_NOT_INITIALIZED;
+	pthread_mutex_lock(&modules_lock);
+	for (struct unsettled **link = &unsettled; *link;) {
+		struct unsettled *one = *link;
+
+		if (one->library != library) {
+			link = &one->next;
+			continue;
+		}
+		*link = one->next;
+		free(one);
+	}
+	pthread_mutex_unlock(&modules_lock);
+	return real->cuLibraryUnload(library);
+}
+
+/* The child of a fork cannot use its parent's modules. */
+void modules_reset(void)
+{
+	pthread_mutex_init(&modules_lock, NULL);
+	unsettled = NULL;
+	settle_wanted = false;
+	fenced_count = allowed_count = refused_count = 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The driver library's modules: their text is kept, and nothing of it runs. Reserved addresses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "fake_inside.h"
+
+#define RESERVED  8
+#define TEXT_HEAD 4096
+
+struct CUmod_st {
+	char text[TEXT_HEAD]; /* the first bytes of the image */
+	unsigned long long bounds[16];
+};
+
+static struct {
+	cu_ptr ptr;
+	size_t bytes;
+} reserved[RESERVED];
+
+bool fake_is_reserved(cu_ptr ptr)
+{
+	for (int i = 0; i < RESERVED; i++)
+		if (reserved[i].ptr && ptr >= reserved[i].ptr &&
+		    ptr - reserved[i].ptr < reserved[i].bytes)
+			return true;
+	return false;
+}
+
+FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
+				   unsigned long long flags)
+{
+	char *range = mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	cu_ptr aligned = ((cu_ptr)(uintptr_t)range + alignment - 1) / alignment * alignment;
+
+	if (range == MAP_FAILED || address || flags)
+		return CU_OUT_OF_MEMORY;
+	for (int i = 0; i < RESERVED; i++) {
+		if (reserved[i].ptr)
+			continue;
+		reserved[i].ptr = *ptr = aligned;
+		reserved[i].bytes = bytes;
+		return CU_OK;
+	}
+	return CU_OUT_OF_MEMORY;
+}
+
+FAKE cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes)
+{
+	for (int i = 0; i < RESERVED; i++)
+		if (reserved[i].ptr == ptr && reserved[i].bytes == bytes) {
+			reserved[i].ptr = 0;
+			return CU_OK;
+		}
+	return CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
+			      size_t count)
+{
+	(void)bytes, (void)access, (void)count;
+	return fake_is_reserved(ptr) ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
+				  unsigned int count, unsigned int *options, void **values)
+{
+	(void)count, (void)options, (void)values;
+	*module = calloc(1, sizeof(**module));
+	/* Text has a zero behind it; a binary has one among its first bytes. */
+	snprintf((*module)->text, TEXT_HEAD, "%s", (const char *)image);
+	return CU_OK;
+}
+
+FAKE cu_result cuModuleLoadData(struct CUmod_st **module, const void *image)
+{
+	return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+FAKE cu_result cuModuleLoadFatBinary(struct CUmod_st **module, const void *image)
+{
+	return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
+}
+
+FAKE cu_result cuModuleLoad(struct CUmod_st **module, const char *path)
+{
+	return cuModuleLoadDataEx(module, path, 0, NULL, NULL);
+}
+
+FAKE cu_result cuModuleUnload(struct CUmod_st *module)
+{
+	free(module);
+	return CU_OK;
+}
+
+FAKE cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *module,
+				    const char *name)
+{
+	if (!strstr(module->text, name))
+		return CU_SYMBOL_NOT_FOUND;
+	*ptr = (cu_ptr)(uintptr_t)module->bounds;
+	*bytes = sizeof(module->bounds);
+	return CU_OK;
+}
+
+/* A library is a module, which has its variables once there is a context. */
+FAKE cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image,
+				 unsigned int *options, void **values, unsigned int count,
+				 unsigned int *library_options, void **library_values,
+				 unsigned int library_count)
+{
+	(void)library_options, (void)library_values, (void)library_count;
+	return cuModuleLoadDataEx((struct CUmod_st **)library, image, count, options, values);
+}
+
+FAKE cu_result cuLibraryGetGlobal(cu_ptr *ptr, size_t *bytes, struct CUlib_st *library,
+				  const char *name)
+{
+	struct CUctx_st *context = NULL;
+
+	if (cuCtxGetCurrent(&context) != CU_OK || !context)
+		return CU_NOT_INITIALIZED;
+	return cuModuleGetGlobal_v2(ptr, bytes, (struct CUmod_st *)library, name);
+}
+
+FAKE cu_result cuLibraryUnload(struct CUlib_st *library)
+{
+	return cuModuleUnload((struct CUmod_st *)library);
+}
+
+FAKE cu_result cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t bytes)
+{
+	memcpy((void *)(uintptr_t)to, from, bytes);
+	return CU_OK;
+}

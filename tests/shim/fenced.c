@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Tasks of an application that loads code: program.c runs them. FATBINS is the folder of fat binaries. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program.h"
+
+#define MODES 5
+
+static char *read_image(const char *name)
+{
+	char path[512], *bytes = calloc(1, 65536);
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", FATBINS, name);
+	file = fopen(path, "rb");
+	if (!file || !fread(bytes, 1, 65535, file))
+		fail(path);
+	fclose(file);
+	return bytes;
+}
+
+/* What the module has for bounds: those of a power of two around @inside? */
+static void print_bounds(cu_result result, const unsigned long long *bounds, cu_ptr inside)
+{
+	if (result != CU_OK || !bounds[1]) {
+		printf("no bounds\n");
+		return;
+	}
+	printf("bounds of %llu, %s, mask %s\n", bounds[1],
+	       bounds[0] % bounds[1] == 0 && inside - bounds[0] < bounds[1] ? "around memory" :
+									      "elsewhere",
+	       bounds[8] == bounds[1] - 1 ? "right" : "wrong");
+}
+
+/* Each kind of image, as a module and as a library. */
+static void task_images(int number)
+{
+	static const char *const images[] = { "plain.fatbin", "lz4.fatbin", "zstd.fatbin",
+					      "code.fatbin" };
+	struct {
+		unsigned int magic, version;
+		const void *data;
+		void *unused;
+	} wrapper = { 0x466243b1, 1, NULL, NULL };
+	struct CUmod_st *module;
+	struct CUlib_st *library;
+	cu_ptr ptr = 0, global = 0;
+	cu_result result;
+	size_t bytes;
+
+	open_device();
+	CHECK(cu.cuMemAlloc_v2(&ptr, (unsigned int)number * 1000u));
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++) {
+		wrapper.data = read_image(images[i]);
+		result = i % 2 ? cu.cuModuleLoadData(&module, wrapper.data) :
+				 cu.cuModuleLoadFatBinary(&module, &wrapper);
+		printf("%s: %u ", images[i], result);
+		if (result == CU_OK) {
+			result =
+				cu.cuModuleGetGlobal_v2(&global, &bytes, module, "gvmf_bounds");
+			print_bounds(result, (unsigned long long *)(uintptr_t)global, ptr);
+			CHECK(cu.cuModuleUnload(module));
+		} else {
+			printf("refused\n");
+		}
+		result = cu.cuLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0);
+		printf("as a library: %u\n", result);
+		if (result == CU_OK)
+			CHECK(cu.cuLibraryUnload(library));
+	}
+	CHECK(cu.cuMemFree_v2(ptr));
+}
+
+/* A library that is loaded before there is a context has its bounds at the first launch. */
+static void task_early_library(int number)
+{
+	struct CUlib_st *library;
+	struct CUctx_st *context;
+	cu_ptr global = 0;
+	cu_result result;
+	size_t bytes;
+
+	find_calls();
+	CHECK(cu.cuInit(0));
+	CHECK(cu.cuLibraryLoadData(&library, read_image("plain.fatbin"), NULL, NULL, 0, NULL,
+				   NULL, 0));
+	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cu.cuCtxSetCurrent(context));
+	allocate_numbers();
+	result = cu.cuLibraryGetGlobal(&global, &bytes, library, "gvmf_bounds");
+	print_bounds(result, (unsigned long long *)(uintptr_t)global, memory);
+	launch(NULL);
+	print_bounds(result, (unsigned long long *)(uintptr_t)global, memory);
+	(void)number;
+}
+
+/* Memory that would lie outside of the partition is refused; what fits is inside. */
+static void task_partition(int number)
+{
+	cu_ptr ptrs[2], managed;
+	size_t free_bytes, total;
+
+	open_device();
+	CHECK(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	printf("free %zu of %zu\n", free_bytes, total);
+	CHECK(cu.cuMemAlloc_v2(&ptrs[0], MIB));
+	CHECK(cu.cuMemAllocAsync(&ptrs[1], MIB, NULL));
+	printf("apart %d\n", ptrs[1] - ptrs[0] >= MIB && ptrs[1] - ptrs[0] < 64 * MIB);
+	printf("managed %u\n", cu.cuMemAllocManaged(&managed, MIB, CU_MANAGED_GLOBAL));
+	printf("too much %u\n", cu.cuMemAlloc_v2(&managed, (unsigned int)number * MIB));
+	printf("a free of nothing %d\n", cu.cuMemFree_v2(ptrs[0] + 512) == CU_OK);
+	CHECK(cu.cuMemFreeAsync(ptrs[1], NULL));
+	CHECK(cu.cuMemFree_v2(ptrs[0]));
+	CHECK(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	printf("free %zu of %zu\n", free_bytes, total);
+}
+
+bool fenced(const char *task, int number)
+{
+	if (!strcmp(task, "images"))
+		task_images(number);
+	else if (!strcmp(task, "early_library"))
+		task_early_library(number);
+	else if (!strcmp(task, "partition"))
+		task_partition(number);
+	else
+		return false;
+	return true;
+}
