@@ -18,6 +18,7 @@
  * rows of tables, as keys of a scenario are, and are read and checked by the same functions. In
  * place of a value there may be {"value": ..., "source": "..."}.
  */
+#include "engine/guess.h"
 #include "apps/phases.h"
 
 #include <jansson.h>
@@ -161,7 +162,7 @@ static bool read_fields(struct reader *reader, const char *where, const json_t *
 				cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
 					   others[i]);
 			list_fields(fields, known, right, sizeof(right));
-			cfg_describe_names(name, right, known, sizeof(known));
+			guess_describe(name, right, known, sizeof(known));
 			return reject(reader, where, "no field \"%.64s\", %s", name, known);
 		}
 		snprintf(path, sizeof(path), "%s.%s", where, name);
@@ -228,7 +229,7 @@ static bool read_access(struct reader *reader, const char *where, const json_t *
 	for (u32 i = 0; i < program->tensor_count; i++)
 		cfg_append(known, sizeof(known), "%s%s", i ? ", " : "",
 			   program->tensors[i].name);
-	cfg_describe_names(name, known, right, sizeof(right));
+	guess_describe(name, known, right, sizeof(right));
 	return reject(reader, where, "no tensor \"%.64s\", %s", name, right);
 }
 

@@ -107,7 +107,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 	if (line.operand_count > 2 ||
 	    (strcmp(topic, "keys") && (strcmp(topic, "schema") || line.operand_count > 1)))
 		return command_mistake(&command_help, err, "'%s' is no topic, allowed are %s",
-				       topic, "keys, keys PART, schema");
+				       topic, "a command, keys, keys PART, schema");
 	if (cfg_schema_init(&schema, &machine_registry))
 		return sim_runtime_error(err, "help: out of memory");
 	if (!strcmp(topic, "keys"))
@@ -122,9 +122,11 @@ static int run(int argc, char **argv, struct sim_error *err)
 /* clang-format off */
 const struct command command_help = {
 	.name = "gvmsim help",
-	.operands = "keys|schema [PART]",
-	.summary = "all keys of a scenario, and a JSON Schema of them for editors",
+	.operands = "COMMAND|keys|schema [PART]",
+	.summary = "a command, all keys of a scenario, or a JSON Schema of them for editors",
 	.about =
+"COMMAND: the same as gvmsim COMMAND --help.\n"
+"\n"
 "keys: each key with its allowed values, unit, default and meaning. With PART: only keys\n"
 "whose path contains PART. In a path, * stands for the name of a container and # for the\n"
 "index of an event.\n"
@@ -132,6 +134,7 @@ const struct command command_help = {
 "schema: a JSON Schema. An editor that is given it checks and completes a scenario.\n"
 "A scenario can name it, as \"$schema\".\n",
 	.examples =
+"    gvmsim help run\n"
 "    gvmsim help keys\n"
 "    gvmsim help keys gpu.link\n"
 "    gvmsim help schema >scenario.schema.json\n",

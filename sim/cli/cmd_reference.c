@@ -20,6 +20,7 @@
 #include "config/schema.h"
 #include "config/value.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "figures/figure_find.h"
 #include "figures/figure_read.h"
 #include "gvm/control.h"
@@ -555,7 +556,7 @@ static void print_help(void)
 static int print_named(const struct reference *list, size_t count, const char *what,
 		       const char *name, struct sim_error *err)
 {
-	char allowed[CELL_MAX] = "";
+	char allowed[CELL_MAX] = "", right[CELL_MAX + 16];
 
 	for (size_t i = 0; i < count; i++) {
 		int (*print)(void) = list[i].print ? list[i].print : words_documents;
@@ -565,8 +566,8 @@ static int print_named(const struct reference *list, size_t count, const char *w
 		snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
 			 i ? ", " : "", list[i].name);
 	}
-	return sim_user_error(err, "reference: unknown %s '%s', allowed are %s", what, name,
-			      allowed);
+	guess_describe(name, allowed, right, sizeof(right));
+	return sim_user_error(err, "reference: unknown %s '%s', %s", what, name, right);
 }
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)

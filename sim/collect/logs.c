@@ -43,7 +43,8 @@ static int logs_open(struct logs *logs, const char *folder, struct sim_error *er
 	sprintf(logs->config_file, "%s/" RESULTS_CONFIG, folder);
 	status = summary_load(&logs->summary, file, err);
 	if (!status)
-		status = results_load_json(logs->config_file, &logs->config, err);
+		status = results_load_json(logs->config_file, RESULTS_WRITTEN, &logs->config,
+					   err);
 	if (!status && logs->summary.container_count > CFG_CONTAINERS_MAX)
 		status = sim_user_error(err, "%s:containers: too many, allowed: %d", file,
 					CFG_CONTAINERS_MAX);

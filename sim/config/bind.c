@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "gvm/control.h"
 #include "config/message.h"
 
@@ -135,8 +136,8 @@ static int bind_container_type(struct cfg_load *load, size_t index)
 			cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
 				   other->name);
 	}
-	cfg_describe_names(mention->name, *known ? known : "none is in the file", right,
-			   sizeof(right));
+	guess_describe(mention->name, *known ? known : "none is in the file", right,
+		       sizeof(right));
 	return cfg_error(load->err, mention->origin, mention->path,
 			 "no such container, %s (A new one has its app.type.)", right);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "gvm/control.h"
 #include "config/message.h"
 #include "config/steps.h"
@@ -130,7 +131,7 @@ static int check_containers(struct cfg_load *load)
 			for (size_t k = 0; k < config->gpu_count; k++)
 				cfg_append(known, sizeof(known), ", \"%s\"",
 					   config->gpus[k].name);
-			cfg_describe_names(container->gpu, known, right, sizeof(right));
+			guess_describe(container->gpu, known, right, sizeof(right));
 			return cfg_reject_container(load, container, "gpu", "no GPU \"%s\", %s",
 						    container->gpu, right);
 		}
@@ -193,7 +194,7 @@ static int reject_event_name(struct cfg_load *load, size_t index, const char *le
 	char right[TEXT_MAX];
 
 	snprintf(path, sizeof(path), "events.%zu.%s", index, leaf);
-	cfg_describe_names(unknown, known, right, sizeof(right));
+	guess_describe(unknown, known, right, sizeof(right));
 	return cfg_reject(load, path, "%s, %s", wrong, right);
 }
 

@@ -9,6 +9,7 @@
 #include "config/paths.h"
 #include "config/steps.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 
 /* The row of "app.LEAF" of @container, its path, and the setting that wins so far, or NULL. */
 static const struct cfg_setting *derive_find(struct cfg_load *load,
@@ -54,8 +55,8 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 		return status;
 	if (!cfg_find_file(load, key, setting, value.text, file, &name)) {
 		list_models(known, sizeof(known));
-		cfg_describe_names(value.text, *known ? known : "none of gvmsim was found",
-				   right, sizeof(right));
+		guess_describe(value.text, *known ? known : "none of gvmsim was found", right,
+			       sizeof(right));
 		return cfg_reject(load, path,
 				  "no config.json in \"%s\" and no model of gvmsim, %s",
 				  value.text, right);

@@ -338,18 +338,6 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 	describe_children(schema, parent, app, text, size);
 }
 
-void cfg_describe_names(const char *unknown, const char *known, char *text, size_t size)
-{
-	struct guess guess;
-
-	guess_begin(&guess, unknown);
-	guess_offer_list(&guess, known);
-	if (*guess.name)
-		snprintf(text, size, "did you mean \"%s\"?", guess.name);
-	else
-		snprintf(text, size, "allowed: %s", known);
-}
-
 void cfg_describe_right(const struct cfg_key *key, const json_t *wrong, char *text, size_t size)
 {
 	const char *unknown = json_string_value(wrong);
@@ -359,7 +347,7 @@ void cfg_describe_right(const struct cfg_key *key, const json_t *wrong, char *te
 
 	cfg_describe_allowed(key, allowed, sizeof(allowed));
 	if (has_words && unknown)
-		cfg_describe_names(unknown, allowed, text, size);
+		guess_describe(unknown, allowed, text, size);
 	else
 		snprintf(text, size, "allowed: %s", allowed);
 }

@@ -40,10 +40,6 @@ const char *cfg_type_name(enum cfg_type type);
 const char *cfg_type_unit(enum cfg_type type);
 void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
 
-/* Describe the names in @known, "a, b", to a user who wrote @unknown: the nearest if one is
- * close. */
-void cfg_describe_names(const char *unknown, const char *known, char *text, size_t size);
-
 /*
  * Describe what @key accepts in place of the value @wrong: "allowed: ...", or of words the
  * nearest, "did you mean ...?".

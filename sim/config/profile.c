@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "config/message.h"
 #include "config/paths.h"
 #include "config/value.h"
@@ -55,8 +56,7 @@ static bool profile_find(const struct cfg_load *load, const struct profile_kind 
 		if (!again)
 			cfg_path_list_json(folders[i], known, sizeof(known));
 	}
-	cfg_describe_names(name, *known ? known : "none, no profiles were found", ret_right,
-			   size);
+	guess_describe(name, *known ? known : "none, no profiles were found", ret_right, size);
 	return false;
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "config/hash.h"
 #include "config/message.h"
 #include "config/paths.h"
@@ -371,8 +372,8 @@ static int resolve_policy(struct cfg_load *load, XXH3_state_t *state)
 		if (!config_find_data("scenarios", "policies", folder, sizeof(folder),
 				      &ignored))
 			cfg_path_list_json(folder, known, sizeof(known));
-		cfg_describe_names(config->policy, *known ? known : "none was found", right,
-				   sizeof(right));
+		guess_describe(config->policy, *known ? known : "none was found", right,
+			       sizeof(right));
 		return cfg_reject(
 			load, POLICY_KEY,
 			"no file \"%s\" beside the scenario, and no policy of gvmsim, "

@@ -25,9 +25,21 @@ struct unit {
 #define EXPONENT_MAX 99
 
 static const struct unit size_units[] = {
-	{ "", 1 },	   { "B", 1 },		{ "K", 1u << 10 },    { "KiB", 1u << 10 },
-	{ "KB", 1000 },	   { "M", 1u << 20 },	{ "MiB", 1u << 20 },  { "MB", 1000000 },
-	{ "G", 1u << 30 }, { "GiB", 1u << 30 }, { "GB", 1000000000 }, { NULL, 0 },
+	{ "", 1 },
+	{ "B", 1 },
+	{ "K", 1u << 10 },
+	{ "KiB", 1u << 10 },
+	{ "KB", 1000 },
+	{ "M", 1u << 20 },
+	{ "MiB", 1u << 20 },
+	{ "MB", 1000000 },
+	{ "G", 1u << 30 },
+	{ "GiB", 1u << 30 },
+	{ "GB", 1000000000 },
+	{ "T", 1ull << 40 },
+	{ "TiB", 1ull << 40 },
+	{ "TB", 1000000000000 },
+	{ NULL, 0 },
 };
 
 /* The largest first. The formatter takes the first unit that is not larger than the value. */

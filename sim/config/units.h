@@ -15,7 +15,11 @@
 
 #include "engine/types.h"
 
-#define UNITS_TEXT_MAX 32 /* the longest text of units_format_*(), with its zero byte */
+/* What a number of bytes, or of time, can end in, for people. */
+#define UNITS_SIZES	"K, M, G, T, KiB, MiB, GiB, TiB, KB, MB, GB, TB"
+#define UNITS_DURATIONS "ns, us, ms, s, min, h"
+
+#define UNITS_TEXT_MAX	32 /* the longest text of units_format_*(), with its zero byte */
 
 enum units_status {
 	UNITS_OK,
@@ -28,8 +32,8 @@ enum units_status {
 };
 
 /*
- * Bytes: a bare number, or one with a unit. K, M and G are powers of 1024, as in cgroup files, and
- * so are KiB, MiB and GiB. KB, MB and GB are powers of 1000. "max" is U64_MAX.
+ * Bytes: a bare number, or one with a unit. K, M, G and T are powers of 1024, as in cgroup files, and
+ * so are KiB, MiB, GiB and TiB. KB, MB, GB and TB are powers of 1000. "max" is U64_MAX.
  */
 enum units_status units_parse_size(const char *text, u64 *ret_bytes);
 

@@ -94,6 +94,10 @@ static const char *value_number(const struct cfg_key *key, const json_t *json,
 	default:
 		status = units_parse_integer(text, &value->number);
 	}
+	if (status == UNITS_BAD_SUFFIX && key->type == CFG_TYPE_SIZE)
+		return "has an unknown suffix (there are " UNITS_SIZES ")";
+	if (status == UNITS_BAD_SUFFIX && key->type == CFG_TYPE_DURATION)
+		return "has an unknown suffix (there are " UNITS_DURATIONS ")";
 	if (status)
 		return units_strstatus(status);
 	return value->number < key->min || value->number > key->max ? "is out of range" : NULL;

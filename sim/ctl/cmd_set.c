@@ -8,6 +8,7 @@
 
 #include "ctl/host_files.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "gvm/control.h"
 
 #define TRIES  50
@@ -157,6 +158,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 	const char *root = NULL;
 	struct command_line line;
 	u64 pid, gpu, value;
+	struct guess guess;
 	int status = command_parse(&command_set, argc, argv, take_option, &root, &line, err);
 
 	if (status)
@@ -172,10 +174,16 @@ static int run(int argc, char **argv, struct sim_error *err)
 		return command_mistake(&command_set, err, "'%s' is no process",
 				       line.operands[0]);
 	file = gvm_control_find(line.operands[1]);
-	if (!file || !(file->mode & 0200))
+	if (!file || !(file->mode & 0200)) {
+		guess_begin(&guess, line.operands[1]);
+		for (u32 i = 0; i < gvm_control_count(); i++)
+			if (gvm_control_at(i)->mode & 0200)
+				guess_offer(&guess, gvm_control_at(i)->name);
 		return command_mistake(&command_set, err,
-				       "'%s' is no control file to be written",
-				       line.operands[1]);
+				       "'%s' is no control file to be written%s%s%s",
+				       line.operands[1], *guess.name ? ", did you mean '" : "",
+				       guess.name, *guess.name ? "'?" : "");
+	}
 	if (!number_of(file, line.operands[2], &value) || value < file->min ||
 	    value > file->max)
 		return command_mistake(&command_set, err, "%s: '%s' is no value of it",

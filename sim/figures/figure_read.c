@@ -9,6 +9,7 @@
 
 #include "config/message.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "figures/figure_find.h"
 #include "figures/place.h"
 #include "figures/value_check.h"
@@ -212,9 +213,15 @@ static const char *read_label(const struct place *object, const char *key,
 {
 	const char *label = place_text(object, key, NULL);
 	struct place member = place_member(object, key);
+	char known[256] = "", right[300];
 
-	if (label && !has_label(figure, label))
-		place_fail(&member, "no run has the label \"%.40s\"", label);
+	if (label && !has_label(figure, label)) {
+		for (size_t i = 0; i < figure->run_count; i++)
+			cfg_append(known, sizeof(known), "%s%s", i ? ", " : "",
+				   figure->runs[i].label);
+		guess_describe(label, known, right, sizeof(right));
+		place_fail(&member, "no run has the label \"%.40s\", %s", label, right);
+	}
 	return label;
 }
 
@@ -523,7 +530,10 @@ int figure_read(struct figure *figure, const char *name, struct sim_error *err)
 	reader.status = figure_find(figure, name, err);
 	reader.file = figure->file;
 	if (!reader.status)
-		reader.status = results_load_json(figure->file, &figure->root, err);
+		reader.status =
+			results_load_json(figure->file,
+					  "a figure file, or a name of \"gvmsim figure list\"",
+					  &figure->root, err);
 	if (!reader.status) {
 		root.json = figure->root;
 		read_root(&root, figure);

@@ -22,9 +22,10 @@ int figure_data_take(struct figure_data *data, struct sim_error *err)
 		if (data->runs[run].state == RUN_CACHE_LEFT_OUT && !*data->runs[run].path)
 			continue;
 		snprintf(file, sizeof(file), "%s/summary.json", data->runs[run].path);
-		status = results_load_json(file, &data->summaries[run], err);
+		status = results_load_json(file, RESULTS_WRITTEN, &data->summaries[run], err);
 		snprintf(file, sizeof(file), "%s/config.json", data->runs[run].path);
-		if (!status && results_load_json(file, &data->configs[run], &ignored))
+		if (!status &&
+		    results_load_json(file, RESULTS_WRITTEN, &data->configs[run], &ignored))
 			data->configs[run] = NULL;
 	}
 	if (!status)

@@ -101,7 +101,8 @@ int papers_read(struct papers *papers, struct sim_error *err)
 	*papers = (struct papers){ 0 };
 	reader.status = config_find_data("plots", PAPERS_FILE, file, sizeof(file), err);
 	if (!reader.status)
-		reader.status = results_load_json(file, &papers->root, err);
+		reader.status = results_load_json(file, "the list of the papers' figures",
+						  &papers->root, err);
 	if (reader.status)
 		return reader.status;
 	root.json = papers->root;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "config/message.h"
+#include "engine/guess.h"
 
 void place_fail(const struct place *place, const char *fmt, ...)
 {
@@ -30,7 +31,7 @@ static void list_names(const char *const *names, char *text, size_t size)
 
 bool place_is_object(const struct place *place, const char *const *allowed)
 {
-	char names[320];
+	char names[320], right[384];
 	const char *key;
 	json_t *value;
 
@@ -48,7 +49,8 @@ bool place_is_object(const struct place *place, const char *const *allowed)
 			i++;
 		if (allowed[i])
 			continue;
-		place_fail(&member, "unknown key, allowed: %s", names);
+		guess_describe(key, names, right, sizeof(right));
+		place_fail(&member, "unknown key, %s", right);
 		return false;
 	}
 	return true;
@@ -123,7 +125,7 @@ size_t place_choice(const struct place *object, const char *key, const char *con
 {
 	struct place member = place_member(object, key);
 	const char *text = json_string_value(member.json);
-	char allowed[256];
+	char allowed[256], right[384];
 
 	if (!member.json)
 		return standard;
@@ -131,6 +133,7 @@ size_t place_choice(const struct place *object, const char *key, const char *con
 		if (!strcmp(names[i], text))
 			return i;
 	list_names(names, allowed, sizeof(allowed));
-	place_fail(&member, "is not known, allowed: %s", allowed);
+	guess_describe(text ? text : "", allowed, right, sizeof(right));
+	place_fail(&member, "is not known, %s", right);
 	return standard;
 }

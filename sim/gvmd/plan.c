@@ -8,6 +8,7 @@
 
 #include "config/units.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "gvmd/policies.h"
 
 const struct gvmd_setting gvmd_common_settings[] = {
@@ -83,7 +84,7 @@ static int plan_find_policy(struct gvmd_plan *plan, struct sim_error *err)
 {
 	const json_t *named = json_object_get(plan->root, "policy");
 	const json_t *plugin = json_object_get(plan->root, "plugin");
-	char known[256] = "";
+	char known[256] = "", right[300];
 	size_t length = 0;
 
 	for (size_t i = 0; gvmd_policies[i]; i++) {
@@ -103,8 +104,13 @@ static int plan_find_policy(struct gvmd_plan *plan, struct sim_error *err)
 		return plan_load_plugin(plan, json_string_value(plugin), err);
 	if (plan->policy)
 		return 0;
-	return plan_error(plan, "policy", err, "%s, allowed: %s, or \"plugin\"",
-			  named ? "is not known" : "is missing", known);
+	if (!named)
+		return plan_error(plan, "policy", err, "is missing, allowed: %s, or \"plugin\"",
+				  known);
+	guess_describe(json_is_string(named) ? json_string_value(named) : "", known, right,
+		       sizeof(right));
+	return plan_error(plan, "policy", err, "is not known, %s%s", right,
+			  strchr(right, '?') ? "" : ", or \"plugin\"");
 }
 
 void gvmd_setting_allowed(const struct gvmd_setting *setting, char *text, size_t size)
@@ -237,7 +243,7 @@ static bool plan_is_unknown(const struct gvmd_plan *plan, const char *key)
 static int plan_check_keys(const struct gvmd_plan *plan, struct sim_error *err)
 {
 	const struct gvmd_policy *policy = plan->policy;
-	char known[256] = "";
+	char known[256] = "", right[300];
 	size_t length = 0;
 	const char *key;
 	json_t *value;
@@ -248,10 +254,12 @@ static int plan_check_keys(const struct gvmd_plan *plan, struct sim_error *err)
 		for (size_t i = 0; i < policy->setting_count && length < sizeof(known); i++)
 			length += (size_t)snprintf(known + length, sizeof(known) - length,
 						   "%s, ", policy->settings[i].name);
-		return plan_error(plan, key, err,
-				  "is no setting of \"%.60s\", allowed: %speriod, deadline, "
-				  "description",
-				  policy->name, known);
+		if (length < sizeof(known))
+			snprintf(known + length, sizeof(known) - length,
+				 "period, deadline, description");
+		guess_describe(key, known, right, sizeof(right));
+		return plan_error(plan, key, err, "is no setting of \"%.60s\", %s",
+				  policy->name, right);
 	}
 	return 0;
 }
@@ -319,7 +327,7 @@ int gvmd_plan_check_containers(const struct gvmd_plan *plan, const char *const *
 			       size_t count, struct sim_error *err)
 {
 	const struct gvmd_policy *policy = plan->policy;
-	char known[256] = "";
+	char known[256] = "", right[300];
 	char why[GVMD_WHY_MAX] = "";
 	size_t length = 0;
 
@@ -330,9 +338,11 @@ int gvmd_plan_check_containers(const struct gvmd_plan *plan, const char *const *
 		const char *name = (const char *)plan->state + policy->settings[k].offset;
 
 		if (policy->settings[k].type == GVMD_SET_CONTAINER && *name &&
-		    !gvmd_is_named(names, count, name))
+		    !gvmd_is_named(names, count, name)) {
+			guess_describe(name, known, right, sizeof(right));
 			return plan_error(plan, policy->settings[k].name, err,
-					  "no container \"%s\", allowed: %s", name, known);
+					  "no container \"%s\", %s", name, right);
+		}
 	}
 	if (policy->check && policy->check(plan->state, names, count, why))
 		return sim_user_error(err, "%.400s:%s, allowed: %s", plan->file, why, known);

@@ -36,6 +36,7 @@
 #include <stdlib.h>
 
 #include "config/units.h"
+#include "engine/guess.h"
 #include "gvm/control.h"
 #include "gvmd/metrics.h"
 #include "gvmd/policies.h"
@@ -114,6 +115,7 @@ static int place_error(const struct rule_place *place, const char *key, const ch
 static int place_check_keys(const struct rule_place *place, json_t *object,
 			    const char *const *known)
 {
+	struct guess guess;
 	const char *key;
 	json_t *value;
 
@@ -124,8 +126,15 @@ static int place_check_keys(const struct rule_place *place, json_t *object,
 
 		while (known[i] && strcmp(known[i], key) != 0)
 			i++;
-		if (!known[i])
-			return place_error(place, key, "unknown key");
+		if (!known[i]) {
+			guess_begin(&guess, key);
+			for (i = 0; known[i]; i++)
+				guess_offer(&guess, known[i]);
+			return *guess.name ? place_error(place, key,
+							 "unknown key, did you mean \"%s\"?",
+							 guess.name) :
+					     place_error(place, key, "unknown key");
+		}
 	}
 	return 0;
 }
@@ -225,6 +234,7 @@ static int rule_read_when(struct rule *rule, struct rule_place *place, json_t *w
 	static const char *const known[] = { "container", "metric", "over",  "statistic",
 					     "above",	  "below",  "until", NULL };
 	char text[GVMD_NAME_MAX];
+	struct guess guess;
 	u64 over_ns, samples;
 
 	strcat(place->path, ".when");
@@ -234,9 +244,17 @@ static int rule_read_when(struct rule *rule, struct rule_place *place, json_t *w
 	    place_text(place, when, "metric", NULL, text, sizeof(text)))
 		return -EINVAL;
 	rule->metric = gvmd_metric_find(text);
-	if (rule->metric == GVMD_METRICS)
+	if (rule->metric == GVMD_METRICS) {
+		guess_begin(&guess, text);
+		for (int i = 0; i < GVMD_METRICS; i++)
+			guess_offer(&guess, gvmd_metrics[i].name);
+		if (*guess.name)
+			return place_error(place, "metric",
+					   "no metric \"%.30s\", did you mean \"%.30s\"?", text,
+					   guess.name);
 		return place_error(place, "metric",
 				   "no metric \"%.40s\"; \"gvmd policies\" has all", text);
+	}
 	if (rule_read_statistic(rule, place, when) || rule_read_bounds(rule, place, when) ||
 	    place_duration(place, when, "over", &over_ns))
 		return -EINVAL;
@@ -259,6 +277,7 @@ static int rule_read_write(struct rule_write *write, const struct rule_place *pl
 	};
 	static const char *const known[] = { "container", "file", "value", "no_wait", NULL };
 	const struct gvm_control_file *file;
+	struct guess guess;
 	u64 value;
 
 	if (place_check_keys(place, object, known) ||
@@ -269,9 +288,15 @@ static int rule_read_write(struct rule_write *write, const struct rule_place *pl
 	    place_switch(place, object, "no_wait", &write->no_wait))
 		return -EINVAL;
 	file = gvm_control_find(write->file);
-	if (!file || !file->store)
-		return place_error(place, "file", "\"%.40s\" is no control file to write",
-				   write->file);
+	if (!file || !file->store) {
+		guess_begin(&guess, write->file);
+		for (u32 i = 0; i < gvm_control_count(); i++)
+			if (gvm_control_at(i)->store)
+				guess_offer(&guess, gvm_control_at(i)->name);
+		return place_error(place, "file", "\"%.40s\" is no control file to write%s%s%s",
+				   write->file, *guess.name ? ", did you mean \"" : "",
+				   guess.name, *guess.name ? "\"?" : "");
+	}
 	if (parse[file->kind](write->text, &value) || value < file->min || value > file->max)
 		return place_error(place, "value", "\"%.40s\" is not for this file",
 				   write->text);

@@ -13,8 +13,10 @@
 #define HIGH	       "gmem.limit.high"
 #define LOW	       "gmem.limit.low"
 
-/* A tenth of a GiB is enough for advice. */
-#define GIB(bytes) ((double)(bytes) / (1 << 30))
+/* A number of bytes for printf()'s "%.1f %s", in GiB, or in MiB below one. */
+#define SIZE(bytes)                                                   \
+	(double)(bytes) / ((bytes) < 1ull << 30 ? 1 << 20 : 1 << 30), \
+		(bytes) < 1ull << 30 ? "MiB" : "GiB"
 
 struct advice {
 	const struct machine *machine;
@@ -59,14 +61,14 @@ static void advise_container(const struct advice *advice, const struct sim_conta
 
 	if (high < context)
 		advise(advice,
-		       "containers.%s." HIGH ": %.1f MiB are less than the context of its "
-		       "process takes, %.1f MiB",
-		       name, (double)high / (1 << 20), (double)context / (1 << 20));
+		       "containers.%s." HIGH ": %.1f %s are less than the context of its "
+		       "process takes, %.1f %s",
+		       name, SIZE(high), SIZE(context));
 	if (low != GVM_NO_LIMIT && low > high)
 		advise(advice,
-		       "containers.%s." LOW ": %.1f GiB are protected, above its " HIGH
-		       " of %.1f GiB",
-		       name, GIB(low), GIB(high));
+		       "containers.%s." LOW ": %.1f %s are protected, above its " HIGH
+		       " of %.1f %s",
+		       name, SIZE(low), SIZE(high));
 }
 
 /* Sums over the containers of one GPU. */
@@ -122,16 +124,14 @@ static void advise_gpu(const struct advice *advice, const struct sim_gpu *gpu, u
 	}
 	if (sums.highs > 1 && sums.high > memory)
 		advise(advice,
-		       "%s: the limits of %zu containers add up to %.1f GiB, of %.1f GiB: "
-		       "within "
+		       "%s: the limits of %zu containers add up to %.1f %s, of %.1f %s: within "
 		       "them, they can evict each other",
-		       gpu->name, sums.highs, GIB(sums.high), GIB(memory));
+		       gpu->name, sums.highs, SIZE(sums.high), SIZE(memory));
 	if (sums.lows > 1 && sums.low > memory)
 		advise(advice,
-		       "%s: the protected memory of %zu containers adds up to %.1f GiB, of "
-		       "%.1f "
-		       "GiB: not all of it can be protected",
-		       gpu->name, sums.lows, GIB(sums.low), GIB(memory));
+		       "%s: the protected memory of %zu containers adds up to %.1f %s, of "
+		       "%.1f %s: not all of it can be protected",
+		       gpu->name, sums.lows, SIZE(sums.low), SIZE(memory));
 	if (!said && sums.demands > 1 && sums.share > 1)
 		advise(advice,
 		       "%s: past saturation: the requests of %zu containers need %.0f %% of "

@@ -100,7 +100,8 @@ int report_read(struct report *report, const char *path, struct sim_error *err)
 		reader.status = config_find_data("plots", "report.json", report->file,
 						 sizeof(report->file), err);
 	if (!reader.status)
-		reader.status = results_load_json(report->file, &report->root, err);
+		reader.status =
+			results_load_json(report->file, "a report file", &report->root, err);
 	if (reader.status)
 		return reader.status;
 	root.json = report->root;

@@ -174,7 +174,7 @@ static int read_csv(struct folder *folder, const char *file, const char *const *
 static int read_config(struct folder *folder, const char *file, struct sim_error *err)
 {
 	json_t *root, *gpu;
-	int status = results_load_json(file, &root, err);
+	int status = results_load_json(file, RESULTS_WRITTEN, &root, err);
 
 	if (status)
 		return status;

@@ -174,11 +174,15 @@ const char *summary_type_name(const struct summary_container *container);
 /* The content of summary.json, a new reference; NULL: out of memory. */
 json_t *summary_json(const struct summary *summary);
 
+#define RESULTS_WRITTEN "a folder that gvmsim or gvmcollect wrote"
+
 /*
- * Read a JSON file of a results folder. The caller owns *ret_root. A missing file or one that
+ * Read a JSON file, such as one of a results folder. @wanted says what the user may name instead,
+ * RESULTS_WRITTEN for such a folder. The caller owns *ret_root. A missing file or one that
  * is not JSON is the user's mistake. Returns 0 or a negative enum sim_exit.
  */
-int results_load_json(const char *file, json_t **ret_root, struct sim_error *err);
+int results_load_json(const char *file, const char *wanted, json_t **ret_root,
+		      struct sim_error *err);
 
 /*
  * Read a summary.json. A missing key or a wrong type is reported as "file:key.path: what is

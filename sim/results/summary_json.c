@@ -355,17 +355,16 @@ static void load_head(struct load *load, const json_t *root, struct summary *sum
 	summary->complete = json_is_true(complete);
 }
 
-int results_load_json(const char *file, json_t **ret_root, struct sim_error *err)
+int results_load_json(const char *file, const char *wanted, json_t **ret_root,
+		      struct sim_error *err)
 {
 	FILE *stream = fopen(file, "rb");
 	struct stat info;
 	json_error_t bad;
 
 	if (!stream)
-		return sim_user_error(err,
-				      "%s: cannot be read: %s, allowed: a folder that gvmsim "
-				      "or gvmcollect wrote",
-				      file, strerror(errno));
+		return sim_user_error(err, "%s: cannot be read: %s, allowed: %s", file,
+				      strerror(errno), wanted);
 	if (!fstat(fileno(stream), &info) && S_ISDIR(info.st_mode)) {
 		fclose(stream);
 		return sim_user_error(err, "%s: is a folder, allowed: a file", file);
@@ -383,7 +382,7 @@ int summary_load(struct summary *summary, const char *file, struct sim_error *er
 	json_t *root;
 
 	*summary = (struct summary){ 0 };
-	load.status = results_load_json(file, &root, err);
+	load.status = results_load_json(file, RESULTS_WRITTEN, &root, err);
 	if (load.status)
 		return load.status;
 	load_head(&load, root, summary);

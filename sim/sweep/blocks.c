@@ -271,7 +271,7 @@ static int resample_run(struct blocks *blocks, struct run *run, struct sim_error
 	status = summary_load(&run->summary, file, err);
 	snprintf(file, sizeof(file), "%s/" RESULTS_CONFIG, run->path);
 	if (!status)
-		status = results_load_json(file, &run->config, err);
+		status = results_load_json(file, RESULTS_WRITTEN, &run->config, err);
 	run->end_ns = (u64)(run->summary.sim_seconds * 1e9 + 0.5);
 	for (size_t i = 0; !status && i < run->summary.container_count; i++) {
 		const struct summary_container *container = &run->summary.containers[i];

@@ -421,7 +421,7 @@ int sweep_read(struct sweep *sweep, const char *file, struct sim_error *err)
 	int status;
 
 	*sweep = (struct sweep){ 0 };
-	status = results_load_json(file, &root.json, err);
+	status = results_load_json(file, "a sweep file", &root.json, err);
 	if (status)
 		return status;
 	snprintf(sweep->file, sizeof(sweep->file), "%s", file);

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
@@ -211,6 +212,12 @@ int command_flush(struct sim_error *err)
 	return 0;
 }
 
+static void offer_own(struct guess *guess, const struct command *command)
+{
+	for (size_t i = 0; command->commands[i]; i++)
+		guess_offer(guess, last_word(command->commands[i]));
+}
+
 /* Report that @argv names none of @command's own commands. */
 static int no_such_command(const struct command *command, int argc, char **argv,
 			   struct sim_error *err)
@@ -221,8 +228,7 @@ static int no_such_command(const struct command *command, int argc, char **argv,
 	struct guess guess;
 
 	guess_begin(&guess, argc < 2 ? "" : argv[1]);
-	for (size_t i = 0; command->commands[i]; i++)
-		guess_offer(&guess, last_word(command->commands[i]));
+	offer_own(&guess, command);
 	if (*guess.name)
 		return sim_user_error(err, "%s%sunknown command '%s', did you mean '%s'?",
 				      words, is_program ? "" : ": ", argv[1], guess.name);
@@ -238,11 +244,58 @@ static int no_such_command(const struct command *command, int argc, char **argv,
 			      is_program ? "" : ": ", argv[1], allowed);
 }
 
+/* The own command of @command that is called @word; NULL: there is none. */
+static const struct command *find_own(const struct command *command, const char *word)
+{
+	for (const struct command *const *own = command->commands; *own; own++)
+		if (!strcmp(last_word(*own), word))
+			return *own;
+	return NULL;
+}
+
+/*
+ * "help COMMAND ..." is "COMMAND ... --help". Other topics are for the own command "help", if there
+ * is one; a misspelt command is no such topic.
+ */
+static int run_help(const struct command *command, int argc, char **argv, struct sim_error *err)
+{
+	const struct command *help = find_own(command, "help");
+	char option[] = "--help";
+	struct guess guess;
+	char **words;
+	int status;
+
+	if (!find_own(command, argv[2])) {
+		guess_begin(&guess, argv[2]);
+		offer_own(&guess, command);
+		if (*guess.name)
+			return sim_user_error(err, "help: '%s' is no topic, did you mean '%s'?",
+					      argv[2], guess.name);
+		return help ? help->run(argc - 1, argv + 1, err) :
+			      no_such_command(command, argc - 1, argv + 1, err);
+	}
+	words = calloc((size_t)argc + 1, sizeof(*words));
+	if (!words)
+		return sim_runtime_error(err, "out of memory");
+	words[0] = argv[0];
+	for (int i = 2; i < argc; i++)
+		words[i - 1] = argv[i];
+	words[argc - 1] = option;
+	status = command_run_own(command, argc, words, err);
+	free(words);
+	return status;
+}
+
 int command_run_own(const struct command *command, int argc, char **argv, struct sim_error *err)
 {
 	const struct command *const *own = command->commands;
+	const char *word = argc > 1 ? argv[1] : "";
+	const struct command *found = find_own(command, word);
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	if (argc > 2 && !strcmp(word, "help") && *argv[2] != '-')
+		return run_help(command, argc, argv, err);
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") ||
+	    (!found && !strcmp(word, "help"))) {
 		command_print_head(command);
 		for (; *own; own++) {
 			command_print_head(*own);
@@ -252,10 +305,8 @@ int command_run_own(const struct command *command, int argc, char **argv, struct
 		command_print_tail(command);
 		return command_flush(err);
 	}
-	while (argc > 1 && *own && strcmp(last_word(*own), argv[1]) != 0)
-		own++;
-	if (argc < 2 || !*own)
+	if (!found)
 		return no_such_command(command, argc, argv, err);
-	return (*own)->run ? (*own)->run(argc - 1, argv + 1, err) :
-			     command_run_own(*own, argc - 1, argv + 1, err);
+	return found->run ? found->run(argc - 1, argv + 1, err) :
+			    command_run_own(found, argc - 1, argv + 1, err);
 }

@@ -256,7 +256,8 @@ static const struct {
 	{ "{\"w\": {}}", "[]", "w: has no bytes, allowed: a tensor with a size" },
 	{ "{\"w\": {\"byts\": 3}}", "[]", "w: no field \"byts\", did you mean \"bytes\"?" },
 	{ "{\"w\": {\"bytes\": \"6 s\"}}", "[]",
-	  "w.bytes: \"6 s\" has an unknown suffix, allowed: a size from 1 to 16384G such as "
+	  "w.bytes: \"6 s\" has an unknown suffix (there are K, M, G, T, KiB, MiB, GiB, TiB, "
+	  "KB, MB, GB, TB), allowed: a size from 1 to 16384G such as "
 	  "6000000000, \"6e9\" or \"1.5G\"" },
 	{ "{}", "[]", "is no list of phases, allowed: at least one" },
 	{ "{}", "[{}]", "0: has no name, allowed: \"name\", 1 to 63 bytes" },

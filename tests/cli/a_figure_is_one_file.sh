@@ -59,7 +59,7 @@ wrong() {
 }
 rm -rf results out
 wrong "colour: unknown key, allowed: title, " '.colour = 1'
-wrong "panels\[1\].parts\[0\].valu: unknown key, allowed: key, label, value" '.panels[1].parts[0].valu = 1'
+wrong "panels\[1\].parts\[0\].valu: unknown key, did you mean \"value\"?" '.panels[1].parts[0].valu = 1'
 wrong "title: is missing" 'del(.title)'
 wrong "runs: is missing" 'del(.runs)'
 wrong "runs\[0\]: has no scenario" 'del(.scenario)'

@@ -44,6 +44,33 @@ expect 2 "option '--sytem=ghost' is not valid here, did you mean '--system'?" ru
 expect 2 "unknown figure 'ablatoin', did you mean 'ablation'?" figure ablatoin
 expect 2 "validate: unknown command 'publishd', did you mean 'published'?" validate publishd
 expect 2 "'kyes' is no topic, did you mean 'keys'?" help kyes
+expect 2 "'runn' is no topic, did you mean 'run'?" help runn
+expect 2 'system.name: "gmv" is not known, did you mean "gvm"?' run "$scenario" --system gmv
+expect 2 'no profile "H100", did you mean "h100-80g"?' run "$scenario" --set gpu.profile=H100
+expect 2 'no profile "vllm-lama-3.2-3b", did you mean "vllm-llama-3.2-3b"?' \
+	run "$scenario" --set containers.vllm.app.profile=vllm-lama-3.2-3b
+expect 2 'no model of gvmsim, did you mean "Qwen3-30B-A3B"?' run "$scenario" --set containers.vllm.app.model=qwen3
+expect 2 'app.type: "llmserver" is not known, did you mean "llm-server"?' run "$scenario" --set containers.vllm.app.type=llmserver
+expect 2 'containers.vlm: no such container, did you mean "vllm"?' run "$scenario" --set containers.vlm.app.slo_ttft=1s
+expect 2 'unknown key, did you mean "containers.vllm.gmem.limit.high"?' run "$scenario" --set containers.vllm.gmem.limit.hgih=1G
+expect 2 "reference: unknown document 'sytems', did you mean \"systems\"?" reference sytems
+printf '{"scenario": "%s", "gird": {"seed": [1]}}' vllm-diffusion-40g >sweep.json
+expect 2 'sweep.json:gird: unknown key, did you mean "grid"?' sweep sweep.json
+printf '{"scenario": "%s", "grid": {"system.name": ["gmv"]}}' vllm-diffusion-40g >sweep.json
+expect 2 '"gmv" is not known, did you mean "gvm"?' sweep sweep.json
+printf '{"title": "t", "runs": [{"label": "a", "sytem": "gvm"}]}' >figure.json
+expect 2 'figure.json:runs.0..sytem: unknown key, did you mean "system"?' figure figure.json
+expect 2 'none.json: cannot be read: No such file or directory, allowed: a figure file, or a name' figure none.json
+expect 2 'none.json: cannot be read: No such file or directory, allowed: a sweep file' sweep none.json
+
+# "help COMMAND" is "COMMAND --help".
+for words in run figure report sweep advise explain validate trace compare help reference "trace import" "figure ablation"; do
+	# shellcheck disable=SC2086 # one or two words
+	"$gvmsim" help $words >help.txt || fail "help $words: $?"
+	# shellcheck disable=SC2086
+	"$gvmsim" $words --help >own.txt || fail "$words --help: $?"
+	cmp help.txt own.txt || fail "help $words is not $words --help"
+done
 
 # KB, MB and GB are decimal; a fraction of a unit is fine.
 sizes() {
@@ -54,6 +81,10 @@ sizes() {
 [ "$(sizes 24GB)" = 24000000000 ] || fail "24GB is $(sizes 24GB)"
 [ "$(sizes 24GiB)" = 25769803776 ] || fail "24GiB is $(sizes 24GiB)"
 [ "$(sizes 24G)" = 25769803776 ] || fail "24G is $(sizes 24G)"
+[ "$(sizes 0.04TB)" = 40000000000 ] || fail "0.04TB is $(sizes 0.04TB)"
+expect 2 '"12QB" has an unknown suffix (there are K, M, G, T, KiB, MiB, GiB, TiB, KB, MB, GB, TB), allowed: a size' \
+	run "$scenario" --set gpu.memory=12QB
+expect 2 '"10x" has an unknown suffix (there are ns, us, ms, s, min, h), allowed: a duration' run "$scenario" --set duration=10x
 [ "$(sizes 44.9G)" = 48211007897 ] || fail "44.9G is $(sizes 44.9G)"
 
 # Numbers in config.json are numbers.

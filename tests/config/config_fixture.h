@@ -14,6 +14,8 @@
 #include "engine/error.h"
 
 /* Ends of messages: the values that a key allows. */
+#define SIZE_SUFFIXES	  "(there are K, M, G, T, KiB, MiB, GiB, TiB, KB, MB, GB, TB), "
+#define DURATION_SUFFIXES "(there are ns, us, ms, s, min, h), "
 #define SIZE_ALLOWED(range) \
 	"allowed: a size from " range " such as 6000000000, \"6e9\" or \"1.5G\""
 #define DURATION_ALLOWED(range) \

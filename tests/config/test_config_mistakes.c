@@ -76,7 +76,8 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 {
 	assert_bad_second(
 		replace(config_gpu_profile, "\"32M\"", "\"32Q\""),
-		"gpu.memory: \"32Q\" has an unknown suffix, " SIZE_ALLOWED("2M to 16384G"));
+		"gpu.memory: \"32Q\" has an unknown suffix " SIZE_SUFFIXES SIZE_ALLOWED(
+			"2M to 16384G"));
 	assert_bad_second(replace(config_gpu_profile, "\"32M\"", "\"36M\""),
 			  "gpu.memory: 37748736 is too much, allowed: at most "
 			  "gpus.second.memory_total, 35651584");
@@ -244,8 +245,8 @@ START_TEST(bad_suffixes_are_named)
 		   "s.json:containers.vllm.gmem.limit.high: \"16Q\" has an unknown "
 		   "suffix, " SIZE_ALLOWED("0 to max"));
 	assert_bad("\"10s\"", "\"10 sec\"",
-		   "s.json:duration: \"10 sec\" has an unknown suffix, " DURATION_ALLOWED(
-			   "1ns to 2678400s"));
+		   "s.json:duration: \"10 sec\" has an unknown suffix " DURATION_SUFFIXES
+			   DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"memory\": 0.5",
 		   "s.json:gpu.memory: 0.5 is finer than can be represented, " SIZE_ALLOWED(
 			   "2M to 16384G"));
@@ -617,8 +618,8 @@ START_TEST(bad_profiles_are_named)
 	assert_bad_profile(
 		"apps/llm.json",
 		"{\"app\": {\"weights\": {\"value\": \"6X\", \"source\": \"t\"}}}",
-		"apps/llm.json:app.weights: \"6X\" has an unknown suffix, " SIZE_ALLOWED(
-			"1 to 16384G"));
+		"apps/llm.json:app.weights: \"6X\" has an unknown suffix " SIZE_SUFFIXES
+			SIZE_ALLOWED("1 to 16384G"));
 	assert_bad_profile("apps/llm.json", "{\"start\": 1}",
 			   "apps/llm.json:start: unknown key, allowed: extends, app");
 	assert_bad_profile(

@@ -50,8 +50,10 @@ START_TEST(units_of_sizes_are_decimal_with_b_alone)
 	CHECK_UNITS(units_parse_size, { "12K", 0, 12288 }, { "12KiB", 0, 12288 },
 		    { "12KB", 0, 12000 }, { "12M", 0, 12582912 }, { "12MiB", 0, 12582912 },
 		    { "12MB", 0, 12000000 }, { "12G", 0, 12884901888 },
-		    { "12GiB", 0, 12884901888 }, { "12GB", 0, 12000000000 },
-		    { "12kB", UNITS_BAD_SUFFIX, 0 }, { "12Gb", UNITS_BAD_SUFFIX, 0 });
+		    { "2T", 0, 2199023255552 }, { "2TiB", 0, 2199023255552 },
+		    { "2TB", 0, 2000000000000 }, { "12GiB", 0, 12884901888 },
+		    { "12GB", 0, 12000000000 }, { "12kB", UNITS_BAD_SUFFIX, 0 },
+		    { "12Gb", UNITS_BAD_SUFFIX, 0 });
 }
 END_TEST
 

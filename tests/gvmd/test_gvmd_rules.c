@@ -116,8 +116,7 @@ START_TEST(mistakes_name_the_file_and_the_key)
 			 "\"timeshare\", or \"plugin\"");
 	assert_bad("{\"policy\": \"rules\"}", "rules: missing, and without a default");
 	assert_bad("{\"policy\": \"rules\", \"rule\": []}",
-		   "rule: is no setting of \"rules\", allowed: rules, period, deadline, "
-		   "description");
+		   "rule: is no setting of \"rules\", did you mean \"rules\"?");
 	assert_bad("{\"policy\": \"rules\", \"rules\": []}",
 		   "rules: allowed: a list of 1 to 64 rules");
 	assert_bad("{\"policy\": \"rules\", \"period\": \"1us\", \"rules\": []}",
@@ -131,6 +130,11 @@ START_TEST(mistakes_name_the_file_and_the_key)
 		   "rules.0.when.until: is on the wrong side of \"above\"");
 	assert_bad(RULE("\"metric\": \"gmem.current\", \"above\": 1, \"often\": 2", ""),
 		   "rules.0.when.often: unknown key");
+	assert_bad(RULE("\"metric\": \"gmem.current\", \"above\": 1, \"untill\": 2", ""),
+		   "rules.0.when.untill: unknown key, did you mean \"until\"?");
+	assert_bad(RULE("\"metric\": \"gmem.curent\", \"above\": 1", ""),
+		   "rules.0.when.metric: no metric \"gmem.curent\", did you mean "
+		   "\"gmem.current\"?");
 	assert_bad(RULE("\"metric\": \"gmem.current\", \"above\": 1", ", \"cooldown\": 3"),
 		   "rules.0.cooldown: allowed: a duration up to 24h such as \"3s\"");
 	assert_bad("{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vllm\", "

@@ -78,7 +78,8 @@ START_TEST(config_json_carries_the_hash)
 	json_t *root;
 
 	must_write();
-	ck_assert_int_eq(results_load_json(path_of(RESULTS_CONFIG), &root, &error), 0);
+	ck_assert_int_eq(
+		results_load_json(path_of(RESULTS_CONFIG), RESULTS_WRITTEN, &root, &error), 0);
 	ck_assert_str_eq(json_string_value(json_object_get(root, "hash")), config.hash);
 	ck_assert_ptr_nonnull(json_object_get(root, "gpu"));
 	json_decref(root);
