@@ -211,6 +211,7 @@ static void pick_measure(u32 gb)
 			best_ns[i] = min(best_ns[i], pick_once(&none));
 	}
 	world_expect(world.allocations == allocations, "allocated after set-up");
+	world_expect(!none, "a pick found no victim beside protected containers");
 	pick_print(gb, best_ns, none);
 	sharers_destroy(&sharers);
 	free(best_ns);
