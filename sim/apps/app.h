@@ -25,6 +25,9 @@ struct app_env {
 	 * restarted it.
 	 */
 	u64 reopen_ns;
+	struct list_head *all; /* app_env.node of the machine's containers; NULL: none */
+	struct list_head node;
+	void *shared;	   /* what its type shares with containers that belong to it, or NULL */
 	bool stopping;	   /* an event stops it: the interrupt does not end the run */
 	bool listens;	   /* it is to listen for pressure events of its container */
 	bool can_prefetch; /* the driver prefetches memory to the host on request */

@@ -46,6 +46,15 @@ u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes)
 	return cost_saturate(bytes * (NS_PER_S * CFG_PPM) / rate);
 }
 
+u64 app_reduce_ns(const struct cfg_gpu *gpu, u64 ranks, unsigned __int128 bytes)
+{
+	u64 steps = 2 * (ranks - 1);
+	u64 rate = gpu->peer.bandwidth ? gpu->peer.bandwidth : gpu->link.bandwidth;
+
+	return gpu->peer.setup + steps * gpu->peer.step +
+	       cost_saturate(bytes * steps * NS_PER_S / ((unsigned __int128)ranks * rate));
+}
+
 u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels)
 {
 	return max(1ull, work_ns / kernels + gpu->kernel_overhead);

@@ -74,6 +74,14 @@ u64 app_flops_mma_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int12
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes);
 
 /*
+ * An all-reduce of @bytes among @ranks GPUs, as a ring: each GPU sends a part to the next one in
+ * 2 (ranks - 1) steps, and all of it 2 (ranks - 1) / ranks times:
+ *
+ *     setup + 2 (N - 1) step + bytes 2 (N - 1) / N / bandwidth          of gpu.peer
+ */
+u64 app_reduce_ns(const struct cfg_gpu *gpu, u64 ranks, unsigned __int128 bytes);
+
+/*
  * GPU time of each of @kernels equal kernels that have @work_ns of traffic and arithmetic
  * together.
  */

@@ -29,6 +29,8 @@ struct cfg_llm {
 	u64 expert_weights;	    /* of these, of all experts of all layers */
 	u64 experts;		    /* of a layer; 0: a dense model */
 	u64 experts_per_token;	    /* of these, that a token uses */
+	u64 tensor_parallel;	    /* GPUs that the model is cut over */
+	u64 token_bytes;	    /* of a token's hidden values */
 	u64 kv_bytes_per_token;	    /* bytes */
 	u64 workspace;		    /* bytes of activations that the server reserves */
 	u64 gpu_memory_utilization; /* ppm of gpu.memory_total */

@@ -60,7 +60,7 @@ static u64 demand_sequences(const struct cfg_llm *cfg, const struct cfg_gpu *gpu
 
 u64 llm_least_gpu_ns(const struct app_env *env, u64 *ret_within_ns)
 {
-	const struct cfg_llm *cfg = env->container->app;
+	const struct cfg_llm *cfg = llm_group_cfg(env);
 	const struct cfg_gpu *gpu = &env->config->gpu;
 	struct demand demand = { 0 };
 	u64 steps, weights, compute;

@@ -30,13 +30,13 @@
  * A server that sleeps has no memory to give, so it does not listen for pressure.
  */
 #include "apps/app_cost.h"
-#include "apps/llm_server.h"
+#include "apps/llm_rank.h"
 
 /* Blocking: run one kernel that passes over all memory of @accesses once. */
-static int memory_pass(struct llm_server *server, const struct cuda_access *accesses, u32 count)
+static int memory_pass(struct llm_rank *rank, const struct cuda_access *accesses, u32 count)
 {
-	const struct config *config = server->env->config;
-	const struct cfg_llm *cfg = server->cfg;
+	const struct config *config = rank->env->config;
+	const struct cfg_llm *cfg = rank->cfg;
 	struct cuda_burst_config burst;
 	struct app_work work = { 0 };
 	u64 bytes = 0;
@@ -53,75 +53,62 @@ static int memory_pass(struct llm_server *server, const struct cuda_access *acce
 		.access_count = count,
 	};
 	app_work_burst(&work, &config->gpu, &burst);
-	return cuda_run(server->env->cuda, &burst);
+	return cuda_run(rank->env->cuda, &burst);
 }
 
 /* Blocking: the first kernels that use the weights load them. */
-static int memory_load_weights(struct llm_server *server)
+static int memory_load_weights(struct llm_rank *rank)
 {
-	struct cuda_access weights = cuda_access_all(&server->weights, CUDA_READ);
+	struct cuda_access weights = cuda_access_all(&rank->weights, CUDA_READ);
 
-	weights.kernels = (u32)server->cfg->weight_matrices;
-	return memory_pass(server, &weights, 1);
+	weights.kernels = (u32)rank->cfg->weight_matrices;
+	return memory_pass(rank, &weights, 1);
 }
 
 /* Blocking: write all of workspace and pool. */
-static int memory_fill(struct llm_server *server)
+static int memory_fill(struct llm_rank *rank)
 {
-	struct cuda_access fresh[] = { cuda_access_all(&server->workspace, CUDA_WRITE),
-				       cuda_access_all(&server->kv, CUDA_WRITE) };
+	struct cuda_access fresh[] = { cuda_access_all(&rank->workspace, CUDA_WRITE),
+				       cuda_access_all(&rank->kv, CUDA_WRITE) };
 
-	return memory_pass(server, fresh, ARRAY_SIZE(fresh));
+	return memory_pass(rank, fresh, ARRAY_SIZE(fresh));
 }
 
-int llm_memory_load(struct llm_server *server)
+int llm_memory_load(struct llm_rank *rank)
 {
-	int status = memory_load_weights(server);
+	int status = memory_load_weights(rank);
 
-	return status ? status : memory_fill(server);
+	return status ? status : memory_fill(rank);
 }
 
-int llm_memory_sleep(struct llm_server *server, u64 level)
+int llm_memory_sleep(struct llm_rank *rank, u64 level)
 {
 	int status = 0;
 
-	if (server->asleep)
-		return 0;
-	llm_pressure_stop(server);
-	llm_scheduler_reset(&server->scheduler);
-	server->asleep = true;
-	server->on_host = level == 1;
-	if (server->on_host)
-		status = cuda_memcpy(&server->weights, 0, server->weights.bytes, CUDA_HOST);
+	rank->on_host = level == 1;
+	if (rank->on_host)
+		status = cuda_memcpy(&rank->weights, 0, rank->weights.bytes, CUDA_HOST);
 	if (!status)
-		status = cuda_free(&server->weights);
+		status = cuda_free(&rank->weights);
 	if (!status)
-		status = cuda_free(&server->workspace);
-	return status ? status : cuda_free(&server->kv);
+		status = cuda_free(&rank->workspace);
+	return status ? status : cuda_free(&rank->kv);
 }
 
 /* Allocations have the sizes of before, so what a step accesses is right again. */
-int llm_memory_wake(struct llm_server *server)
+int llm_memory_wake(struct llm_rank *rank)
 {
-	const struct cfg_llm *cfg = server->cfg;
-	u64 pool = (u64)server->accesses[2].chunks << GVM_CHUNK_SHIFT;
-	int status;
+	const struct cfg_llm *cfg = rank->cfg;
+	u64 pool = (u64)rank->accesses[2].chunks << GVM_CHUNK_SHIFT;
+	int status = app_malloc(rank->env, cfg->weights, !rank->on_host, &rank->weights);
 
-	if (!server->asleep)
-		return 0;
-	status = app_malloc(server->env, cfg->weights, !server->on_host, &server->weights);
 	if (!status)
-		status = app_malloc(server->env, cfg->workspace, false, &server->workspace);
+		status = app_malloc(rank->env, cfg->workspace, false, &rank->workspace);
 	if (!status)
-		status = app_malloc(server->env, pool, false, &server->kv);
+		status = app_malloc(rank->env, pool, false, &rank->kv);
 	if (!status)
-		status = server->on_host ?
-				 cuda_memcpy(&server->weights, 0, cfg->weights, CUDA_DEVICE) :
-				 memory_load_weights(server);
-	if (!status)
-		status = memory_fill(server);
-	if (!status)
-		status = llm_pressure_start(server);
-	server->asleep = status != 0;
-	return status;
+		status = rank->on_host ?
+				 cuda_memcpy(&rank->weights, 0, cfg->weights, CUDA_DEVICE) :
+				 memory_load_weights(rank);
+	return status ? status : memory_fill(rank);
 }

@@ -166,6 +166,7 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 		.expert_weights = saturate(experts.bytes),
 		.experts = sparse ? config->num_experts : 0,
 		.experts_per_token = sparse ? used : 0,
+		.token_bytes = hidden * config->width,
 		.kv_bytes_per_token = saturate((u128)layers * 2 * kv * config->width),
 		.flops_per_token = saturate(PRODUCT_FLOPS * (matrices.parameters + router +
 							     experts.parameters - idle)),
@@ -211,6 +212,7 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 		{ "expert_weights", model.expert_weights },
 		{ "experts", model.experts },
 		{ "experts_per_token", model.experts_per_token },
+		{ "token_bytes", model.token_bytes },
 		{ "kv_bytes_per_token", model.kv_bytes_per_token },
 		{ "flops_per_token", model.flops_per_token },
 		{ "head_flops", model.head_flops },

@@ -25,6 +25,7 @@ struct llm_model {
 	u64 expert_weights;
 	u64 experts;
 	u64 experts_per_token;
+	u64 token_bytes; /* of its hidden values */
 	u64 kv_bytes_per_token;
 	u64 flops_per_token;
 	u64 head_flops;

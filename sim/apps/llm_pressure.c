@@ -25,12 +25,12 @@
 static bool pressure_drop_group(struct llm_server *server, u64 *freed)
 {
 	struct kv_pool *pool = &server->scheduler.pool;
-	u64 bytes = ((u64)server->kv.chunks / pool->group_count) << GVM_CHUNK_SHIFT;
+	u64 bytes = ((u64)server->rank.kv.chunks / pool->group_count) << GVM_CHUNK_SHIFT;
 	u32 group = kv_pool_take_group(pool);
 
 	if (group == KV_NO_GROUP)
 		return false;
-	*freed += cuda_discard(&server->kv, group * bytes, bytes);
+	*freed += cuda_discard(&server->rank.kv, group * bytes, bytes);
 	kv_pool_park_group(pool, group);
 	return true;
 }

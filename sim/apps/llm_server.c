@@ -40,6 +40,9 @@
  *
  * Events put the server to sleep and wake it (llm_memory.c). It follows them between two steps.
  *
+ * With app.tensor_parallel the model is cut over several GPUs, whose ranks step together
+ * (llm_group.h).
+ *
  * With app.pressure it listens for pressure events and gives up the memory of free KV blocks
  * (llm_pressure.c).
  */
@@ -48,38 +51,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apps/app_cost.h"
 #include "apps/llm_model.h"
-#include "apps/llm_step.h"
 #include "config/check.h"
 #include "engine/error.h"
-#include "engine/random.h"
 
-/* Bytes of the KV pool that one group of blocks covers. */
-static u64 server_group_bytes(const struct cfg_llm *cfg)
-{
-	return (u64)kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
-	       << GVM_CHUNK_SHIFT;
-}
-
-/* Groups of KV blocks that fit into the server's share of the GPU; 0: not even one. */
-static u32 server_group_count(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
-{
-	unsigned __int128 total = gpu->memory_total;
-	u64 share = (u64)(total * cfg->gpu_memory_utilization / CFG_PPM);
-	u64 group = server_group_bytes(cfg);
-
-	if (share < cfg->weights || share - cfg->weights < cfg->workspace)
-		return 0;
-	return (u32)min((share - cfg->weights - cfg->workspace) / group,
-			(u64)(U32_MAX / KV_GROUP_BLOCKS));
-}
-
-/* The scheduler, memory, and what every step accesses: masks of the KV pool change in place. */
+/* Blocking: the scheduler, and the memory of the server's own rank. */
 static int server_init(struct llm_server *server)
 {
 	const struct cfg_llm *cfg = server->cfg;
-	u32 groups = server_group_count(cfg, &server->env->config->gpu);
+	u32 groups = llm_group_kv_groups(server->env);
 	struct llm_scheduler_config config = {
 		.block_count = groups * KV_GROUP_BLOCKS,
 		.block_tokens = (u32)cfg->block_tokens,
@@ -88,10 +68,6 @@ static int server_init(struct llm_server *server)
 		.max_model_len = (u32)cfg->max_model_len,
 		.prefix_caching = cfg->prefix_caching,
 	};
-	struct cuda_access *kv = &server->accesses[2];
-	/* The weights are those of all tokens, then experts, then a table of embeddings. */
-	u64 dense = cfg->weights - cfg->embeddings - cfg->expert_weights;
-	u64 seed = random_begin(server->env->config->seed, server->env->container->name);
 	int status;
 
 	INIT_LIST_HEAD(&server->open);
@@ -99,66 +75,21 @@ static int server_init(struct llm_server *server)
 	if (!groups)
 		return -ENOMEM;
 	status = llm_scheduler_init(&server->scheduler, &config);
-	if (!status)
-		status = app_malloc(server->env, cfg->weights, true, &server->weights);
-	if (!status)
-		status = app_malloc(server->env, cfg->workspace, false, &server->workspace);
-	if (!status)
-		status = app_malloc(server->env, groups * server_group_bytes(cfg), false,
-				    &server->kv);
-	if (status)
-		return status;
-	if (cfg->experts)
-		status = llm_experts_init(&server->experts, &server->weights, dense,
-					  cfg->expert_weights, cfg->layers, cfg->experts,
-					  random_begin(seed, "experts"));
-	if (status)
-		return status;
-	server->accesses[0] = cuda_access_head(&server->weights, dense, CUDA_READ);
-	/* Experts of a layer are two matrices, which one kernel touches. */
-	server->accesses[0].kernels =
-		(u32)(cfg->weight_matrices -
-		      min(cfg->experts ? 2 * cfg->layers : 0, cfg->weight_matrices));
-	server->accesses[1] = cuda_access_all(&server->workspace, CUDA_WRITE);
-	*kv = cuda_access_all(&server->kv, CUDA_WRITE);
-	kv->masks = server->scheduler.pool.masks;
-	kv->groups = server->scheduler.pool.present;
-	kv->chunks_per_mask = kv->chunks / groups;
-	kv->kernels = (u32)cfg->layers;
-	return 0;
+	return status ? status : llm_rank_init(&server->rank, groups);
 }
 
-/* Blocking: let the GPU compute a step. */
-static int server_compute(struct llm_server *server, const struct llm_step *step)
+/* Blocking: let all ranks do something. @step and @level as in struct llm_order. */
+static int server_order(struct llm_server *server, enum llm_order_kind kind,
+			const struct llm_step *step, u64 level)
 {
-	const struct config *config = server->env->config;
-	const struct cfg_llm *cfg = server->cfg;
-	u32 kernels = (u32)cfg->kernels_per_step;
-	u64 tokens = llm_step_tokens(step);
-	bool graph = tokens <= cfg->graph_tokens;
-	struct cuda_burst_config burst;
-	struct app_work work;
-
-	/* The workspace is as large as the largest step needs. */
-	server->accesses[1] =
-		cuda_access_head(&server->workspace,
-				 cfg->workspace * tokens / cfg->max_batched_tokens, CUDA_WRITE);
-	if (cfg->experts) {
-		llm_experts_draw(&server->experts,
-				 llm_model_experts_used(cfg->experts, cfg->experts_per_token,
-							tokens));
-		server->accesses[3] = server->experts.access;
-	}
-	burst = (struct cuda_burst_config){
-		.kernels = kernels,
-		.launch_ns =
-			app_launch_ns(&config->host, cfg->kernel_launch, graph ? kernels : 1),
-		.accesses = server->accesses,
-		.access_count = ARRAY_SIZE(server->accesses),
+	const struct llm_order order = {
+		.kind = kind,
+		.level = level,
+		.step = step,
+		.pool = &server->scheduler.pool,
 	};
-	work = llm_step_work(cfg, &config->gpu, step);
-	app_work_burst(&work, &config->gpu, &burst);
-	return cuda_run(server->env->cuda, &burst);
+
+	return llm_group_order(&server->rank, &order);
 }
 
 /* What the engine does for a step beside launching it, on the reference host. */
@@ -206,7 +137,7 @@ static int server_step(struct llm_server *server)
 						       struct llm_session, request));
 	status = app_host_work(server->env, server_host_ns(server->cfg, &step));
 	if (!status)
-		status = server_compute(server, &step);
+		status = server_order(server, LLM_ORDER_STEP, &step, 0);
 	if (status)
 		return status;
 	llm_scheduler_complete(scheduler);
@@ -232,11 +163,38 @@ static const struct cfg_event *server_event(struct llm_server *server)
 	return NULL;
 }
 
+/*
+ * Blocking: go to sleep, or wake, between two steps. A server that sleeps, or is awake, stays as
+ * it is. Returns 0, -EIO, -EINTR or -ENOMEM.
+ */
+static int server_sleep(struct llm_server *server, u64 level)
+{
+	if (server->asleep)
+		return 0;
+	llm_pressure_stop(server);
+	llm_scheduler_reset(&server->scheduler);
+	server->asleep = true;
+	return server_order(server, LLM_ORDER_SLEEP, NULL, level);
+}
+
+static int server_wake(struct llm_server *server)
+{
+	int status;
+
+	if (!server->asleep)
+		return 0;
+	status = server_order(server, LLM_ORDER_WAKE, NULL, 0);
+	if (!status)
+		status = llm_pressure_start(server);
+	server->asleep = status != 0;
+	return status;
+}
+
 /* Blocking: follow an event. Returns 0, -EIO, -EINTR or -ENOMEM. */
 static int server_follow(struct llm_server *server, const struct cfg_event *event)
 {
 	server->event++;
-	return event->sleep ? llm_memory_sleep(server, event->sleep) : llm_memory_wake(server);
+	return event->sleep ? server_sleep(server, event->sleep) : server_wake(server);
 }
 
 /*
@@ -296,6 +254,7 @@ static int server_live(struct llm_server *server)
 	server->dead = status == -EIO || server->env->stopping;
 	if (server->dead)
 		server->death = app_death(server->env);
+	llm_group_end(server->env, server->dead);
 	if (server->env->stopping)
 		eng_interrupt(server->client);
 	llm_pressure_stop(server);
@@ -312,7 +271,8 @@ static int server_live(struct llm_server *server)
 static int llm_server_run(const struct app_env *env)
 {
 	struct llm_server server = { .env = env,
-				     .cfg = env->container->app,
+				     .cfg = llm_group_cfg(env),
+				     .rank = { .env = env, .cfg = llm_group_cfg(env) },
 				     .begun_ns = max(env->container->start, (u64)eng_now()),
 				     .drop_ns = ENG_NEVER };
 	int status = server_init(&server);
@@ -320,15 +280,17 @@ static int llm_server_run(const struct app_env *env)
 	env->log->has_server = true;
 	env->log->has_prefix_cache = server.cfg->prefix_caching;
 	if (!status)
-		status = llm_memory_load(&server);
+		status = server_order(&server, LLM_ORDER_LOAD, NULL, 0);
 	server.dead = status == -EIO;
 	server.death = app_death(env);
 	if (!status || server.dead)
 		status = server_live(&server);
-	/* Until the context is gone, a step that was interrupted reads the masks. */
+	/* Until all contexts are gone, a step that was interrupted reads the masks. */
 	cuda_context_destroy(env->cuda);
+	llm_group_end(env, status != 0 && status != -EINTR);
+	llm_group_wait_end(env);
 	free(server.users.next_ns);
-	llm_experts_destroy(&server.experts);
+	llm_rank_destroy(&server.rank);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
 }
@@ -360,6 +322,13 @@ static const struct cfg_key llm_server_keys[] = {
 	LLM_OPTION(SIZE, embeddings, 16 * CFG_TIB,
 		   "bytes of weights in a table that a step hardly reads"),
 	LLM_OPTION(SIZE, expert_weights, 16 * CFG_TIB, "bytes of weights of all experts"),
+	CFG_APP_KEY(
+		"tensor_parallel", INTEGER, struct cfg_llm, tensor_parallel,
+		"GPUs that the model is cut over: the server's, and one of a container with "
+		"app.type \"llm-rank\" for each further one",
+		CFG_RANGE(1, 64), CFG_DEFAULT("1")),
+	LLM_OPTION(SIZE, token_bytes, CFG_GIB,
+		   "bytes of a token's hidden values, which tensor parallelism adds up"),
 	LLM_OPTION(INTEGER, experts, CFG_COUNT_MAX, "experts of a layer; 0: a dense model"),
 	LLM_OPTION(INTEGER, experts_per_token, CFG_COUNT_MAX,
 		   "experts of a layer that a token uses"),
@@ -514,9 +483,11 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
 	const struct trace *trace;
-	int status;
+	int status = llm_group_prepare(env, err);
 
-	if (!server_group_count(cfg, &env->config->gpu))
+	if (status)
+		return status;
+	if (!llm_rank_groups(llm_group_cfg(env), &env->config->gpu))
 		return sim_user_error(
 			err,
 			"%s:containers.%s.app.gpu_memory_utilization: this share of "
@@ -537,6 +508,12 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 				      "the trace's hashes do not end where KV blocks do" :
 				      "the trace has no prefix hashes",
 			      (u64)cfg->block_tokens);
+}
+
+static void llm_server_discard(struct app_env *env)
+{
+	llm_group_discard(env);
+	app_trace_discard(env);
 }
 
 /* As a deployment waits until the server is ready. */
@@ -560,7 +537,7 @@ const struct sim_app llm_server_app = {
 	},
 	.report = &report_requests,
 	.prepare = llm_server_prepare,
-	.discard = app_trace_discard,
+	.discard = llm_server_discard,
 	.ahead_ns = llm_server_ahead_ns,
 	.least_gpu_ns = llm_least_gpu_ns,
 	.run = llm_server_run,

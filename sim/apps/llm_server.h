@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The inside of an LLM server application: the server's actor (llm_server.c), its client's
- * (llm_client.c), its listener's (llm_pressure.c), its memory (llm_memory.c), and the requests
- * that are open (llm_session.c).
+ * (llm_client.c), its listener's (llm_pressure.c), and the requests that are open
+ * (llm_session.c). What it has on a GPU is in llm_rank.h.
  *
  * All live in one simulation where code between two blocking calls is atomic, so nothing here
  * has a lock.
@@ -12,7 +12,7 @@
 
 #include "apps/app.h"
 #include "apps/llm_config.h"
-#include "apps/llm_experts.h"
+#include "apps/llm_group.h"
 #include "apps/llm_scheduler.h"
 #include "config/config.h"
 #include "trace/trace.h"
@@ -43,18 +43,12 @@ struct llm_users {
 
 struct llm_server {
 	const struct app_env *env;
-	const struct cfg_llm *cfg;
+	const struct cfg_llm *cfg; /* of a rank, with all that does not depend on it */
 	struct llm_scheduler scheduler;
-	struct cuda_memory weights;
-	struct cuda_memory workspace; /* may be empty */
-	struct cuda_memory kv;
-	/* Of a step: those three, in this order, and the experts that it uses. */
-	struct cuda_access accesses[4];
-	struct llm_experts experts; /* of a model with experts */
-	int status;		    /* of the client: 0 or -ENOMEM */
+	struct llm_rank rank; /* on the GPU of the server's process */
+	int status;	      /* of the client: 0 or -ENOMEM */
 
 	bool asleep;  /* an event has taken its memory on the GPU */
-	bool on_host; /* asleep: the host has a copy of the weights */
 	u64 begun_ns; /* follows events from here on */
 	size_t event; /* next one of the scenario that may be its own */
 
@@ -112,19 +106,6 @@ int llm_sessions_close(struct llm_server *server, bool failed);
  */
 int llm_pressure_start(struct llm_server *server);
 void llm_pressure_stop(struct llm_server *server);
-
-/*
- * llm_memory.c. Blocking: start-up loads the weights, and takes workspace and pool. Returns 0,
- * -EIO, -EINTR or -ENOMEM, as the others.
- */
-int llm_memory_load(struct llm_server *server);
-
-/*
- * Blocking: the server goes to sleep at @level 1 or 2, or wakes. Not while a step is in flight.
- * A server that sleeps, or is awake, stays as it is.
- */
-int llm_memory_sleep(struct llm_server *server, u64 level);
-int llm_memory_wake(struct llm_server *server);
 
 /* The client's actor; @data is the server, which is ready. */
 void llm_client_main(void *data);

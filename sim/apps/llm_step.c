@@ -13,6 +13,9 @@
 #define KV_TILE_BYTES	     (128ull * 128 * 2 * 2)
 #define ATTENTION_HEAD_FLOPS (128ull * 4)
 
+/* Thread blocks of an all-reduce: NCCL's channels, of which it has up to 32. An assumption. */
+#define REDUCTION_BLOCKS 16
+
 u64 llm_step_tokens(const struct llm_step *step)
 {
 	return (u64)step->prefill_tokens + step->decode_tokens;
@@ -107,6 +110,25 @@ static void step_add_products(const struct cfg_llm *cfg, const struct cfg_gpu *g
 					max(cfg->weight_matrices, 1ull)));
 }
 
+/*
+ * Ranks add up their parts. An all-reduce is one of the step's kernels, whose overhead is in its
+ * time.
+ */
+static void step_add_reductions(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+				const struct llm_step *step, struct app_work *work)
+{
+	u64 ns;
+
+	if (cfg->tensor_parallel < 2)
+		return;
+	ns = app_reduce_ns(gpu, cfg->tensor_parallel,
+			   (unsigned __int128)llm_step_tokens(step) * cfg->token_bytes);
+	app_work_add(work, gpu,
+		     LLM_LAYER_REDUCTIONS * cfg->layers *
+			     (ns - min(ns, (u64)gpu->kernel_overhead)),
+		     0, REDUCTION_BLOCKS);
+}
+
 struct app_work llm_step_work(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			      const struct llm_step *step)
 {
@@ -118,5 +140,6 @@ struct app_work llm_step_work(const struct cfg_llm *cfg, const struct cfg_gpu *g
 	app_work_add(&work, gpu, 0, app_bytes_ns(gpu, cfg->memory_efficiency, traffic),
 		     app_element_blocks(traffic / cfg->kernels_per_step));
 	step_add_attention(cfg, gpu, step, &work);
+	step_add_reductions(cfg, gpu, step, &work);
 	return work;
 }

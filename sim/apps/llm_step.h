@@ -11,6 +11,7 @@
  *   + tokens * traffic of activations                       other kernels, bound by memory
  *   + reading the context of each sequence                  attention, bound by memory
  *   + FLOP of each (query, key) pair of prefill tokens      attention, bound by arithmetic
+ *   + tokens * hidden values, twice a layer                 all-reduces between ranks
  *
  * Logits are computed for the last token of each sequence only.
  */
@@ -22,10 +23,13 @@
 struct cfg_llm;
 struct llm_step;
 
+/* All-reduces of a layer: behind attention, and behind the MLP. */
+#define LLM_LAYER_REDUCTIONS 2
+
 /* The tokens that a step computes. */
 u64 llm_step_tokens(const struct llm_step *step);
 
-/* Traffic and arithmetic of a step on @gpu, without the overhead of its kernels. */
+/* Traffic and arithmetic of a rank for a step on @gpu, without the overhead of its kernels. */
 struct app_work llm_step_work(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			      const struct llm_step *step);
 

@@ -386,6 +386,8 @@ static int print_results(void)
 	       "own, `gpu0` is the first\ncontainer's:\n\n");
 	print_metrics(summary_gpu_metrics, SUMMARY_GPU_METRICS);
 	for (size_t i = 0; (report = app_report_at(i)); i++) {
+		if (!report->metric_count)
+			continue;
 		printf("\nOf `%s`, whose records in `requests.csv` are of the kind `%s`:\n\n",
 		       report->type, report->record);
 		print_metrics(report->metrics, report->metric_count);

@@ -78,6 +78,11 @@ struct cfg_gpu {
 		u64 piece_out;	    /* likewise, to the host */
 	} link;
 	struct {
+		u64 bandwidth; /* bytes/s to another GPU; 0: link.bandwidth */
+		u64 setup;     /* ns of an all-reduce beside its steps and its bytes */
+		u64 step;      /* ns of each step of its ring */
+	} peer;
+	struct {
 		u64 timeslice;	     /* ns, what RM programs by default */
 		u64 timeslice_scale; /* ppm: real over programmed */
 		u64 context_switch;  /* ns in which no context runs, and more to */

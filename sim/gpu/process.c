@@ -182,6 +182,7 @@ void sim_process_exit(struct sim_process *process)
 		return;
 	sim_gpu_check_at_exit(process->gpu);
 	process->running = false;
+	process->exited_ns = eng_now();
 	fifo_tsg_destroy(&process->tsg);
 	sim_gpu_forget(process->gpu, process);
 	process_put_evictor(process);

@@ -124,6 +124,7 @@ struct sim_process {
 	struct gvm_unevictable unmanaged; /* memory of cudaMalloc */
 	struct sim_process_stats stats;
 	bool running;
+	u64 exited_ns; /* when it exited */
 	/* a fault was cancelled, or the driver had no memory: the context is dead */
 	bool killed;
 	u64 killed_ns; /* when that happened */

@@ -41,6 +41,7 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 	struct sim_memory_policy policy = machine_memory_policy(machine);
 	int status = 0;
 
+	INIT_LIST_HEAD(&machine->apps);
 	machine->containers = calloc(config->container_count, sizeof(*machine->containers));
 	if (!machine->containers)
 		return sim_runtime_error(err, "out of memory");
@@ -61,9 +62,11 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 			.container = cfg,
 			.cuda = &container->cuda,
 			.log = &container->log,
+			.all = &machine->apps,
 			.listens = cfg->pressure && machine->system->has_pressure,
 			.can_prefetch = sim_memory_manager(&policy)->ops->migrate != NULL,
 		};
+		list_add_tail(&container->env.node, &machine->apps);
 		if (container->app->prepare)
 			status = container->app->prepare(&container->env, err);
 	}

@@ -166,9 +166,10 @@ static int container_live(struct sim_container *container)
 	}
 	status = container->app->run(&container->env);
 	cuda_context_destroy(&container->cuda);
-	container->failed_ns = process->killed_ns;
 	if (status)
 		cuda_process_exit(&container->cuda);
+	container->failed_ns =
+		process->killed || !status ? process->killed_ns : process->exited_ns;
 	return status;
 }
 

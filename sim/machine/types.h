@@ -179,6 +179,7 @@ struct machine {
 	struct fifo_usage *gpu_usage; /* one for each GPU, up to the end of the run */
 	u32 gpu_count;
 	struct sim_container *containers; /* enabled ones only */
+	struct list_head apps;		  /* app_env.node of all of them */
 	u32 container_count;
 	struct timeline_row *timeline;
 	size_t row_count;

@@ -96,6 +96,8 @@ static void compute_status(struct summary_container *container, const struct sim
 	const char *what = "context died";
 	const char *why = "a page fault found no free memory and nothing to evict";
 
+	if (ran->started && !ran->process.killed)
+		why = "another rank of its server died";
 	if (ran->process.killed_status == -EFAULT)
 		why = "a fatal fault of another client of its MPS server";
 	else if (ran->process.killed_status == -EDQUOT)

@@ -10,6 +10,7 @@ void init_llm(void)
 	init_machine(&llm_server_app, &llm);
 	prepared = &trace;
 	llm = (struct cfg_llm){
+		.tensor_parallel = 1,
 		.weights = 1000,
 		.kv_bytes_per_token = 10,
 		.gpu_memory_utilization = CFG_PPM / 4,

@@ -73,6 +73,25 @@ START_TEST(blocks_follow_from_shapes)
 }
 END_TEST
 
+START_TEST(an_all_reduce_goes_around_a_ring)
+{
+	struct cfg_gpu peer = gpu;
+
+	/* 4 GPUs send 6 quarters of 4000 bytes, 2 bytes a ns, in 6 steps. */
+	peer.peer.bandwidth = 2000000000;
+	peer.peer.setup = 500;
+	peer.peer.step = 70;
+	ck_assert_uint_eq(app_reduce_ns(&peer, 4, 4000), 500 + 6 * 70 + 3000);
+	/* 2 GPUs send all of it once. */
+	ck_assert_uint_eq(app_reduce_ns(&peer, 2, 4000), 500 + 2 * 70 + 2000);
+	/* Without a way of their own they use the link. */
+	peer.peer.bandwidth = 0;
+	peer.link.bandwidth = 1000000000;
+	ck_assert_uint_eq(app_reduce_ns(&peer, 2, 4000), 500 + 2 * 70 + 4000);
+}
+END_TEST
+
 TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  a_kernel_bound_by_memory_fills_more_sms_than_it_needs,
-	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes)
+	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes,
+	  an_all_reduce_goes_around_a_ring)

@@ -88,11 +88,12 @@ START_TEST(mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_th
 			"\"2.5us\""),
 		"gpu.link.setup: has no source, allowed: {\"value\": ..., \"source\": "
 		"\"...\"}");
-	assert_bad_second("{\"gpu\": 5}",
-			  "gpu: is not an object, allowed: an object with profile, memory, "
-			  "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
-			  "flops_bf16_mma, "
-			  "kernel_overhead, sms, l2, memory_sms, product, link, sched, fault");
+	assert_bad_second(
+		"{\"gpu\": 5}",
+		"gpu: is not an object, allowed: an object with profile, memory, "
+		"memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
+		"flops_bf16_mma, "
+		"kernel_overhead, sms, l2, memory_sms, product, link, peer, sched, fault");
 }
 END_TEST
 
@@ -179,7 +180,7 @@ START_TEST(unknown_keys_are_named)
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
 		   "context, memory_bandwidth, flops_bf16, flops_fp8, flops_bf16_mma, "
 		   "kernel_overhead, sms, l2, memory_sms, "
-		   "product, link, sched, fault");
+		   "product, link, peer, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
@@ -188,7 +189,7 @@ START_TEST(unknown_keys_are_named)
 		"\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
 		"s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
 		"profile, memory, pressure, model, quantization, weights, embeddings, "
-		"expert_weights, "
+		"expert_weights, tensor_parallel, token_bytes, "
 		"experts, experts_per_token, kv_bytes_per_token, workspace, "
 		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "
 		"max_model_len, prefix_caching, flops_per_token, head_flops, "
@@ -287,7 +288,7 @@ START_TEST(missing_keys_are_named)
 		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad("\"type\": \"llm-server\",", "",
 		   "s.json:containers.vllm.app.type: is missing, allowed: \"llm-server\", "
-		   "\"diffusion\", \"pages\", \"phases\"");
+		   "\"diffusion\", \"pages\", \"phases\", \"llm-rank\"");
 	assert_bad("\"file\": \"head.trace\"", "",
 		   "s.json:containers.vllm.app.trace.file: is missing, allowed: a text of 1 to "
 		   "511 bytes");
@@ -605,11 +606,12 @@ END_TEST
 
 START_TEST(bad_profiles_are_named)
 {
-	assert_bad_profile("gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
-			   "gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
-			   "memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
-			   "flops_bf16_mma, "
-			   "kernel_overhead, sms, l2, memory_sms, product, link, sched, fault");
+	assert_bad_profile(
+		"gpus/tiny.json", "{\"gpu\": {\"mem\": {}}}",
+		"gpus/tiny.json:gpu.mem: unknown key, allowed: profile, memory, "
+		"memory_total, context, memory_bandwidth, flops_bf16, flops_fp8, "
+		"flops_bf16_mma, "
+		"kernel_overhead, sms, l2, memory_sms, product, link, peer, sched, fault");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: extends, gpu, host");
 	assert_bad_profile("gpus/tiny.json", "{",
