@@ -9,7 +9,7 @@
 #   softgpu  softgpu_init.c: NVIDIA's nvidia-uvm.ko on a software GPU. Ends with 77, ctest's SKIP code,
 #            if there is no nvidia-uvm.ko
 #   hooked   hooked_init.c: the same with our hooks in it, and gvm.ko. MODULES is what nvidia/build.sh
-#            made
+#            made. It plays what is in the folder SCRIPTS, too, if there is one
 #
 #   boot.sh SOURCE MODULES VMLINUZ OUT [guest|fakegpu|replay|softgpu|hooked [CC [SCRIPTS]]]
 set -eu
@@ -87,8 +87,10 @@ make_initramfs() {
 			others="$others $source/tests/kernel/fakegpu_$shared.c"
 		done
 		# shellcheck disable=SC2086 # a list of names without blanks
-		compile_uvm "$modules/tree" $others "$source"/tests/kernel/hooked_*.c
+		compile_uvm "$modules/tree" $others "$source"/tests/kernel/hooked_*.c \
+			"$source/tests/kernel/replay_play.c" "$source/tests/kernel/replay_tenant.c"
 		cp "$modules/gvm.ko" "$modules/gvm_nvidia.ko" "$out/root/"
+		[ -z "$scripts" ] || cp -r "$scripts" "$out/root/scripts"
 		return
 	fi
 	cp "$modules/gvm.ko" "$out/root/"

@@ -72,6 +72,8 @@ enum gpu_ability {
 	GPU_HAS_FEATURES,    /* gpu_load("features=") */
 	GPU_OUTLIVES_MAKERS, /* a context lives on when the process that made it ends */
 	GPU_REFUSES_ONCE, /* a kernel without memory counts as one oom, not one for each page */
+	GPU_TELLS_EVICTIONS, /* gvm:gvm_evict says which block left */
+	GPU_COUNTS_LAUNCHES, /* gcgroup.stat */
 };
 bool gpu_can(enum gpu_ability ability);
 

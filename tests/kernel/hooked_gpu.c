@@ -60,13 +60,15 @@ uint32_t gpu_times(uint32_t times)
 
 void gpu_load(const char *parameters)
 {
+	bool evictors = strstr(parameters, "evictors=1");
 	char softgpu_parameters[32];
 
 	gpu_chunks = 0;
 	sscanf(parameters, "chunks=%u", &gpu_chunks);
 	snprintf(softgpu_parameters, sizeof(softgpu_parameters), "vidmem_mb=%u",
 		 RESERVED_MB + 2 * gpu_chunks);
-	guest_check(hooked_begin(&keeper, true, softgpu_parameters, ""),
+	guest_check(hooked_begin(&keeper, true, softgpu_parameters,
+				 evictors ? "evictors=1" : ""),
 		    "nvidia-uvm on a software GPU of %u chunks", gpu_chunks);
 }
 

@@ -5,8 +5,10 @@
  */
 #include "fakegpu_guest.h"
 #include "hooked_guest.h"
+#include "replay.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct hooked_test {
 	const char *name;
@@ -99,6 +101,9 @@ int main(void)
 	     i++)
 		if (is_wanted(hooked_shared_tests[i].name))
 			run_shared_test(&hooked_shared_tests[i]);
+	/* What hooked_replay.sh has put into the machine. */
+	if (is_wanted("replay") && access("/scripts", F_OK) == 0)
+		replay_all();
 	/* It runs only when it is named. */
 	if (getenv("GVM_TEST") && is_wanted("stress"))
 		test_hooked_stress();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A scenario of the simulator, played on a GPU made of RAM. It runs the lines that replay.jq
- * made of the scenario, each step to its end, and logs the effects in the words of the
- * simulator's results.
+ * A scenario of the simulator, played on a GPU made of RAM, or on hooked nvidia-uvm over the
+ * software GPU. It runs the lines that replay.jq made of the scenario, each step to its end,
+ * and logs the effects in the words of the simulator's results.
  */
 #ifndef REPLAY_H
 #define REPLAY_H
@@ -54,6 +54,9 @@ bool replay_tenant_start(struct replay_tenant *tenant);
  */
 bool replay_tenant_tell(struct replay_tenant *tenant, const struct replay_order *order);
 bool replay_tenant_catch_up(struct replay_tenant *tenant);
+
+/* Play all of /scripts, one after the other, each on a GPU of its own. */
+void replay_all(void);
 
 /*
  * Wait until the fault handler and the evictors of gvm.ko sleep. Evictions ahead of need are

@@ -21,6 +21,10 @@ def gpu: "gpu chunks=\(.gpu.memory / 2097152) context_bytes=\(.gpu.context)"
 
 def check($ok; $what): if $ok then . else error("not for a replay: " + $what) end;
 
+# Hooked nvidia-uvm: one chunk more, in which it has its page tables.
+def hooked_gpu: check(.gpu.context == 0; "gpu.context")
+	| "gpu chunks=\(.gpu.memory / 2097152 + 1) evictors=1";
+
 def checked_app: check(.type == "pages" and .pattern == "events"; "app.type or app.pattern")
 	| check(.kernels == 1; "app.kernels")
 	| check(.write_share == 0 or .write_share == 1; "app.write_share")
@@ -44,8 +48,8 @@ def event: . as $event | {at, do: (
 	else (.touch | split("-")) as $blocks
 		| "touch \($event.container) \($blocks[0]) \($blocks[-1])" end)};
 
-check(.system.name == "ghost"; "system.name")
+check(.system.name == "ghost" or .system.name == "ghost-uvm"; "system.name")
 	| check(.output.timeline_interval == "1s"; "output.timeline_interval")
-	| gpu, containers,
+	| if .system.name == "ghost" then gpu else hooked_gpu end, containers,
 		([(.containers | to_entries[] | start), (.events[] | event)]
 			| sort_by(.at | seconds)[] | "\(.at | step) \(.do)")

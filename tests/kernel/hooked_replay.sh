@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# The simulator's system ghost-uvm, and gvm.ko in NVIDIA's driver on the software GPU, play the same scenario. After
+# each step each control file says the same, and the same number of blocks has left. In two steps, with
+# the boot of the hooked driver between them: boot.sh SOURCE MODULES VMLINUZ FOLDER hooked cc OUT/scripts.
+# A driver that cannot be had ends the second step with 77, ctest's SKIP code.
+#
+#   hooked_replay.sh simulate SOURCE OUT GVMSIM
+#   hooked_replay.sh compare OUT GUEST_LOG
+set -eu
+
+export LC_ALL=C # the order of names
+
+if [ "$1" = simulate ]; then
+	source=$2
+	out=$3
+	gvmsim=$4
+	here=$source/tests/kernel
+	. "$here/replay_simulated.sh"
+	rm -rf "$out"
+	mkdir -p "$out/scripts"
+	# The model takes a chunk for a context's page tables. The driver has those of all in one.
+	simulate order eviction-order --set system.name=ghost-uvm --set gpu.context=0
+	simulated order >"$out/simulated"
+	exit 0
+fi
+
+out=$2
+log=$3
+if [ ! -f "$log" ]; then
+	echo "skipped: there is no $log" >&2
+	exit 77
+fi
+sed -n 's/^tap: trace: //p' "$log" >"$out/played"
+
+# What is compared. The driver does not say which block leaves, so evictions are counted. No shim reports
+# launches to gcgroup.stat. A lost access is served again and again by the driver, and each time counts.
+comparable() {
+	sed -e '/ gcgroup.stat /d' \
+		-e 's/gmem.events .* oom [1-9][0-9]*$/gmem.events an access is lost/' "$1" |
+		awk '$3 == "evicted" { left[$1 " " $2]++; next }
+			{ print }
+			END { for (step in left) print step, "evictions", left[step] }' |
+		sort -k1,1 -k2,2n -k3 >"$1.compared"
+}
+comparable "$out/simulated"
+comparable "$out/played"
+
+if ! diff -u "$out/simulated.compared" "$out/played.compared"; then
+	echo "the hooked driver (+) does not do what the simulator (-) does: NAME STEP, and what happened" >&2
+	exit 1
+fi
+if ! grep -q ' evictions ' "$out/played"; then
+	echo "$log has no eviction" >&2
+	exit 1
+fi
+echo "$(wc -l <"$out/played.compared") counts of evictions and changes of control files are the same"
