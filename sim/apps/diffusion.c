@@ -120,6 +120,7 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 		.kernels = (u32)kernels,
 		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
 					   cfg->graph ? kernels : 1),
+		.graph = cfg->graph,
 		.accesses = phase->accesses,
 		.access_count = ARRAY_SIZE(phase->accesses),
 	};

@@ -122,6 +122,7 @@ int llm_rank_compute(struct llm_rank *rank, const struct llm_step *step,
 		.kernels = kernels,
 		.launch_ns =
 			app_launch_ns(&config->host, cfg->kernel_launch, graph ? kernels : 1),
+		.graph = graph,
 		.accesses = rank->accesses,
 		.access_count = ARRAY_SIZE(rank->accesses),
 	};

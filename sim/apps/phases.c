@@ -182,6 +182,7 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 		.kernels = (u32)work->kernels,
 		.launch_ns = app_launch_ns(&config->host, phases->cfg->kernel_launch,
 					   work->graph ? work->kernels : 1),
+		.graph = work->graph,
 		.accesses = accesses,
 		.access_count = work->access_count,
 	};

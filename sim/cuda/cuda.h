@@ -74,9 +74,10 @@ static inline void cuda_index_masks(const u32 *masks, u32 count, u64 *ret_groups
 
 /* A burst: equal kernels that the host launches one after the other. */
 struct cuda_burst_config {
-	u32 kernels;	   /* at least 1 */
-	u64 kernel_ns;	   /* GPU time of each, at least 1 */
-	u64 launch_ns;	   /* host time of each launch */
+	u32 kernels;   /* at least 1 */
+	u64 kernel_ns; /* GPU time of each, at least 1 */
+	u64 launch_ns; /* host time of each launch */
+	bool graph;    /* a CUDA graph: one launch for all of them, of kernels x launch_ns */
 	u32 occupancy_ppm; /* share of what all SMs can hold; 0 is all */
 	/* Beside kernels of others: as in struct fifo_burst. */
 	u32 sm_ppm;

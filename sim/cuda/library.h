@@ -16,6 +16,11 @@
  * must not call sim/fifo.
  */
 struct cuda_library {
+	/*
+	 * It keeps launches in a queue of its own, from which a thread of its own makes them. So the
+	 * application's thread never waits for room in a ring of CUDA.
+	 */
+	bool queues;
 	/* Make the library's state for the containers of a GPU; or free it. 0 or -ENOMEM. */
 	int (*create)(struct cuda_device *device, const struct config *config);
 	void (*destroy)(struct cuda_device *device);

@@ -17,6 +17,8 @@ void cuda_context_create(struct cuda_context *context, struct cuda_device *devic
 		.starter.fire = cuda_ops_start,
 	};
 	list_add_tail(&context->node, &device->contexts);
+	if (!device->library || !device->library->queues)
+		fifo_set_ring(&process->tsg, CUDA_RING_LAUNCHES);
 }
 
 void cuda_context_destroy(struct cuda_context *context)

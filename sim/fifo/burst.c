@@ -114,6 +114,8 @@ u64 burst_ready_since(const struct fifo_burst *burst)
 		return 0;
 	if (kernel >= burst_allowed(burst))
 		return ENG_NEVER;
+	if (kernel + 1 == burst->moved_kernel)
+		return burst->moved_ready_ns;
 	return burst->launch_start_ns + (kernel + 1) * burst->launch_ns;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The host engine's calls; see fifo.h for its rules. Below them: partition.c shares SMs and
- * bandwidth, runlist.c gives turns, memory.c stalls bursts at missing pages, burst.c is their
- * arithmetic.
+ * bandwidth, runlist.c gives turns, memory.c stalls bursts at missing pages, ring.c makes the
+ * host wait, burst.c is the arithmetic of bursts.
  */
 #include "fifo/fifo.h"
 
@@ -251,6 +251,11 @@ void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst)
 	idle = tsg_entry_is_idle(tsg);
 	burst->waits = false;
 	tsg_add_work(tsg, idle);
+}
+
+void fifo_set_ring(struct fifo_tsg *tsg, u32 launches)
+{
+	tsg->ring = launches;
 }
 
 /* The burst that was submitted first of those from kernel @ordinal on, or NULL. */

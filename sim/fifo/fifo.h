@@ -165,6 +165,13 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst);
 void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst);
 
 /*
+ * Each channel of a TSG has room for @launches launches that have not ended. The host thread
+ * stands still before one that finds no room, until a kernel of the channel ends (ring.c). 0, as
+ * at first: it never waits.
+ */
+void fifo_set_ring(struct fifo_tsg *tsg, u32 launches);
+
+/*
  * The kernels of a TSG that may be launched, of all that were ever submitted to it, in the
  * order of their submission. The first @kernels may; FIFO_ALLOW_ALL is the state at the start.
  * A kernel that has begun always may. The others are withheld: a burst runs dry before them,

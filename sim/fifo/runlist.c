@@ -5,6 +5,7 @@
 #include "fifo/burst.h"
 #include "fifo/channel.h"
 #include "fifo/memory.h"
+#include "fifo/ring.h"
 #include "fifo/turns.h"
 
 void tsg_finish_burst(struct fifo_tsg *tsg, int status)
@@ -220,6 +221,19 @@ static void runlist_count_ready(struct fifo_runlist *runlist, u64 now, bool stal
 	} while (entry != runlist->entries);
 }
 
+/* All bursts are advanced to the present: where does the host thread stand? */
+static void runlist_bound_launches(struct fifo_runlist *runlist)
+{
+	struct fifo_entry *entry = runlist->entries;
+	struct fifo_tsg *tsg;
+
+	do {
+		fifo_for_each_in(entry, tsg)
+			tsg_bound_launches(tsg);
+		entry = entry->next;
+	} while (entry != runlist->entries);
+}
+
 /* Book the time that a TSG has waited for its faults since the last call, by its parts. */
 static void tsg_book_stall(struct fifo_tsg *tsg, u64 now)
 {
@@ -268,8 +282,10 @@ void runlist_update(struct fifo_runlist *runlist)
 		runlist->switching_ns += passed;
 	else if (stalled)
 		runlist->stalled_ns += passed - min(worked, passed);
-	if (runlist->entries && passed)
+	if (runlist->entries && passed) {
 		runlist_count_ready(runlist, now, stalled);
+		runlist_bound_launches(runlist);
+	}
 	runlist->updated_ns = now;
 }
 

@@ -35,6 +35,7 @@ struct fifo_burst {
 	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
 	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+	bool graph;	     /* one launch for all of its kernels */
 	bool waits;	     /* for a semaphore; fifo_release() */
 	/*
 	 * Called when it has ended, as the last thing. Must not block, nor call this room. Or
@@ -46,7 +47,14 @@ struct fifo_burst {
 	struct fifo_burst *next; /* in its channel */
 	struct gmmu_walk walk;	 /* its touches, in its TSG's address space */
 	u64 launch_start_ns;	 /* kernel i is there at launch_start + (i + 1) * launch_ns */
-	u64 ordinal;		 /* kernels that were submitted to its TSG before it */
+	/*
+	 * Launches were moved to a later date while kernel moved_kernel - 1 was next, which is there
+	 * since moved_ready_ns (ring.c). 0: none.
+	 */
+	u64 moved_kernel;
+	u64 moved_ready_ns;
+	u64 seen_kernels; /* done_kernels when ring.c last looked */
+	u64 ordinal;	  /* kernels that were submitted to its TSG before it */
 	u32 withheld; /* of its kernels, the last ones, that may not be launched; fifo_allow() */
 	u64 done_ns;  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
 	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
@@ -185,6 +193,9 @@ struct fifo_channel {
 	struct fifo_channel *next; /* of the TSG's channels, circular */
 	struct fifo_burst *first;
 	struct fifo_burst *last;
+	/* Of ring.c, while it looks at the bursts in order. */
+	struct fifo_burst *untaken; /* the next one */
+	u32 room;		    /* in the ring, behind those before */
 };
 
 /*
@@ -214,6 +225,7 @@ struct fifo_tsg {
 		*first; /* of that channel: in execution, or next. NULL: no channel has any */
 	u64 launch_end_ns; /* until when its host thread is busy launching */
 	u64 submitted;	   /* kernels, ever */
+	u32 ring;	   /* launches of a channel for which there is room; 0: no bound */
 	u64 allowed;	   /* of these may be launched; FIFO_ALLOW_ALL: all of them */
 	u64 ended_kernels; /* of bursts that are through, or failed */
 

@@ -360,6 +360,7 @@ static u64 gvtg_map_ns(struct cuda_context *context, u64 chunks)
 }
 
 static const struct cuda_library gvtg_library = {
+	.queues = true,
 	.create = gvtg_create,
 	.destroy = gvtg_destroy,
 	.stop = gvtg_stop,

@@ -355,6 +355,7 @@ static void xsched_launch(struct cuda_context *context, struct fifo_burst *burst
 }
 
 static const struct cuda_library xsched_library = {
+	.queues = true,
 	.create = xsched_create,
 	.destroy = xsched_destroy,
 	.stop = xsched_stop,
