@@ -10,6 +10,7 @@
 #define CORETEST_PROGRAMS(X)     \
 	X(coretest_port)         \
 	X(test_address_fence)    \
+	X(test_child)            \
 	X(test_clean)            \
 	X(test_control)          \
 	X(test_evict)            \

@@ -9,6 +9,7 @@
 #include "gpu/memory.h"
 #include "gpu/service.h"
 #include "gpu/stall.h"
+#include "gvm/charge.h"
 
 /* The ring of free chunks, the device over it, and the memory manager of the device. */
 static int gpu_init_memory(struct sim_gpu *gpu)
@@ -43,7 +44,16 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 	if (status)
 		return status;
 	gpu->device.memory = gpu->manager->create(&manager_config);
-	return gpu->device.memory ? 0 : -ENOMEM;
+	if (!gpu->device.memory)
+		return -ENOMEM;
+	if (!gpu->policy.family)
+		return 0;
+	status = gvm_container_create(&gpu->device, 0, &gpu->family);
+	if (status)
+		return status;
+	gvm_limit_set_high(gpu->family, gpu->policy.family_high);
+	gvm_limit_set_low(gpu->family, gpu->policy.family_low);
+	return 0;
 }
 
 static void gpu_init_costs(struct sim_gpu *gpu)
@@ -88,6 +98,8 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 static void gpu_free_memory(struct sim_gpu *gpu)
 {
 	gpu->manager->destroy(gpu->device.memory);
+	if (gpu->family)
+		gvm_container_detach(gpu->family);
 	if (gpu->device.chunks)
 		gvm_device_destroy(&gpu->device);
 	free(gpu->free_chunks);
@@ -132,6 +144,8 @@ int sim_gpu_start(struct sim_gpu *gpu)
 	status = gvm_fault_handler_start(&gpu->handler, &gpu->device);
 	if (!status && gpu->policy.evictors)
 		status = gvm_evictor_start(&gpu->evictor, &gpu->device);
+	if (!status && gpu->policy.evictors && gpu->family)
+		status = gvm_container_evictor_get(gpu->family);
 	if (!status && gpu->manager->start)
 		status = gpu->manager->start(gpu->device.memory);
 	/* Time slices are the hardware's own policy and need no scheduler. */
@@ -143,6 +157,8 @@ int sim_gpu_start(struct sim_gpu *gpu)
 void sim_gpu_stop(struct sim_gpu *gpu)
 {
 	gvm_scheduler_stop(&gpu->scheduler);
+	if (gpu->family && gpu->policy.evictors)
+		gvm_container_evictor_put(gpu->family);
 	gvm_evictor_stop(&gpu->evictor);
 	gvm_fault_handler_stop(&gpu->handler);
 	if (gpu->manager->stop)

@@ -18,6 +18,13 @@ struct sim_memory_policy {
 	u32 features;				  /* the core's: set of enum gvm_feature */
 	/* small blocks share chunks: gvm_device_config.sub_chunks; not with limits */
 	bool sub_chunks;
+	/*
+	 * The core's: containers are children of one (gvm/child.h), with these limits in bytes.
+	 * Of system guardian, whose containers share a context.
+	 */
+	bool family;
+	u64 family_high; /* its gmem.limit.high and gmem.limit.low */
+	u64 family_low;
 	/* Options of sim_manager_nvuvm. sim_manager_ghost_uvm has only host_fragmented. */
 	bool limits;	      /* the published GVM's limits and its victims by container */
 	bool fast_path;	      /* the published GVM's promotion to 2 MB and lazy freeing */

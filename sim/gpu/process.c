@@ -6,9 +6,11 @@
 #include "gpu/memory.h"
 #include "gpu/mps.h"
 #include "gpu/service.h"
+#include "gvm/child.h"
 
 /* Managed ranges start at the same address in every process, much as real ones do. */
-#define PROCESS_FIRST_VA 0x700000000000ull
+#define PROCESS_FIRST_VA     0x700000000000ull
+#define PROCESS_WINDOW_BYTES (1ull << 44)
 
 /*
  * Take context memory from the device, unless the profile has none. The core charges it to the
@@ -39,6 +41,38 @@ static void process_put_evictor(struct sim_process *process)
 	process->evicts = false;
 }
 
+/*
+ * The container of a process of group @tgid. In a family it is a child, whose window is all of
+ * the process's address space: partitions of one context are address spaces here. Returns 0,
+ * -ENOMEM or -EIO, or -ENOSPC: the family has GVM_CHILDREN_MAX.
+ */
+static int process_join_container(struct sim_process *process, u32 tgid)
+{
+	struct gvm_container *family = process->gpu->family;
+	struct gvm_window window = {
+		.space = process,
+		.va = PROCESS_FIRST_VA,
+		.bytes = PROCESS_WINDOW_BYTES,
+	};
+
+	if (!family)
+		return gvm_container_attach(&process->gpu->device, tgid, &process->container);
+	process->container = gvm_child_find(family, tgid);
+	if (process->container)
+		return 0;
+	return gvm_child_open(family, &window, tgid, &process->container);
+}
+
+static void process_leave_container(struct sim_process *process)
+{
+	if (!process->gpu->family) {
+		gvm_container_detach(process->container);
+		return;
+	}
+	gvm_children_close(process->gpu->family, process);
+	gvm_container_put(process->container);
+}
+
 int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid)
 {
 	return sim_process_start_client(process, gpu, tgid, NULL, FIFO_ALL_PPM);
@@ -52,7 +86,7 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 	sim_gpu_use_costs(gpu);
 	*process = (struct sim_process){ .gpu = gpu, .mps = mps, .next_va = PROCESS_FIRST_VA };
 	page_table_init(&process->page_table, process);
-	status = gvm_container_attach(&gpu->device, tgid, &process->container);
+	status = process_join_container(process, tgid);
 	if (status)
 		return status;
 	if (gpu->policy.evictors) {
@@ -65,7 +99,7 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 			       fifo_tsg_init(&gpu->fifo, &process->tsg, &process->page_table);
 	if (status) {
 		process_put_evictor(process);
-		gvm_container_detach(process->container);
+		process_leave_container(process);
 		return status;
 	}
 	if (mps)
@@ -204,7 +238,7 @@ void sim_process_exit(struct sim_process *process)
 					       process->unmanaged.bytes);
 	device->memory_ops->unevictable_remove(device->memory, &process->context,
 					       process->context.bytes);
-	gvm_container_detach(process->container);
+	process_leave_container(process);
 }
 
 struct gmmu_touch sim_touch_blocks(const struct gvm_range *range, u32 first, u32 count,

@@ -49,8 +49,9 @@ struct sim_gpu {
 	struct sim_memory_policy policy;
 	const struct sim_memory_manager *manager; /* the policy's */
 	struct gvm_evictor evictor;		  /* of the device, if the policy has any */
-	struct sim_frame *frames;		  /* one for each chunk */
-	u32 *free_chunks;			  /* ring, longest free first */
+	struct gvm_container *family; /* whose children all containers are, or NULL */
+	struct sim_frame *frames;     /* one for each chunk */
+	u32 *free_chunks;	      /* ring, longest free first */
 	u32 free_first;
 	u32 free_count;
 	u64 clear_end_ns;		/* when the clearing engine is done */

@@ -67,6 +67,15 @@
  *     system.memory       stock     NVIDIA's driver pages
  *                         ghost     the core: gmem.* and hmem.limit of each container
  *
+ *     system.group_high   with ghost: limits of the common context. Each container is then a
+ *     system.group_low    child of one container, by its range of addresses (gvm/child.h). At the
+ *                         group's limit the largest child gives; a child's gmem.limit.low
+ *                         holds as far as the group's goes
+ *
+ * A virtual partition wastes no memory: half of a power of two that is never touched is never
+ * there. Addresses are plenty, so a partition is not resized. A write to its gmem.limit.high
+ * resizes the memory behind it.
+ *
  *
  * How this differs from the paper
  *
@@ -128,7 +137,9 @@ struct guardian_keys {
 	u64 manager;	/* enum guardian_manager */
 	u64 partitions; /* enum guardian_partitions */
 	u64 memory;	/* enum guardian_memory */
-	u64 alu;	/* cycles of the GPU */
+	u64 group_high; /* bytes: limits of all containers together */
+	u64 group_low;
+	u64 alu; /* cycles of the GPU */
 	u64 branch;
 	u64 l1;
 	u64 l2;
@@ -162,6 +173,12 @@ static const struct cfg_key guardian_rows[] = {
 		     .words = partition_words),
 	GUARDIAN_KEY(memory, ENUM, "stock", "who pages, with system.partitions \"virtual\"",
 		     .words = memory_words),
+	GUARDIAN_KEY(group_high, SIZE, "max",
+		     "gmem.limit.high of all containers together, with system.memory \"ghost\"",
+		     CFG_RANGE(0, U64_MAX)),
+	GUARDIAN_KEY(group_low, SIZE, "0",
+		     "gmem.limit.low of all containers together, with system.memory \"ghost\"",
+		     CFG_RANGE(0, U64_MAX)),
 	GUARDIAN_CYCLES(alu, "4", "cycles of a bitwise instruction"),
 	GUARDIAN_CYCLES(branch, "80", "cycles of a branch through the divergence unit"),
 	GUARDIAN_CYCLES(l1, "28", "cycles of an access that hits L1"),
@@ -488,9 +505,16 @@ static bool guardian_honours(const struct config *config, const char *control_fi
 
 static struct sim_memory_policy guardian_memory(const struct config *config)
 {
+	const struct guardian_keys *keys = config->system_keys;
+
 	if (guardian_pages_by_core(config))
-		return (struct sim_memory_policy){ .manager = &sim_manager_core,
-						   .evictors = true };
+		return (struct sim_memory_policy){
+			.manager = &sim_manager_core,
+			.evictors = true,
+			.family = keys->group_high != GVM_NO_LIMIT || keys->group_low,
+			.family_high = keys->group_high,
+			.family_low = keys->group_low,
+		};
 	return (struct sim_memory_policy){
 		.manager = &sim_manager_nvuvm,
 		.host_fragmented = config->host.fragmented,

@@ -29,6 +29,7 @@
  *  2. Pages that exist nowhere yet are cleared on the device and never cross the link.
  */
 #include "gvm/block.h"
+#include "gvm/child.h"
 #include "gvm/clock.h"
 #include "gvm/evict.h"
 #include "gvm/lirs.h"
@@ -46,10 +47,28 @@ static u32 block_valid_mask(u64 bytes_from_block)
 	return pages >= GVM_PAGES_PER_BLOCK ? GVM_BLOCK_FULL : (1u << pages) - 1;
 }
 
+/* Whose addresses are those of the new range? It takes a reference to its payer. */
+static int block_find_payer(struct gvm_range *range, const struct gvm_range_config *config,
+			    u64 bytes)
+{
+	const struct gvm_window addresses = {
+		.space = config->space,
+		.va = config->va,
+		.bytes = bytes,
+	};
+
+	if (gvm_container_has_family(config->container))
+		return gvm_child_payer(config->container, &addresses, &range->container);
+	range->container = config->container;
+	gvm_container_get(config->container);
+	return 0;
+}
+
 int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
 		   const struct gvm_range_config *config)
 {
 	u64 count = ((config->bytes - 1) >> GVM_CHUNK_SHIFT) + 1;
+	int status;
 	u64 i;
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
@@ -57,11 +76,14 @@ int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
 	if (config->bytes - 1 > U64_MAX - config->va)
 		return -EINVAL;
 	memset(range, 0, sizeof(*range));
+	status = block_find_payer(range, config, count << GVM_CHUNK_SHIFT);
+	if (status)
+		return status;
 	range->blocks = gvm_alloc(count * sizeof(*range->blocks));
-	if (!range->blocks)
+	if (!range->blocks) {
+		gvm_container_put(range->container);
 		return -ENOMEM;
-	range->container = config->container;
-	gvm_container_get(config->container);
+	}
 	range->memory = memory;
 	range->space = config->space;
 	range->stats = config->stats;

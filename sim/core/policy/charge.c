@@ -71,25 +71,43 @@
  *      less than a chunk counts as none.
  */
 #include "gvm/charge.h"
+#include "gvm/family.h"
 #include "gvm/clock.h"
 
 static void charge_add_locked(struct gvm_container *container, u64 bytes)
 {
+	struct gvm_container *parent = container->parent;
+
 	container->charged_bytes += bytes;
 	container->reserved_bytes += bytes;
-	container->peak_bytes = max(container->peak_bytes, container->charged_bytes);
+	container->peak_bytes = max(container->peak_bytes, gvm_family_bytes(container));
+	if (parent) {
+		parent->children_bytes += bytes;
+		parent->peak_bytes = max(parent->peak_bytes, gvm_family_bytes(parent));
+	}
+	gvm_container_update_shield_locked(container);
+}
+
+/* Take bytes off the usage of a container, and of its parent. */
+static void charge_lower_locked(struct gvm_container *container, u64 bytes)
+{
+	container->charged_bytes -= bytes;
+	if (container->parent)
+		container->parent->children_bytes -= bytes;
 	gvm_container_update_shield_locked(container);
 }
 
 /* CONTEXT: under a VA-block lock. */
 int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 {
+	struct gvm_container *refuser;
 	int status = 0;
 
 	if (!gvm_books_lock(container->device))
 		return -EIO;
-	if (container->charged_bytes + bytes > container->gmem_high_bytes) {
-		container->events[GVM_EVENT_HIGH]++;
+	refuser = gvm_family_refuser_locked(container, bytes);
+	if (refuser) {
+		refuser->events[GVM_EVENT_HIGH]++;
 		status = -EDQUOT;
 	} else {
 		charge_add_locked(container, bytes);
@@ -98,31 +116,20 @@ int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 	return status;
 }
 
-/* May the container have one more chunk, of which it pays for @bytes? */
-static bool charge_has_chunk_locked(const struct gvm_container *container, u64 bytes)
-{
-	u64 high = container->gmem_high_bytes;
-	u64 most = (high >> GVM_CHUNK_SHIFT) + ((high & (GVM_CHUNK_BYTES - 1)) != 0);
-	u64 occupied = gvm_container_occupied_bytes(container) + GVM_CHUNK_BYTES;
-
-	if (container->charged_bytes + bytes > high)
-		return false;
-	return !container->device->payers ||
-	       (occupied + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT <= most;
-}
-
 /* CONTEXT: under a VA-block lock. */
 int gvm_charge_reserve_chunk(struct gvm_container *container, u64 bytes)
 {
+	struct gvm_container *refuser;
 	int status = 0;
 
 	if (!gvm_books_lock(container->device))
 		return -EIO;
-	if (charge_has_chunk_locked(container, bytes)) {
-		charge_add_locked(container, bytes);
-	} else {
-		container->events[GVM_EVENT_HIGH]++;
+	refuser = gvm_family_chunk_refuser_locked(container, bytes);
+	if (refuser) {
+		refuser->events[GVM_EVENT_HIGH]++;
 		status = -EDQUOT;
+	} else {
+		charge_add_locked(container, bytes);
 	}
 	gvm_spin_unlock(&container->device->lock);
 	return status;
@@ -146,8 +153,7 @@ void gvm_charge_cancel_bytes(struct gvm_container *container, u64 bytes)
 		return;
 	if (!gvm_is_broken(device, container->reserved_bytes >= bytes)) {
 		container->reserved_bytes -= bytes;
-		container->charged_bytes -= bytes;
-		gvm_container_update_shield_locked(container);
+		charge_lower_locked(container, bytes);
 	}
 	gvm_spin_unlock(&device->lock);
 }
@@ -217,6 +223,7 @@ int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, 
 {
 	struct gvm_device *device = container->device;
 	u64 bytes = (u64)pages << GVM_PAGE_SHIFT;
+	struct gvm_container *refuser;
 	int status = 0;
 
 	if (!gvm_books_lock(device))
@@ -225,8 +232,8 @@ int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, 
 		status = -EIO;
 	} else if (device->chunks[chunk].state != GVM_CHUNK_BOUND) {
 		status = -EBUSY;
-	} else if (container->charged_bytes + bytes > container->gmem_high_bytes) {
-		container->events[GVM_EVENT_HIGH]++;
+	} else if ((refuser = gvm_family_refuser_locked(container, bytes))) {
+		refuser->events[GVM_EVENT_HIGH]++;
 		status = -EDQUOT;
 	} else {
 		charge_add_locked(container, bytes);
@@ -380,8 +387,7 @@ static void charge_credit_locked(struct gvm_device *device, u32 chunk,
 		entry->state = GVM_CHUNK_FREE;
 		entry->owner = NULL;
 	}
-	payer->charged_bytes -= bytes;
-	gvm_container_update_shield_locked(payer);
+	charge_lower_locked(payer, bytes);
 	if (owner != payer)
 		gvm_container_update_shield_locked(owner);
 }
@@ -465,29 +471,39 @@ void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes)
 		return;
 	if (!gvm_is_broken(device, container->unevictable_bytes >= bytes)) {
 		container->unevictable_bytes -= bytes;
-		container->charged_bytes -= bytes;
 		device->unevictable_bytes -= bytes;
-		gvm_container_update_shield_locked(container);
+		charge_lower_locked(container, bytes);
 	}
 	gvm_spin_unlock(&device->lock);
 }
 
-/* CONTEXT: atomic. */
-u32 gvm_charge_excess(struct gvm_container *container)
+/* Chunks by which the container is above its own gmem.limit.high. */
+static u32 charge_excess_locked(const struct gvm_container *container)
 {
-	u64 limit, most, charged, occupied;
+	u64 limit = container->gmem_high_bytes;
+	u64 charged = gvm_family_bytes(container);
+	u64 occupied = gvm_family_occupied_bytes(container);
+	u64 most;
 
-	gvm_spin_lock(&container->device->lock);
-	limit = container->gmem_high_bytes;
-	charged = container->charged_bytes;
-	occupied = gvm_container_occupied_bytes(container);
-	gvm_spin_unlock(&container->device->lock);
 	/* In bytes; and in chunks, to which the limit is rounded up. */
 	most = limit + (-limit & (GVM_CHUNK_BYTES - 1));
 	most = max(most, limit); /* the sum may wrap */
 	charged = charged > limit ? charged - limit : 0;
 	occupied = occupied > most ? occupied - most : 0;
 	return (u32)((max(charged, occupied) + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_charge_excess(struct gvm_container *container)
+{
+	u32 excess;
+
+	gvm_spin_lock(&container->device->lock);
+	excess = charge_excess_locked(container);
+	if (container->parent)
+		excess = max(excess, charge_excess_locked(container->parent));
+	gvm_spin_unlock(&container->device->lock);
+	return excess;
 }
 
 /* CONTEXT: atomic. */
@@ -507,7 +523,8 @@ int gvm_swap_reserve(struct gvm_container *container, u64 bytes)
 
 	gvm_spin_lock(&container->device->lock);
 	used = gvm_container_host_bytes(container);
-	if (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used) {
+	if (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used &&
+	    gvm_family_has_host_room(container, bytes)) {
 		container->swapped_bytes += bytes;
 		gvm_container_update_shield_locked(container);
 		status = 0;
@@ -570,7 +587,7 @@ void gvm_limit_set_low(struct gvm_container *container, u64 bytes)
 {
 	gvm_spin_lock(&container->device->lock);
 	container->gmem_low_bytes = bytes;
-	gvm_container_update_shield_locked(container);
+	gvm_family_share_low_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }
 
@@ -589,7 +606,7 @@ u64 gvm_charged_bytes(struct gvm_container *container)
 	u64 bytes;
 
 	gvm_spin_lock(&container->device->lock);
-	bytes = container->charged_bytes;
+	bytes = gvm_family_bytes(container);
 	gvm_spin_unlock(&container->device->lock);
 	return bytes;
 }

@@ -235,13 +235,32 @@ static struct check_paid check_paid(const struct gvm_container *container)
 	return paid;
 }
 
-/* A container is full if hmem.limit has no room for its picked chunks and one more. */
+static u64 check_host_bytes(const struct gvm_container *container)
+{
+	return container->swapped_bytes + container->clean_bytes + container->evicting_bytes -
+	       container->evicting_clean_bytes;
+}
+
+/* Has hmem.limit no room for one more chunk beside @used bytes? */
+static bool check_has_no_room(const struct gvm_container *container, u64 used)
+{
+	return container->hmem_bytes < used || container->hmem_bytes - used < GVM_CHUNK_BYTES;
+}
+
+/*
+ * A container is full if hmem.limit, its own or its parent's, has no room for the picked chunks
+ * and one more. A parent's limit counts its children.
+ */
 static bool check_swap_is_full(const struct gvm_container *container)
 {
-	u64 used = container->swapped_bytes + container->clean_bytes +
-		   container->evicting_bytes - container->evicting_clean_bytes;
+	const struct gvm_container *head = container->parent ? container->parent : container;
+	u64 used = check_host_bytes(head);
+	const struct gvm_container *child;
 
-	return container->hmem_bytes < used || container->hmem_bytes - used < GVM_CHUNK_BYTES;
+	list_for_each_entry(child, &head->children, sibling)
+		used += check_host_bytes(child);
+	return check_has_no_room(head, used) ||
+	       check_has_no_room(container, check_host_bytes(container));
 }
 
 static int check_protection(const struct gvm_container *container)
@@ -249,7 +268,7 @@ static int check_protection(const struct gvm_container *container)
 	u64 evicting = min(container->evicting_bytes, container->charged_bytes);
 	u64 staying = container->charged_bytes - evicting;
 	u64 without_a_chunk = staying - min(staying, GVM_CHUNK_BYTES);
-	bool protect = container->gmem_low_bytes > without_a_chunk;
+	bool protect = container->low_bytes > without_a_chunk;
 
 	if (container->is_protected != protect)
 		return check_failed(container->device, "protection does not follow the limit",
@@ -315,6 +334,31 @@ struct check_sums {
 	u64 unevictable_bytes;
 };
 
+/* The usage of a container's children, each with a parent that has children. */
+static u64 check_children_bytes(const struct gvm_container *container)
+{
+	const struct gvm_container *child;
+	u64 bytes = 0;
+
+	list_for_each_entry(child, &container->children, sibling) {
+		if (child->parent != container || child->child_count)
+			return U64_MAX;
+		bytes += child->charged_bytes;
+	}
+	return bytes;
+}
+
+/* The protected parts of all members: together they are the parent's gmem.limit.low. */
+static u64 check_low_bytes(const struct gvm_container *container)
+{
+	const struct gvm_container *child;
+	u64 bytes = container->low_bytes;
+
+	list_for_each_entry(child, &container->children, sibling)
+		bytes += child->low_bytes;
+	return bytes;
+}
+
 static int check_container(const struct gvm_container *container, struct check_sums *sums)
 {
 	u64 clean;
@@ -328,7 +372,11 @@ static int check_container(const struct gvm_container *container, struct check_s
 	if (container->attached != (container->processes > 0))
 		return check_failed(device, "attached without processes, or the reverse",
 				    container->tgid);
-	if (container->charged_bytes > container->peak_bytes)
+	if (!container->parent && check_low_bytes(container) != container->gmem_low_bytes)
+		return check_failed(device, "parts of gmem.limit.low are off", container->tgid);
+	if (container->children_bytes != check_children_bytes(container))
+		return check_failed(device, "bytes of children are off", container->tgid);
+	if (container->charged_bytes + container->children_bytes > container->peak_bytes)
 		return check_failed(device, "usage is above its peak", container->tgid);
 	status = check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
 	if (status)

@@ -656,3 +656,33 @@ void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
 		ring_splice(device->chunks, &container->shielded, &device->global,
 			    GVM_ORDER_GLOBAL);
 }
+
+static void clock_shield_member(struct gvm_container *member, bool is_family_full)
+{
+	bool low = gvm_container_is_low(member);
+	bool full = is_family_full || gvm_container_swap_is_full(member);
+
+	if (low != member->is_protected || full != member->is_swap_full)
+		gvm_clock_shield_locked(member, low, full);
+}
+
+/*
+ * When the room in the parent's hmem.limit ends or comes back, the flags of all members change.
+ * CONTEXT: atomic, device's lock held.
+ */
+void gvm_clock_shield_family_locked(struct gvm_container *container)
+{
+	struct gvm_container *head = container->parent ? container->parent : container;
+	bool limited = head->hmem_bytes != U64_MAX;
+	bool full = limited && gvm_family_host_bytes(head) + GVM_CHUNK_BYTES > head->hmem_bytes;
+	struct gvm_container *child;
+
+	if (full == head->is_family_full) {
+		clock_shield_member(container, full);
+		return;
+	}
+	head->is_family_full = full;
+	clock_shield_member(head, full);
+	list_for_each_entry(child, &head->children, sibling)
+		clock_shield_member(child, full);
+}

@@ -30,7 +30,7 @@
  *      a count: two concurrent opens make two groups, and an open can find a group that is
  *      being freed.
  */
-#include "gvm/container.h"
+#include "gvm/family.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 
@@ -45,7 +45,7 @@ static struct gvm_container *container_find_locked(struct gvm_device *device, u3
 	return NULL;
 }
 
-static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid)
+struct gvm_container *gvm_container_alloc(struct gvm_device *device, u32 tgid)
 {
 	struct gvm_container *container = gvm_alloc(sizeof(*container));
 
@@ -63,6 +63,8 @@ static struct gvm_container *container_alloc(struct gvm_device *device, u32 tgid
 	INIT_LIST_HEAD(&container->listeners);
 	INIT_LIST_HEAD(&container->listening);
 	INIT_LIST_HEAD(&container->roomy);
+	INIT_LIST_HEAD(&container->children);
+	INIT_LIST_HEAD(&container->sibling);
 	INIT_LIST_HEAD(&container->compute_node);
 	container->timeslice_us = device->default_timeslice_us;
 	container->priority = (u8)gvm_timeslice_us_to_priority(device->default_timeslice_us);
@@ -122,7 +124,7 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 	status = container_join_or_publish(device, tgid, &spare, ret_container);
 	if (status != -ENOENT)
 		return status;
-	spare = container_alloc(device, tgid);
+	spare = gvm_container_alloc(device, tgid);
 	if (!spare)
 		return -ENOMEM;
 	/* Another thread may have published one meanwhile. */
@@ -135,7 +137,7 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 int gvm_container_create(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container)
 {
-	struct gvm_container *container = container_alloc(device, tgid);
+	struct gvm_container *container = gvm_container_alloc(device, tgid);
 
 	*ret_container = container;
 	if (!container)
@@ -265,6 +267,8 @@ static bool container_is_empty_locked(const struct gvm_container *container)
 	       !gvm_is_broken(device, list_empty(&container->tsgs) && !container->evictor) &&
 	       !gvm_is_broken(device, container->evictor_users == 0) &&
 	       !gvm_is_broken(device, container->shared_tsgs == 0) &&
+	       !gvm_is_broken(device,
+			      container->child_count == 0 && container->children_bytes == 0) &&
 	       !gvm_is_broken(device, list_empty(&container->listeners));
 }
 
@@ -272,19 +276,27 @@ static bool container_is_empty_locked(const struct gvm_container *container)
 void gvm_container_put(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
-	bool last = false;
 
-	if (!gvm_books_lock(device))
-		return;
-	if (!gvm_is_broken(device, container->refs > 0) && --container->refs == 0)
-		last = container_is_empty_locked(container);
-	if (last) {
-		list_del_init(&container->node);
-		device->container_count--;
+	/* Twice at most: the last reference to a child drops its reference to its parent. */
+	while (container) {
+		struct gvm_container *parent = NULL;
+		bool last = false;
+
+		if (!gvm_books_lock(device))
+			return;
+		if (!gvm_is_broken(device, container->refs > 0) && --container->refs == 0)
+			last = container_is_empty_locked(container);
+		if (last) {
+			list_del_init(&container->node);
+			device->container_count--;
+			parent = container->parent;
+			gvm_family_leave_locked(container);
+		}
+		gvm_spin_unlock(&device->lock);
+		if (last)
+			gvm_free(container);
+		container = parent;
 	}
-	gvm_spin_unlock(&device->lock);
-	if (last)
-		gvm_free(container);
 }
 
 /* CONTEXT: atomic. */

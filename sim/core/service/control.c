@@ -29,6 +29,7 @@
 #include "gvm/control.h"
 #include "gvm/activity.h"
 #include "gvm/charge.h"
+#include "gvm/family.h"
 #include "gvm/evict.h"
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
@@ -125,7 +126,7 @@ static int control_peak_show(struct gvm_container *container, char *buf, size_t 
 
 static int control_swap_show(struct gvm_container *container, char *buf, size_t size)
 {
-	return control_show_u64(buf, size, control_get(container, &container->swapped_bytes));
+	return control_show_u64(buf, size, gvm_family_swapped_bytes(container));
 }
 
 static int control_clean_show(struct gvm_container *container, char *buf, size_t size)

@@ -64,6 +64,7 @@
  */
 #include "gvm/evict.h"
 #include "gvm/activity.h"
+#include "gvm/family.h"
 #include "gvm/clock.h"
 #include "gvm/hint.h"
 #include "gvm/lirs.h"
@@ -165,8 +166,10 @@ static int evict_none_own(struct gvm_container *container)
 
 	gvm_spin_lock(&container->device->lock);
 	/* A container that pays for parts of others' chunks occupies less than it pays for. */
-	used = max(gvm_container_occupied_bytes(container), container->charged_bytes);
-	if (used + GVM_CHUNK_BYTES <= container->gmem_high_bytes) {
+	used = max(gvm_family_occupied_bytes(container), gvm_family_bytes(container));
+	if (used + GVM_CHUNK_BYTES <= container->gmem_high_bytes &&
+	    !(container->parent &&
+	      gvm_family_chunk_refuser_locked(container, GVM_CHUNK_BYTES))) {
 		/* The container has freed memory since its charge was refused. */
 		status = 0;
 	} else if (container->charged_bytes == container->unevictable_bytes) {
@@ -187,6 +190,23 @@ static int evict_none_own(struct gvm_container *container)
 	return status;
 }
 
+/* Make room within the limit of the container that gives, with a chunk of its own. */
+static int evict_own(struct gvm_container *container, struct gvm_eviction *eviction)
+{
+	int status = evict_search(container, EVICT_OWN, GVM_NEED_CHARGE, eviction);
+
+	return status == -ENOENT ? evict_none_own(container) : status;
+}
+
+static int evict_in_family(struct gvm_container *container, struct gvm_eviction *eviction)
+{
+	struct gvm_container *giver = gvm_family_giver_get(container);
+	int status = evict_own(giver, eviction);
+
+	gvm_container_put(giver);
+	return status;
+}
+
 /* Has any container that is not shielded a chunk? Such a chunk may go, now or later. */
 static bool evict_has_exposed(struct gvm_device *device)
 {
@@ -204,7 +224,7 @@ static bool evict_may_take_protected(struct gvm_container *container)
 	bool may;
 
 	gvm_spin_lock(&container->device->lock);
-	may = container->charged_bytes < container->gmem_low_bytes;
+	may = container->charged_bytes < container->low_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return may;
 }
@@ -242,8 +262,9 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 	if (gvm_device_is_lost(device))
 		return -ENODEV;
 	if (need == GVM_NEED_CHARGE) {
-		status = evict_search(container, EVICT_OWN, need, eviction);
-		return status == -ENOENT ? evict_none_own(container) : status;
+		if (gvm_container_has_family(container))
+			return evict_in_family(container, eviction);
+		return evict_own(container, eviction);
 	}
 	status = evict_search(container, EVICT_GLOBAL, need, eviction);
 	if (status != -ENOENT)
@@ -323,8 +344,7 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 	used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
-		used = (gvm_container_occupied_bytes(evictor->container) + GVM_CHUNK_BYTES -
-			1) >>
+		used = (gvm_family_occupied_bytes(evictor->container) + GVM_CHUNK_BYTES - 1) >>
 		       GVM_CHUNK_SHIFT;
 	}
 	*ret_total = (u32)min(limit, (u64)U32_MAX);
@@ -365,6 +385,21 @@ static void evictor_hint(struct gvm_evictor *evictor)
 	}
 }
 
+/* The container's own coldest chunk, or that of the family's member which has to give one. */
+static u32 evictor_pick_own(struct gvm_container *container)
+{
+	struct gvm_container *giver;
+	u32 chunk;
+
+	if (!gvm_container_has_family(container))
+		return gvm_clock_pick_own(container);
+	giver = gvm_family_giver_get(container);
+	chunk = gvm_clock_pick_own(giver);
+
+	gvm_container_put(giver);
+	return chunk;
+}
+
 /*
  * Evict one cold chunk, if there is one. Only a thread that needs room now takes chunks in use.
  */
@@ -378,7 +413,7 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *e
 	if (!evictor->container)
 		gvm_clock_refill_stash(device, GVM_PICK_LOOKS);
 	while (asks-- && chunk == GVM_NO_CHUNK)
-		chunk = evictor->container ? gvm_clock_pick_own(evictor->container) :
+		chunk = evictor->container ? evictor_pick_own(evictor->container) :
 					     gvm_clock_pick_global(device);
 	return chunk == GVM_NO_CHUNK ? -ENOENT :
 				       evict_picked(device, chunk, GVM_NEED_CHARGE, eviction);
@@ -575,6 +610,8 @@ void gvm_evictors_kick(struct gvm_container *container, u32 chunks)
 
 	gvm_spin_lock(&device->lock);
 	evictor_kick_locked(container->evictor, chunks);
+	if (container->parent)
+		evictor_kick_locked(container->parent->evictor, chunks);
 	evictor_kick_locked(device->evictor, chunks);
 	gvm_spin_unlock(&device->lock);
 }

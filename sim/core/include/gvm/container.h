@@ -65,6 +65,13 @@ struct gvm_wakers {
 void gvm_watchers_wake_begin_locked(struct gvm_container *container, struct gvm_wakers *wakers);
 void gvm_watchers_wake_end(struct gvm_device *device, const struct gvm_wakers *wakers);
 
+/* A run of addresses of one address space. The ranges that are made in it have one payer. */
+struct gvm_window {
+	void *space; /* the device's cookie of the address space */
+	u64 va;	     /* aligned to a block */
+	u64 bytes;   /* whole blocks; 0: closed */
+};
+
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
@@ -97,6 +104,20 @@ struct gvm_container {
 	bool is_protected; /* under gmem.limit.low with one chunk less */
 	/* hmem.limit has no room for one more chunk: only clean ones can go */
 	bool is_swap_full;
+
+	/*
+	 * Children by address range (policy/child.c). A container without children and parent
+	 * has zeros here.
+	 */
+	struct gvm_container *parent; /* a reference; never changes; NULL: not a child */
+	struct list_head children;    /* gvm_container.sibling, in the order of their making */
+	struct list_head sibling;
+	u32 child_count;	  /* children that exist */
+	u32 child_number;	  /* of a child: its name among its parent's */
+	u64 children_bytes;	  /* charged_bytes of all children */
+	u64 low_bytes;		  /* part of gmem.limit.low that holds for its own memory */
+	bool is_family_full;	  /* of a parent: hmem.limit has no room for one more chunk */
+	struct gvm_window window; /* of a child */
 
 	struct list_head listeners; /* gvm_watcher.node */
 	u32 listener_count;
@@ -167,6 +188,12 @@ int gvm_container_attach(struct gvm_device *device, u32 tgid,
 int gvm_container_create(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container);
 void gvm_container_join(struct gvm_container *container);
+
+/*
+ * Memory for a container with the settings of a new one, which is in no list yet; gvm_free()
+ * frees it. Returns NULL: none. For policy/child.c. CONTEXT: process.
+ */
+struct gvm_container *gvm_container_alloc(struct gvm_device *device, u32 tgid);
 
 /*
  * Name the container after another of its processes, @tgid (0: no name), since the process that
