@@ -73,4 +73,4 @@ _gvmsim() {
 	fi
 }
 
-complete -F _gvmsim gvmsim gvmcollect gvmd gvmctl gvmfence
+complete -F _gvmsim gvmsim gvmcollect gvmd gvmctl gvmfence gvmfenced

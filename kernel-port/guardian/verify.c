@@ -944,6 +944,15 @@ static int collect_variables(struct verifier *verifier, size_t first, size_t end
 	return status;
 }
 
+/* Is the word at @at a quality of a pointer parameter, ".param .u64 .ptr .global NAME"? */
+static bool is_of_pointer(const struct ptx_text *text, size_t at)
+{
+	while (at && (text->tokens[at - 1].kind == PTX_SPACE ||
+		      text->tokens[at - 1].kind == PTX_COMMENT))
+		at--;
+	return at && ptx_is(text, at - 1, ".ptr");
+}
+
 /* First pass: names of variables in device and local memory, functions with a body, calls. */
 static int collect(struct verifier *verifier)
 {
@@ -957,7 +966,8 @@ static int collect(struct verifier *verifier)
 		depth += ptx_is(text, at, "{");
 		depth -= ptx_is(text, at, "}") && depth;
 		verifier->has_calls |= ptx_begins(text, at, "call");
-		if (ptx_is(text, at, ".global") || ptx_is(text, at, ".local")) {
+		if ((ptx_is(text, at, ".global") || ptx_is(text, at, ".local")) &&
+		    !is_of_pointer(text, at)) {
 			bool global = ptx_is(text, at, ".global");
 			size_t before = at;
 

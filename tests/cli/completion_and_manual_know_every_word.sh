@@ -17,7 +17,7 @@ help_of() {
 	done
 }
 
-for program in gvmsim gvmcollect gvmd gvmctl gvmfence; do
+for program in gvmsim gvmcollect gvmd gvmctl gvmfence gvmfenced; do
 	page=$source/docs/man/$program.1
 	mandoc -Tlint -Wwarning "$page" || fail "$page: mandoc complains"
 	help_of $program >.help

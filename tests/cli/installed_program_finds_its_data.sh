@@ -14,7 +14,7 @@ version=$("$gvmsim" --version)
 for kind in scenarios traces plots; do
 	diff -r "$source/$kind" "$work/usr/share/gvmsim/$kind" || fail "$kind is not installed"
 done
-for file in man/man1/gvmsim.1 man/man1/gvmcollect.1 man/man1/gvmd.1 man/man1/gvmctl.1 man/man1/gvmfence.1 gvmsim/scenarios/policies/dyn.json bash-completion/completions/gvmsim \
+for file in man/man1/gvmsim.1 man/man1/gvmcollect.1 man/man1/gvmd.1 man/man1/gvmctl.1 man/man1/gvmfence.1 man/man1/gvmfenced.1 gvmsim/scenarios/policies/dyn.json bash-completion/completions/gvmsim \
 	bash-completion/completions/gvmcollect doc/gvmsim/README.md doc/gvmsim/LICENSE; do
 	[ -s "$work/usr/share/$file" ] || fail "no $file"
 done

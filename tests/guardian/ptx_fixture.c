@@ -2,13 +2,9 @@
 #include "ptx_fixture.h"
 
 const char *const corpus_files[] = {
-	"bench.nvcc13-sm90.ptx",
-	"corners.ptx",
-	"functions.nvcc13-sm90.ptx",
-	"kernels.nvcc13-sm80.ptx",
-	"kernels.nvcc13-sm90.ptx",
-	"plain.clang14-sm80.ptx",
-	NULL,
+	"attention.triton36-sm90.ptx", "bench.nvcc13-sm90.ptx",	  "corners.ptx",
+	"functions.nvcc13-sm90.ptx",   "kernels.nvcc13-sm80.ptx", "kernels.nvcc13-sm90.ptx",
+	"matmul.triton36-sm90.ptx",    "plain.clang14-sm80.ptx",  NULL,
 };
 
 char *corpus_read(const char *name)

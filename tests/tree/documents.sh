@@ -95,10 +95,10 @@ check_words() {
 
 # Commands of the two programs, anywhere in a document: subcommands and options are in --help.
 check_commands() {
-	grep -ohE '(gvmsim|gvmcollect|gvmd|gvmctl|gvmfence) [a-z]+( [a-z-]+)?' "$1" | sort -u | while read -r program command rest; do
+	grep -ohE '(gvmsim|gvmcollect|gvmd|gvmctl|gvmfence|gvmfenced) [a-z]+( [a-z-]+)?' "$1" | sort -u | while read -r program command rest; do
 		case $program in
 		gvmsim) run=$gvmsim ;;
-		gvmd | gvmctl | gvmfence) run=$(dirname "$gvmsim")/$program ;;
+		gvmd | gvmctl | gvmfence | gvmfenced) run=$(dirname "$gvmsim")/$program ;;
 		*) run=$gvmcollect ;;
 		esac
 		"$run" --help | grep -qE "^  $program $command( |\$)" && continue

@@ -32,6 +32,7 @@ sim/collect sim/cli sim/ctl
 sim/gvmd/host
 kernel-port/linux kernel-port/guardian
 kernel-port/fakegpu kernel-port/coretest kernel-port/softgpu kernel-port/nvidia kernel-port/shim
+kernel-port/fenced
 bench
 EOF
 

@@ -29,7 +29,7 @@ if [ "$update" = --update ]; then
 elif ! diff -u "$schema" "$made"; then
 	status=1
 fi
-for program in gvmsim gvmcollect gvmd gvmctl gvmfence; do
+for program in gvmsim gvmcollect gvmd gvmctl gvmfence gvmfenced; do
 	manual=$2/docs/man/$program.1
 	"$(dirname "$gvmsim")/$program" --manual >"$made"
 	{

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # What fences cost real programs, and several tenants side by side, on a machine with a GPU.
-# Usage: tenants.sh PART... > RESULTS, in a folder that build.sh has filled. Parts: shim, modules, share, slices, mps, manager,
-# hostile, endless. The programs, parts and predictions: README.md beside this file.
+# Usage: tenants.sh PART... > RESULTS. The parts, and what has to lie beside this file: README.md.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here" || exit 1
@@ -29,7 +28,7 @@ modes() {
 tenants() {
 	name=$1 count=$2
 	shift 2
-	start=$(($(date +%s) + 7))
+	start=$(($(date +%s) + 6))
 	for i in $(seq "$count"); do
 		timeout 150 "$@" "$start" 2>&1 | grep -v 'module loaded' | tail -n 2 | sed "s/^/$name $count $i: /" &
 	done
@@ -39,8 +38,34 @@ tenants() {
 sharing() {
 	for count in 1 2 4; do
 		tenants "$1-lenet" "$count" ./lenet lenet.ptx train 8000
-		tenants "$1-model" "$count" python3 triton_model.py run "$model" 100
+		tenants "$1-model" "$count" python3 triton_model.py run "$model" 1000
 	done
+}
+
+# Start gvmfenced: MODE LIMIT. Its log is /tmp/gvm-fenced.log; clients find it by client().
+manager() {
+	./gvmfenced serve --socket /tmp/gvm-fenced.sock --mode "$1" --memory 64G --limit "$2" 2>/tmp/gvm-fenced.log &
+	manager=$!
+	for _ in $(seq 100); do
+		grep -q serving /tmp/gvm-fenced.log && break
+		sleep 0.2
+	done
+	head -n 1 /tmp/gvm-fenced.log
+}
+
+stop_manager() {
+	kill $manager
+	wait $manager
+	grep -vE 'bytes at|has left' /tmp/gvm-fenced.log | tail -n +2
+}
+
+client() {
+	GVM_FENCED_SOCKET=/tmp/gvm-fenced.sock GVM_FENCED_MEMORY=2G LD_LIBRARY_PATH=$here/client:${LD_LIBRARY_PATH:-} "$@"
+}
+
+# A part of the log with the time of each line
+times() {
+	while read -r line; do printf '%s %s: %s\n' "$(date +%s.%N | cut -c1-14)" "$1" "$line"; done
 }
 
 for part in "$@"; do
@@ -52,10 +77,42 @@ for part in "$@"; do
 				./gvmfence patch "$file" --mode $mode | ./gvmfence verify - | sed "s/^/$(basename "$file") /" || echo "$file $mode refused"
 			done
 		done 2>&1 | grep -v verified: ; echo "all others verify" ;;
-	shim)
-		modes lenet ./lenet lenet.ptx train 8000
-		modes model python3 triton_model.py run "$model" 100
-		modes launch ./lenet lenet.ptx launch 20000 ;;
+	shim-lenet) modes lenet ./lenet lenet.ptx train 8000 ;;
+	shim-model) modes model python3 triton_model.py run "$model" 2000 ;;
+	shim-launch) modes launch ./lenet lenet.ptx launch 20000 ;;
+	manager)
+		for mode in noprot once fence; do
+			manager $mode 60s
+			export GVM_FENCED_SOCKET=/tmp/gvm-fenced.sock GVM_FENCED_MEMORY=2G
+			LD_LIBRARY_PATH=$here/client:${LD_LIBRARY_PATH:-} sharing "manager-$mode"
+			client ./lenet lenet.ptx launch 20000 2>&1 | grep -v 'module loaded'
+			stop_manager
+		done ;;
+	hostile)
+		for mode in once noprot; do
+			manager $mode 60s
+			client ./lenet lenet.ptx victim 10 2>&1 | sed "s/^/$mode: /" &
+			victim=$!
+			sleep 2
+			client ./lenet lenet.ptx attack 5 2>&1 | sed "s/^/$mode: /" &
+			attack=$!
+			wait $victim $attack
+			stop_manager
+		done ;;
+	endless)
+		manager once 3s
+		tail -f -n 0 /tmp/gvm-fenced.log | times manager &
+		follow=$!
+		client ./lenet lenet.ptx victim 60 2>&1 | times victim &
+		sleep 2
+		client ./lenet lenet.ptx spin 2>&1 | times spin
+		for _ in $(seq 100); do
+			[ "$(grep -c serving /tmp/gvm-fenced.log)" = 2 ] && break
+			sleep 0.2
+		done
+		client ./lenet lenet.ptx train 2000 2>&1 | times next
+		kill $follow
+		stop_manager ;;
 	modules)
 		# What a PyTorch program loads, and how much of it has PTX.
 		GVM_FENCE=fence GVM_FENCE_SIZE=8G GVM_FENCE_ALLOW=all GVM_SHIM_LOG=/tmp/gvm-modules.log \

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static int find_calls(struct gpu_cuda *cuda, struct sim_error *err)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+
+	if (!library)
+		return sim_user_error(err, "%s", dlerror());
+#define GPU_FIND(call)                                                                      \
+	cuda->call = (__typeof__(cuda->call))dlsym(library, #call);                         \
+	if (!cuda->call)                                                                    \
+		return sim_user_error(err, "libcuda.so.1 has no %s: its driver is too old", \
+				      #call);
+	FENCED_CUDA(GPU_FIND)
+#undef GPU_FIND
+	return 0;
+}
+
+/* A range of addresses at a multiple of its size, with memory behind all of it: no wild access faults. */
+static int take_memory(const struct gpu *gpu, u64 bytes, u64 *ret_base, struct sim_error *err)
+{
+	struct shim_allocation_prop_whole prop = { .head = { .type = CU_ALLOC_PINNED,
+							     .location_type =
+								     CU_LOCATION_DEVICE,
+							     .location_id = gpu->device } };
+	struct shim_access access = { CU_LOCATION_DEVICE, gpu->device, CU_ACCESS_ALL };
+	const struct gpu_cuda *cuda = &gpu->cuda;
+	unsigned long long memory;
+	const char *step = "reserve addresses";
+	cu_ptr base = 0;
+	cu_result result = cuda->cuMemAddressReserve(&base, bytes, bytes, 0, 0);
+
+	if (result == CU_OK) {
+		step = "take memory";
+		result = cuda->cuMemCreate(&memory, bytes,
+					   (const struct CUmemAllocationProp_st *)&prop, 0);
+	}
+	if (result == CU_OK) {
+		step = "map memory";
+		result = cuda->cuMemMap(base, bytes, 0, memory, 0);
+	}
+	if (result == CU_OK)
+		result = cuda->cuMemSetAccess(base, bytes,
+					      (const struct CUmemAccessDesc_st *)&access, 1);
+	if (result != CU_OK)
+		return sim_user_error(err, "%s: cannot %s: %llu bytes, error %u", gpu->name,
+				      step, bytes, result);
+	*ret_base = base;
+	return 0;
+}
+
+int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
+	     struct sim_error *err)
+{
+	struct gvm_fence_table_config config = { .granule = GPU_GRANULE,
+						 .margin = GPU_MARGIN,
+						 .tenants = GPU_TENANTS,
+						 .allocations = GPU_ALLOCATIONS };
+	struct gpu_cuda *cuda = &gpu->cuda;
+	size_t total = 0;
+	int status = find_calls(cuda, err);
+
+	if (status)
+		return status;
+	gpu->mode = mode;
+	if (cuda->cuInit(0) != CU_OK || cuda->cuDeviceGet(&gpu->device, ordinal) != CU_OK ||
+	    cuda->cuDeviceGetName(gpu->name, sizeof(gpu->name), gpu->device) != CU_OK ||
+	    cuda->cuDeviceTotalMem_v2(&total, gpu->device) != CU_OK ||
+	    cuda->cuDevicePrimaryCtxRetain(&gpu->context, gpu->device) != CU_OK ||
+	    cuda->cuCtxSetCurrent(gpu->context) != CU_OK)
+		return sim_user_error(err, "GPU %d cannot be used", ordinal);
+	config.bytes = bytes ? bytes : GPU_GRANULE;
+	while (!bytes && config.bytes <= total / 4)
+		config.bytes *= 2;
+	status = take_memory(gpu, config.bytes, &config.base, err);
+	if (status)
+		return status;
+	if (gvm_fence_table_init(&gpu->table, &config))
+		return sim_user_error(err, "%llu bytes cannot be cut into partitions",
+				      config.bytes);
+	return 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* The one context of gvmfenced, its memory, and who has which part of it. */
+#ifndef KERNEL_PORT_FENCED_GPU_H
+#define KERNEL_PORT_FENCED_GPU_H
+
+#include <stdbool.h>
+
+#include "cuda_calls.h"
+#include "engine/error.h"
+#include "gvm/fence_table.h"
+
+#define GPU_TENANTS	64u
+#define GPU_ALLOCATIONS 32768u
+#define GPU_GRANULE	(16ull << 20)
+#define GPU_MARGIN	(8ull << 20)
+
+/* The driver's calls. */
+struct gpu_cuda {
+#define GPU_POINTER(name) __typeof__(&(name)) name;
+	FENCED_CUDA(GPU_POINTER)
+#undef GPU_POINTER
+};
+
+/* Filled by gpu_open(); constant afterwards, but for the table, which has a lock. */
+struct gpu {
+	struct gpu_cuda cuda;
+	struct CUctx_st *context;
+	int device;
+	enum gvm_fence_mode mode;     /* of all tenants; NOPROT: no fence */
+	struct gvm_fence_table table; /* over all memory */
+	char name[128];
+};
+
+/*
+ * Load the driver, make the context on GPU @ordinal and take @bytes of its memory, a power of two;
+ * 0: half of it, rounded down. Returns 0, or a negative enum sim_exit with one line in *err; what was
+ * made stays until the process ends. CONTEXT: once in a process, before threads.
+ */
+int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
+	     struct sim_error *err);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvmfenced: one process has the one CUDA context, and runs the kernels of all clients in it (Guardian 4).
+ *
+ *     parent   has the socket; starts a child, and starts it again when it has ended
+ *     child    has the context; a thread for each client (tenant.c), one that watches (watch.c)
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "config/units.h"
+#include "tenant.h"
+#include "terminal/command.h"
+#include "terminal/program.h"
+
+static int run(int argc, char **argv, struct sim_error *err);
+
+/* clang-format off */
+static const struct command_option options[] = {
+	{ "socket", "PATH", false, "Where clients connect; " FENCED_SOCKET " by default." },
+	{ "mode", "MODE", false,
+"fence, once, 4g, check or modulo, as in gvmfence (default: once); noprot: no fence,\n"
+"to measure what one costs." },
+	{ "memory", "SIZE", false, "Memory for all partitions, a power of two; half of the GPU by default." },
+	{ "limit", "TIME", false, "The longest that a client's kernels may run at a stretch; 30s by default." },
+	{ "gpu", "NUMBER", false, "Which GPU; 0 by default." },
+	{ NULL, NULL, false, NULL },
+};
+
+static const struct command command_serve = {
+	.name = "gvmfenced serve",
+	.operands = "",
+	.summary = "kernels of several processes in one CUDA context, each fenced",
+	.about =
+"gvmfenced has one CUDA context and runs the kernels of all its clients in it, side by side. Each client\n"
+"gets a partition of memory, and its code is patched and verified so that it cannot leave that.\n"
+"Programs that use CUDA's driver library find the client library in its place: LD_LIBRARY_PATH.\n",
+	.options = options,
+	.examples =
+"    gvmfenced serve --mode once --memory 64G\n"
+"    GVM_FENCED_MEMORY=4G LD_LIBRARY_PATH=/usr/lib/gvmsim/fenced ./program\n",
+	.run = run,
+};
+
+static const struct command *const commands[] = { &command_serve, NULL };
+
+static const struct command gvmfenced = {
+	.name = "gvmfenced",
+	.operands = "COMMAND ...",
+	.about =
+"gvmfenced runs the kernels of several processes in one CUDA context, each fenced into a partition of\n"
+"memory. It needs a GPU and its driver, and no privileges.\n",
+	.examples = "    gvmfenced serve --mode once --memory 64G\n",
+	.commands = commands,
+};
+/* clang-format on */
+
+struct fenced_args {
+	const char *socket;
+	enum gvm_fence_mode mode;
+	u64 memory, limit_ns;
+	int gpu;
+};
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	struct fenced_args *args = data;
+	char *end;
+	int mode;
+
+	if (!strcmp(option, "socket")) {
+		args->socket = value;
+		if (!*value || strlen(value) >= sizeof(((struct sockaddr_un *)0)->sun_path))
+			return command_bad_value(&command_serve, option, err,
+						 "it has 1 to 107 characters");
+	} else if (!strcmp(option, "mode")) {
+		mode = gvm_fence_mode_find(value);
+		if (mode < 0 || mode == GVM_FENCE_NONE)
+			return command_bad_value(&command_serve, option, err,
+						 "'%s' is not known; fence, once, 4g, check, "
+						 "modulo or noprot",
+						 value);
+		args->mode = (enum gvm_fence_mode)mode;
+	} else if (!strcmp(option, "memory")) {
+		if (units_parse_size(value, &args->memory) != UNITS_OK ||
+		    args->memory & (args->memory - 1) || args->memory < GPU_GRANULE ||
+		    args->memory > GPU_GRANULE << GVM_FENCE_BUDDY_DEPTH)
+			return command_bad_value(&command_serve, option, err,
+						 "'%s' is no power of two from 16M to 1T",
+						 value);
+	} else if (!strcmp(option, "limit")) {
+		if (units_parse_duration(value, &args->limit_ns) != UNITS_OK || !args->limit_ns)
+			return command_bad_value(&command_serve, option, err,
+						 "'%s' is no time, such as 30s or 500ms",
+						 value);
+	} else {
+		args->gpu = (int)strtol(value, &end, 10);
+		if (end == value || *end || args->gpu < 0)
+			return command_bad_value(&command_serve, option, err,
+						 "'%s' is no number", value);
+	}
+	return 0;
+}
+
+/* The socket, which only this user may connect to. A dead one is removed. */
+static int listen_on(const char *path, int *ret_fd, struct sim_error *err)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct stat info;
+	mode_t mask;
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	bool good;
+
+	strcpy(address.sun_path, path);
+	if (fd < 0)
+		return sim_runtime_error(err, "socket: %s", strerror(errno));
+	if (!connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+		close(fd);
+		return sim_user_error(err, "%s: another gvmfenced listens there", path);
+	}
+	if (!lstat(path, &info) && S_ISSOCK(info.st_mode))
+		unlink(path);
+	mask = umask(0177);
+	good = !bind(fd, (struct sockaddr *)&address, sizeof(address)) && !listen(fd, 64);
+	umask(mask);
+	*ret_fd = fd;
+	if (good)
+		return 0;
+	close(fd);
+	return sim_user_error(err, "%s: %s", path, strerror(errno));
+}
+
+/* The child: open the GPU and serve for ever. */
+static int serve_clients(const struct fenced_args *args, int listener, struct sim_error *err)
+{
+	static struct gpu gpu;
+	u64 next_id = 1;
+	int status = gpu_open(&gpu, args->gpu, args->memory, args->mode, err);
+
+	if (status)
+		return status;
+	if (watch_start(&gpu, args->limit_ns))
+		return sim_runtime_error(err, "no thread");
+	fprintf(stderr, "gvmfenced: %s: %llu bytes, mode %s, serving\n", gpu.name,
+		gpu.table.config.bytes, gvm_fence_mode_name(gpu.mode));
+	for (;;) {
+		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		struct tenant *tenant = fd >= 0 ? calloc(1, sizeof(*tenant)) : NULL;
+		struct ucred peer = { 0, 0, 0 };
+		socklen_t size = sizeof(peer);
+		pthread_t thread;
+
+		if (!tenant) {
+			if (fd >= 0)
+				close(fd);
+			continue;
+		}
+		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);
+		tenant->gpu = &gpu;
+		tenant->id = next_id++;
+		tenant->fd = fd;
+		tenant->pid = peer.pid;
+		if (pthread_create(&thread, NULL, tenant_run, tenant)) {
+			close(fd);
+			free(tenant);
+			continue;
+		}
+		pthread_detach(thread);
+	}
+}
+
+static volatile sig_atomic_t child_pid;
+static const char *socket_path;
+
+static void end_all(int number)
+{
+	(void)number;
+	if (child_pid > 0) {
+		kill(child_pid, SIGKILL);
+		waitpid(child_pid, NULL, 0);
+	}
+	unlink(socket_path);
+	_exit(0);
+}
+
+/* Start the child, and again after a kernel that never ended or broke the context. */
+static int supervise(const struct fenced_args *args, int listener, struct sim_error *err)
+{
+	int status;
+
+	socket_path = args->socket;
+	signal(SIGTERM, end_all);
+	signal(SIGINT, end_all);
+	for (;;) {
+		pid_t parent = getpid(), child = fork();
+
+		if (child < 0)
+			return sim_runtime_error(err, "fork: %s", strerror(errno));
+		if (!child) {
+			signal(SIGTERM, SIG_DFL);
+			signal(SIGINT, SIG_DFL);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			if (getppid() != parent)
+				_exit(1);
+			status = serve_clients(args, listener, err);
+			fprintf(stderr, "gvmfenced: %s\n", err->text);
+			_exit(-status);
+		}
+		child_pid = child;
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		child_pid = 0;
+		if (WIFEXITED(status) && WEXITSTATUS(status) < WATCH_ENDLESS) {
+			unlink(args->socket);
+			return sim_user_error(err, "the GPU cannot be served");
+		}
+		fprintf(stderr, "gvmfenced: starting again\n");
+	}
+}
+
+static int run(int argc, char **argv, struct sim_error *err)
+{
+	struct fenced_args args = { .socket = FENCED_SOCKET,
+				    .mode = GVM_FENCE_ONCE,
+				    .limit_ns = 30000000000ull };
+	struct command_line line;
+	int listener = -1,
+	    status = command_parse(&command_serve, argc, argv, take_option, &args, &line, err);
+
+	if (status)
+		return status;
+	if (line.help) {
+		command_print_head(&command_serve);
+		command_print_tail(&command_serve);
+		return 0;
+	}
+	if (line.operand_count)
+		return command_mistake(&command_serve, err, "no operand is wanted");
+	status = listen_on(args.socket, &listener, err);
+	return status ? status : supervise(&args, listener, err);
+}
+
+int main(int argc, char **argv)
+{
+	return program_main(&gvmfenced, argc, argv);
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A tenant's code. Each module is patched and verified here, whatever the client says of it, and its
+ * bounds are written before any kernel of it can be launched (Guardian 4.2.3 and 4.3). The client
+ * gets numbers, and never the address of a variable.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "confine.h"
+#include "tenant.h"
+
+/* What the patcher calls the modes of the table; the core has two more. */
+static bool patch_mode_of(enum gvm_fence_mode mode, enum patch_mode *ret_mode)
+{
+	switch (mode) {
+	case GVM_FENCE_MASK:
+		*ret_mode = PATCH_FENCE;
+		return true;
+	case GVM_FENCE_ONCE:
+		*ret_mode = PATCH_ONCE;
+		return true;
+	case GVM_FENCE_4G:
+		*ret_mode = PATCH_4G;
+		return true;
+	case GVM_FENCE_CHECK:
+		*ret_mode = PATCH_CHECK;
+		return true;
+	case GVM_FENCE_MODULO:
+		*ret_mode = PATCH_MODULO;
+		return true;
+	case GVM_FENCE_NONE:
+	case GVM_FENCE_NOPROT:
+	case GVM_FENCE_MODES:
+		break;
+	}
+	return false;
+}
+
+/* Load a text that verifies, and write its bounds. */
+static cu_result load_confined(struct tenant *tenant, const struct confined *confined,
+			       struct CUmod_st **ret_module)
+{
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	struct patch_bounds bounds;
+	size_t bytes = 0;
+	cu_ptr ptr = 0;
+	cu_result result;
+
+	if (confined->report.margin > GPU_MARGIN ||
+	    !patch_bounds_set(&bounds, confined->report.mode, tenant->base, tenant->bytes))
+		return CU_INVALID_VALUE;
+	result = cuda->cuModuleLoadDataEx(ret_module, confined->bytes, 0, NULL, NULL);
+	if (result != CU_OK)
+		return result;
+	result = cuda->cuModuleGetGlobal_v2(&ptr, &bytes, *ret_module, PATCH_BOUNDS);
+	if (result == CU_OK && bytes != sizeof(bounds))
+		result = CU_INVALID_VALUE;
+	if (result == CU_OK)
+		result = cuda->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
+	if (result != CU_OK)
+		cuda->cuModuleUnload(*ret_module);
+	return result;
+}
+
+cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
+{
+	struct patch_options options = { .pass = PATCH_CONST, .margin = PATCH_MARGIN_DEFAULT };
+	struct sim_error err = { "" };
+	struct confined confined;
+	struct CUmod_st *module;
+	cu_result result;
+	char *text;
+	u32 slot = 0;
+
+	while (slot < TENANT_MODULES && tenant->modules[slot])
+		slot++;
+	if (slot == TENANT_MODULES || bytes > tenant->window_bytes)
+		return CU_OUT_OF_MEMORY;
+	/* A copy: the client could change the window after the proof. */
+	text = malloc(bytes + 1);
+	if (!text)
+		return CU_OUT_OF_MEMORY;
+	memcpy(text, tenant->window, bytes);
+	text[bytes] = '\0';
+	if (!patch_mode_of(tenant->gpu->mode, &options.mode)) {
+		result = tenant->gpu->cuda.cuModuleLoadDataEx(&module, text, 0, NULL, NULL);
+	} else if (confine_text("module", text, strlen(text), &options, &confined, &err)) {
+		fprintf(stderr, "gvmfenced: client %llu: refused: %s\n", tenant->id, err.text);
+		result = CU_INVALID_PTX;
+		tenant->refused++;
+	} else {
+		result = load_confined(tenant, &confined, &module);
+		confined_destroy(&confined);
+	}
+	free(text);
+	if (result != CU_OK)
+		return result;
+	tenant->modules[slot] = module;
+	*ret_module = slot;
+	return CU_OK;
+}
+
+cu_result tenant_unload(struct tenant *tenant, u64 module)
+{
+	if (module >= TENANT_MODULES || !tenant->modules[module])
+		return CU_INVALID_VALUE;
+	for (u32 i = 0; i < tenant->function_count; i++)
+		if (tenant->functions[i]->module == module)
+			tenant->functions[i]->function = NULL;
+	tenant->gpu->cuda.cuModuleUnload(tenant->modules[module]);
+	tenant->modules[module] = NULL;
+	return CU_OK;
+}
+
+void tenant_unload_all(struct tenant *tenant)
+{
+	for (u32 i = 0; i < TENANT_MODULES; i++)
+		if (tenant->modules[i])
+			tenant->gpu->cuda.cuModuleUnload(tenant->modules[i]);
+	for (u32 i = 0; i < tenant->function_count; i++)
+		free(tenant->functions[i]);
+}
+
+cu_result tenant_function(struct tenant *tenant, const struct fenced_request *request,
+			  struct fenced_reply *reply)
+{
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	struct tenant_function *function;
+	size_t offset, size;
+	char name[FENCED_DATA_MAX + 1];
+	u32 *out = (u32 *)reply->data;
+	cu_result result;
+
+	if (request->a >= TENANT_MODULES || !tenant->modules[request->a] ||
+	    tenant->function_count == TENANT_FUNCTIONS)
+		return CU_INVALID_VALUE;
+	memcpy(name, request->data, request->bytes);
+	name[request->bytes] = '\0';
+	function = calloc(1, sizeof(*function));
+	if (!function)
+		return CU_OUT_OF_MEMORY;
+	function->module = (u32)request->a;
+	result = cuda->cuModuleGetFunction(&function->function, tenant->modules[request->a],
+					   name);
+	if (result != CU_OK) {
+		free(function);
+		return result;
+	}
+	while (function->count < FENCED_PARAMS_MAX &&
+	       cuda->cuFuncGetParamInfo(function->function, function->count, &offset, &size) ==
+		       CU_OK) {
+		function->offsets[function->count] = (u32)offset;
+		function->sizes[function->count++] = (u32)size;
+		function->bytes = (u32)(offset + size);
+	}
+	out[0] = function->count;
+	for (u32 i = 0; i < function->count; i++) {
+		out[1 + 2 * i] = function->offsets[i];
+		out[2 + 2 * i] = function->sizes[i];
+	}
+	reply->bytes = 4 + 8 * function->count;
+	reply->a = tenant->function_count;
+	tenant->functions[tenant->function_count++] = function;
+	return CU_OK;
+}
+
+struct tenant_function *tenant_function_of(struct tenant *tenant, u64 number)
+{
+	if (number >= tenant->function_count || !tenant->functions[number]->function)
+		return NULL;
+	return tenant->functions[number];
+}
+
+/* A mark behind the launch, if none is outstanding: so the watch costs little. */
+static void mark(const struct gpu_cuda *cuda, struct tenant_stream *stream)
+{
+	if (stream->marked_ns)
+		return;
+	if (cuda->cuEventRecord(stream->mark, stream->stream) == CU_OK)
+		stream->marked_ns = tenant_now_ns();
+}
+
+cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *request)
+{
+	struct tenant_function *function = tenant_function_of(tenant, request->a);
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	struct tenant_stream *stream = &tenant->streams[request->stream];
+	size_t bytes = request->bytes;
+	void *extra[] = { CU_EXTRA_BUFFER, (void *)(uintptr_t)request->data, CU_EXTRA_SIZE,
+			  &bytes, NULL };
+	cu_result result;
+
+	if (!function || request->bytes != function->bytes)
+		return CU_INVALID_VALUE;
+	result = cuda->cuLaunchKernel(function->function, request->grid[0], request->grid[1],
+				      request->grid[2], request->block[0], request->block[1],
+				      request->block[2], request->shared, stream->stream, NULL,
+				      bytes ? extra : NULL);
+	if (result == CU_OK) {
+		tenant->launches++;
+		mark(cuda, stream);
+	}
+	return result;
+}

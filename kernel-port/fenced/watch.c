@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A kernel that never ends, or that breaks the context, cannot be ended alone: CUDA ends a context as a
+ * whole. So the process that has it ends, and its parent starts it again. All clients lose what they
+ * had; new ones are served.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tenant.h"
+
+#define LOOK_US 20000
+
+static struct tenant *tenants;
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct gpu *watched;
+static u64 limit;
+
+void watch_add(struct tenant *tenant)
+{
+	pthread_mutex_lock(&watch_lock);
+	tenant->next = tenants;
+	tenants = tenant;
+	pthread_mutex_unlock(&watch_lock);
+}
+
+void watch_remove(struct tenant *tenant)
+{
+	pthread_mutex_lock(&watch_lock);
+	for (struct tenant **link = &tenants; *link; link = &(*link)->next)
+		if (*link == tenant) {
+			*link = tenant->next;
+			break;
+		}
+	pthread_mutex_unlock(&watch_lock);
+}
+
+/* Errors after which a context is of no use: 214 to 220 are not, 700 to 720 and 999 are, but for a few. */
+static bool is_fatal(cu_result result)
+{
+	return result == 214 || result == 700 || result == 702 ||
+	       (result >= 710 && result <= 719) || result == 999;
+}
+
+void watch_result(const struct tenant *tenant, cu_result result)
+{
+	if (!is_fatal(result))
+		return;
+	fprintf(stderr,
+		"gvmfenced: client %llu (process %d): error %u has broken the context; all "
+		"clients lose it\n",
+		tenant->id, tenant->pid, result);
+	_exit(WATCH_BROKEN);
+}
+
+/* LOCKING: watch_lock, tenant->lock. */
+static void look_at(struct tenant *tenant, struct tenant_stream *stream, u64 now)
+{
+	u64 since = stream->marked_ns;
+	cu_result result;
+
+	if (!stream->stream || !since)
+		return;
+	result = watched->cuda.cuEventQuery(stream->mark);
+	if (result == CU_OK)
+		stream->marked_ns = 0;
+	else if (result != CU_NOT_READY)
+		watch_result(tenant, result);
+	else if (now > since && now - since > limit) {
+		fprintf(stderr,
+			"gvmfenced: client %llu (process %d): its kernel has not ended after "
+			"%.1f s, and cannot be ended alone; all clients lose the context\n",
+			tenant->id, tenant->pid, (double)(now - since) / 1e9);
+		_exit(WATCH_ENDLESS);
+	}
+}
+
+static void *watch_run(void *data)
+{
+	(void)data;
+	watched->cuda.cuCtxSetCurrent(watched->context);
+	for (;;) {
+		usleep(LOOK_US);
+		pthread_mutex_lock(&watch_lock);
+		for (struct tenant *tenant = tenants; tenant; tenant = tenant->next) {
+			pthread_mutex_lock(&tenant->lock);
+			for (u32 i = 0; i < FENCED_STREAMS_MAX; i++)
+				look_at(tenant, &tenant->streams[i], tenant_now_ns());
+			pthread_mutex_unlock(&tenant->lock);
+		}
+		pthread_mutex_unlock(&watch_lock);
+	}
+	return NULL;
+}
+
+int watch_start(struct gpu *gpu, u64 limit_ns)
+{
+	pthread_t thread;
+
+	watched = gpu;
+	limit = limit_ns;
+	return pthread_create(&thread, NULL, watch_run, NULL);
+}

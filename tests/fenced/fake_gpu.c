@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * A CUDA driver library for tests of gvmfenced. Memory is the host's. A kernel is known by its name, and
+ * does what a fenced one does: an address becomes (address & mask) | base, with the bounds of its module.
+ *
+ *     add_one(numbers, count)   numbers[i] = numbers[i] * 3 + i
+ *     poke(address, value)      one store, anywhere
+ *     spin()                    its stream never becomes empty
+ *     fault()                   breaks the context: error 700 from then on
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cuda_calls.h"
+
+#define FAKE __attribute__((visibility("default")))
+
+enum kernel { ADD_ONE, POKE, SPIN, FAULT, KERNELS };
+static const char *const names[KERNELS] = { "add_one", "poke", "spin", "fault" };
+
+struct CUfunc_st {
+	struct CUmod_st *module;
+	enum kernel kernel;
+};
+
+struct CUmod_st {
+	bool fenced;
+	unsigned long long bounds[16];
+	struct CUfunc_st functions[KERNELS];
+};
+
+struct CUstream_st {
+	bool busy;
+};
+
+struct CUevent_st {
+	struct CUstream_st *behind; /* a stream that was busy */
+};
+
+static bool broken;
+
+FAKE cu_result cuInit(unsigned int flags)
+{
+	return flags;
+}
+
+FAKE cu_result cuDeviceGet(int *device, int ordinal)
+{
+	*device = ordinal;
+	return ordinal ? 101 : CU_OK;
+}
+
+FAKE cu_result cuDeviceGetName(char *name, int length, int device)
+{
+	(void)device;
+	snprintf(name, (size_t)length, "a GPU of the host's memory");
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int device)
+{
+	(void)device;
+	*value = attribute == CU_DEVICE_MAJOR ? 9 : 0;
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	(void)device;
+	*bytes = 1u << 30;
+	return CU_OK;
+}
+
+FAKE cu_result cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
+{
+	(void)device;
+	*context = (struct CUctx_st *)context;
+	return CU_OK;
+}
+
+FAKE cu_result cuCtxSetCurrent(struct CUctx_st *context)
+{
+	(void)context;
+	return CU_OK;
+}
+
+/* Memory. */
+
+FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
+				   unsigned long long flags)
+{
+	char *range = mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	*ptr = ((cu_ptr)(uintptr_t)range + alignment - 1) / alignment * alignment;
+	return range == MAP_FAILED || address || flags ? CU_OUT_OF_MEMORY : CU_OK;
+}
+
+FAKE cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
+			   const struct CUmemAllocationProp_st *prop, unsigned long long flags)
+{
+	(void)prop, (void)flags;
+	*handle = 1;
+	return bytes > 1u << 30 ? CU_OUT_OF_MEMORY : CU_OK;
+}
+
+FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
+			unsigned long long flags)
+{
+	(void)ptr, (void)bytes, (void)offset, (void)handle, (void)flags;
+	return CU_OK;
+}
+
+FAKE cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
+			      size_t count)
+{
+	(void)ptr, (void)bytes, (void)access, (void)count;
+	return CU_OK;
+}
+
+FAKE cu_result cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned int flags)
+{
+	(void)ptr, (void)bytes, (void)flags;
+	return CU_OK;
+}
+
+FAKE cu_result cuMemHostUnregister(void *ptr)
+{
+	(void)ptr;
+	return CU_OK;
+}
+
+FAKE cu_result cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t bytes)
+{
+	memcpy((void *)(uintptr_t)to, from, bytes);
+	return CU_OK;
+}
+
+FAKE cu_result cuMemcpyHtoDAsync_v2(cu_ptr to, const void *from, size_t bytes,
+				    struct CUstream_st *stream)
+{
+	(void)stream;
+	return cuMemcpyHtoD_v2(to, from, bytes);
+}
+
+FAKE cu_result cuMemcpyDtoHAsync_v2(void *to, cu_ptr from, size_t bytes,
+				    struct CUstream_st *stream)
+{
+	(void)stream;
+	memcpy(to, (void *)(uintptr_t)from, bytes);
+	return CU_OK;
+}
+
+FAKE cu_result cuMemcpyDtoDAsync_v2(cu_ptr to, cu_ptr from, size_t bytes,
+				    struct CUstream_st *stream)
+{
+	(void)stream;
+	memmove((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+	return CU_OK;
+}
+
+FAKE cu_result cuMemsetD8Async(cu_ptr to, unsigned char value, size_t count,
+			       struct CUstream_st *stream)
+{
+	(void)stream;
+	memset((void *)(uintptr_t)to, value, count);
+	return CU_OK;
+}
+
+FAKE cu_result cuMemsetD32Async(cu_ptr to, unsigned int value, size_t count,
+				struct CUstream_st *stream)
+{
+	(void)stream;
+	for (size_t i = 0; i < count; i++)
+		((unsigned int *)(uintptr_t)to)[i] = value;
+	return CU_OK;
+}
+
+/* Code. */
+
+FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
+				  unsigned int count, unsigned int *options, void **values)
+{
+	(void)count, (void)options, (void)values;
+	*module = calloc(1, sizeof(**module));
+	(*module)->fenced = strstr(image, "gvmf_bounds");
+	for (int i = 0; i < KERNELS; i++)
+		(*module)->functions[i] = (struct CUfunc_st){ *module, (enum kernel)i };
+	return CU_OK;
+}
+
+FAKE cu_result cuModuleUnload(struct CUmod_st *module)
+{
+	free(module);
+	return CU_OK;
+}
+
+FAKE cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *module,
+				    const char *name)
+{
+	*ptr = (cu_ptr)(uintptr_t)module->bounds;
+	*bytes = sizeof(module->bounds);
+	return strcmp(name, "gvmf_bounds") ? CU_SYMBOL_NOT_FOUND : CU_OK;
+}
+
+FAKE cu_result cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st *module,
+				   const char *name)
+{
+	for (int i = 0; i < KERNELS; i++)
+		if (!strcmp(name, names[i])) {
+			*function = &module->functions[i];
+			return CU_OK;
+		}
+	return CU_SYMBOL_NOT_FOUND;
+}
+
+FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *offset,
+				  size_t *size)
+{
+	if (f->kernel > POKE || index > 1)
+		return CU_INVALID_VALUE;
+	*offset = 8 * index;
+	*size = index ? 4 : 8;
+	return CU_OK;
+}
+
+FAKE cu_result cuFuncSetAttribute(struct CUfunc_st *function, unsigned int attribute, int value)
+{
+	(void)function, (void)attribute, (void)value;
+	return CU_OK;
+}
+
+FAKE cu_result cuFuncGetAttribute(int *value, unsigned int attribute,
+				  struct CUfunc_st *function)
+{
+	(void)attribute, (void)function;
+	*value = 1024;
+	return CU_OK;
+}
+
+/* Where a store of 4 bytes of this module goes. */
+static unsigned int *fenced(const struct CUmod_st *module, cu_ptr address)
+{
+	const unsigned long long *bounds = module->bounds;
+
+	if (module->fenced)
+		address = (address & bounds[8 + 2]) | bounds[0];
+	return (unsigned int *)(uintptr_t)address;
+}
+
+FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
+			      unsigned int gz, unsigned int bx, unsigned int by,
+			      unsigned int bz, unsigned int shared, struct CUstream_st *stream,
+			      void **parameters, void **extra)
+{
+	const unsigned char *bytes = extra ? extra[1] : NULL;
+	cu_ptr address = 0;
+	unsigned int value = 0;
+
+	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared;
+	if (parameters || (f->kernel <= POKE && !bytes))
+		return CU_INVALID_VALUE;
+	if (bytes) {
+		memcpy(&address, bytes, 8);
+		memcpy(&value, bytes + 8, 4);
+	}
+	if (f->kernel == ADD_ONE)
+		for (unsigned int i = 0; i < value; i++) {
+			unsigned int *at = fenced(f->module, address + 4 * i);
+
+			*at = *at * 3 + i;
+		}
+	else if (f->kernel == POKE)
+		*fenced(f->module, address) = value;
+	stream->busy |= f->kernel == SPIN;
+	broken |= f->kernel == FAULT;
+	return CU_OK;
+}
+
+/* Streams and events. */
+
+FAKE cu_result cuStreamCreate(struct CUstream_st **stream, unsigned int flags)
+{
+	(void)flags;
+	*stream = calloc(1, sizeof(**stream));
+	return CU_OK;
+}
+
+FAKE cu_result cuStreamDestroy_v2(struct CUstream_st *stream)
+{
+	free(stream);
+	return CU_OK;
+}
+
+FAKE cu_result cuStreamQuery(struct CUstream_st *stream)
+{
+	return broken ? 700 : stream->busy ? CU_NOT_READY : CU_OK;
+}
+
+FAKE cu_result cuStreamSynchronize(struct CUstream_st *stream)
+{
+	while (stream->busy)
+		usleep(1000);
+	return broken ? 700 : CU_OK;
+}
+
+FAKE cu_result cuStreamWaitEvent(struct CUstream_st *stream, struct CUevent_st *event,
+				 unsigned int flags)
+{
+	(void)stream, (void)event;
+	return flags;
+}
+
+FAKE cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags)
+{
+	(void)flags;
+	*event = calloc(1, sizeof(**event));
+	return CU_OK;
+}
+
+FAKE cu_result cuEventDestroy_v2(struct CUevent_st *event)
+{
+	free(event);
+	return CU_OK;
+}
+
+FAKE cu_result cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
+{
+	event->behind = stream->busy ? stream : NULL;
+	return CU_OK;
+}
+
+FAKE cu_result cuEventQuery(struct CUevent_st *event)
+{
+	return event->behind ? CU_NOT_READY : CU_OK;
+}
+
+FAKE cu_result cuEventSynchronize(struct CUevent_st *event)
+{
+	return event->behind ? CU_NOT_READY : CU_OK;
+}
+
+FAKE cu_result cuEventElapsedTime(float *ms, struct CUevent_st *start, struct CUevent_st *end)
+{
+	(void)start, (void)end;
+	*ms = 1.5f;
+	return CU_OK;
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * gvmfenced over a driver library of the host's memory: what clients compute, what they cannot reach,
+ * and what is left when they or their kernels end badly.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "message.h"
+#include "suite.h"
+
+static char folder[64], socket_path[128];
+static pid_t manager;
+
+struct client {
+	pid_t pid;
+	FILE *to, *from;
+	char out[2048];
+	int status;
+};
+
+static const char *log_text(void)
+{
+	static char text[65536];
+	char path[128];
+	FILE *file;
+	size_t length = 0;
+
+	snprintf(path, sizeof(path), "%s/log", folder);
+	file = fopen(path, "r");
+	if (file) {
+		length = fread(text, 1, sizeof(text) - 1, file);
+		fclose(file);
+	}
+	text[length] = '\0';
+	return text;
+}
+
+static int count_in_log(const char *words)
+{
+	int count = 0;
+
+	for (const char *at = log_text(); (at = strstr(at, words)); at++)
+		count++;
+	return count;
+}
+
+static void await_log(const char *words, int count)
+{
+	for (int i = 0; i < 1000 && count_in_log(words) < count; i++)
+		usleep(10000);
+	ck_assert_msg(count_in_log(words) >= count, "no '%s' in: %s", words, log_text());
+}
+
+static void start_manager(const char *mode, const char *limit)
+{
+	char path[128];
+
+	int before = count_in_log("serving");
+
+	snprintf(path, sizeof(path), "%s/log", folder);
+	manager = fork();
+	if (!manager) {
+		int log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+		dup2(log, 2);
+		setenv("LD_LIBRARY_PATH", FAKE, 1);
+		execl(MANAGER, MANAGER, "serve", "--socket", socket_path, "--mode", mode,
+		      "--memory", "128M", "--limit", limit, NULL);
+		_exit(127);
+	}
+	await_log("serving", before + 1);
+}
+
+static void stop_manager(void)
+{
+	kill(manager, SIGTERM);
+	waitpid(manager, NULL, 0);
+}
+
+static void setup(void)
+{
+	signal(SIGPIPE, SIG_IGN); /* a client may be dead */
+	strcpy(folder, "");
+	suite_make_folder(folder, sizeof(folder));
+	snprintf(socket_path, sizeof(socket_path), "%s/socket", folder);
+}
+
+static void teardown(void)
+{
+	suite_remove_folder(folder);
+}
+
+static void start(struct client *client, const char *task, int number, const char *memory)
+{
+	int to[2], from[2];
+	char text[16];
+
+	ck_assert_int_eq(pipe2(to, O_CLOEXEC) | pipe2(from, O_CLOEXEC), 0);
+	client->pid = fork();
+	if (!client->pid) {
+		dup2(to[0], 0);
+		dup2(from[1], 1);
+		setenv("LD_LIBRARY_PATH", CLIENT_LIBRARY, 1);
+		setenv("GVM_FENCED_SOCKET", socket_path, 1);
+		setenv("GVM_FENCED_MEMORY", memory, 1);
+		snprintf(text, sizeof(text), "%d", number);
+		execl(CLIENT, CLIENT, task, text, NULL);
+		_exit(127);
+	}
+	close(to[0]);
+	close(from[1]);
+	client->to = fdopen(to[1], "w");
+	client->from = fdopen(from[0], "r");
+	*client->out = '\0';
+}
+
+static void wait_ready(struct client *client)
+{
+	char line[256];
+
+	while (fgets(line, sizeof(line), client->from)) {
+		if (!strcmp(line, "ready\n"))
+			return;
+		strcat(client->out, line);
+	}
+	ck_abort_msg("the client ended early: %s%s", client->out, log_text());
+}
+
+static void finish(struct client *client)
+{
+	char line[256];
+
+	fputs("go\n", client->to);
+	fflush(client->to);
+	while (fgets(line, sizeof(line), client->from))
+		strcat(client->out, line);
+	fclose(client->to);
+	fclose(client->from);
+	waitpid(client->pid, &client->status, 0);
+}
+
+static void run(struct client *client, const char *task, int number, const char *memory)
+{
+	start(client, task, number, memory);
+	finish(client);
+}
+
+/* What the client's 1000 numbers are after @rounds, as one sum. */
+static unsigned int sum_after(int rounds)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < 1000; i++) {
+		unsigned int number = i;
+
+		for (int round = 0; round < rounds; round++)
+			number = number * 3 + i;
+		sum = sum * 31 + number;
+	}
+	return sum;
+}
+
+static unsigned int sum_of(unsigned int number)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		sum = sum * 31 + number;
+	return sum;
+}
+
+START_TEST(every_call_does_what_cuda_does)
+{
+	static const char *const modes[] = { "fence", "once", "check", "modulo", "noprot" };
+	struct client client;
+	char expected[128];
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		bool once = !strcmp(modes[i], "once");
+
+		start_manager(modes[i], "10s");
+		run(&client, "all", 300, "20M");
+		stop_manager();
+		ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+		ck_assert_ptr_nonnull(strstr(client.out, "a GPU of the host's memory"));
+		snprintf(expected, sizeof(expected), "sum %u\n", sum_after(300));
+		ck_assert_msg(strstr(client.out, expected), "%s: %s", modes[i], client.out);
+		ck_assert_ptr_nonnull(strstr(client.out, "1.5 ms\na free of nothing 1\n"));
+		/* 20 MiB make 32; with margins 36 MiB make 64. */
+		snprintf(expected, sizeof(expected), "%u of %u\n", once ? 48u << 20 : 32u << 20,
+			 once ? 48u << 20 : 32u << 20);
+		ck_assert_msg(strstr(client.out, expected), "%s: %s", modes[i], client.out);
+	}
+}
+END_TEST
+
+/* One client pokes at all addresses around; the others' memory stays as it is. Without a fence it does not. */
+START_TEST(a_hostile_client_reaches_nobody)
+{
+	struct client victims[2], hostile;
+	char expected[64];
+
+	for (int fenced = 0; fenced < 2; fenced++) {
+		start_manager(fenced ? "fence" : "noprot", "10s");
+		start(&victims[0], "victim", 1234567, "16M");
+		wait_ready(&victims[0]);
+		run(&hostile, "hostile", fenced ? 32 : 16, "16M");
+		start(&victims[1], "victim", 7654321, "16M");
+		wait_ready(&victims[1]);
+		run(&hostile, "hostile", fenced ? 32 : 16, "16M");
+		finish(&victims[0]);
+		finish(&victims[1]);
+		stop_manager();
+		snprintf(expected, sizeof(expected), "sum %u\n", sum_of(1234567));
+		ck_assert_int_eq(strstr(victims[0].out, expected) != NULL, fenced);
+		if (!fenced)
+			continue;
+		ck_assert_msg(!hostile.status, "%s %s", hostile.out, log_text());
+		snprintf(expected, sizeof(expected), "sum %u\n", sum_of(7654321));
+		ck_assert_ptr_nonnull(strstr(victims[1].out, expected));
+		ck_assert_ptr_nonnull(strstr(hostile.out, "outside 1 1 1 1\n"));
+		ck_assert_ptr_null(strstr(hostile.out, "0 of 256"));
+		ck_assert_ptr_nonnull(strstr(hostile.out, "refused code 218\n"));
+		ck_assert_ptr_nonnull(strstr(hostile.out, "code without PTX 209\n"));
+	}
+}
+END_TEST
+
+/* A killed client's share is free at once, and the next one sees none of its bytes. */
+START_TEST(a_dead_clients_share_is_free_and_cleared)
+{
+	struct client clients[2], refused, next;
+
+	start_manager("fence", "10s");
+	for (int i = 0; i < 2; i++) {
+		start(&clients[i], "stay", 60, "64M");
+		wait_ready(&clients[i]);
+	}
+	run(&refused, "fresh", 1, "16M");
+	ck_assert_ptr_nonnull(strstr(refused.out, "error 2: cuInit(0)"));
+	kill(clients[0].pid, SIGKILL);
+	finish(&clients[0]);
+	await_log("has left", 2); /* the refused one, and the dead one */
+	run(&next, "fresh", 60, "64M");
+	ck_assert_msg(strstr(next.out, "0 bytes are not zero"), "%s %s", next.out, log_text());
+	/* The same addresses. */
+	ck_assert_int_eq(strncmp(next.out, clients[0].out, strlen("at 1234567")), 0);
+	finish(&clients[1]);
+	ck_assert_ptr_nonnull(strstr(clients[1].out, "then 0"));
+	stop_manager();
+}
+END_TEST
+
+/* The context ends, all clients are told, and a new client is served. */
+static void survive(const char *kernel, const char *said)
+{
+	struct client other, bad, next;
+
+	start_manager("fence", "100ms");
+	start(&other, "stay", 1, "16M");
+	wait_ready(&other);
+	run(&bad, kernel, 0, "16M");
+	ck_assert_ptr_nonnull(strstr(bad.out, ": 709\nagain: 709\n"));
+	await_log("serving", 2);
+	ck_assert_int_eq(count_in_log(said), 1);
+	finish(&other);
+	ck_assert_ptr_nonnull(strstr(other.out, "then 709"));
+	run(&next, "all", 3, "16M");
+	ck_assert_msg(!next.status, "%s %s", next.out, log_text());
+	stop_manager();
+}
+
+START_TEST(a_kernel_that_never_ends_is_survived)
+{
+	survive("spin", "its kernel has not ended after 0.1 s");
+}
+END_TEST
+
+START_TEST(a_broken_context_is_survived)
+{
+	survive("fault", "error 700 has broken the context");
+}
+END_TEST
+
+/* Anything may come over the socket. What is no message ends the connection, and nothing else. */
+START_TEST(messages_of_any_bytes_harm_nobody)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct client client;
+	unsigned char bytes[sizeof(struct fenced_request) + 8];
+	u64 state = 1;
+
+	start_manager("fence", "10s");
+	strcpy(address.sun_path, socket_path);
+	for (int i = 0; i < 300; i++) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+		ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+		for (size_t at = 0; at < sizeof(bytes); at++) {
+			state = state * 6364136223846793005ull + 1442695040888963407ull;
+			bytes[at] = i % 3 ? (u8)(state >> 56) : 0;
+		}
+		(void)!send(fd, bytes, (size_t)(state >> 33) % sizeof(bytes), MSG_NOSIGNAL);
+		close(fd);
+	}
+	run(&client, "all", 3, "16M");
+	ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+	ck_assert_int_eq(count_in_log("serving"), 1);
+	stop_manager();
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, every_call_does_what_cuda_does);
+	tcase_add_test(tests, a_hostile_client_reaches_nobody);
+	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
+	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
+	tcase_add_test(tests, a_broken_context_is_survived);
+	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
+}
+
+int main(void)
+{
+	return suite_run("fenced", setup, teardown, add_tests);
+}
