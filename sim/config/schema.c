@@ -217,7 +217,8 @@ static const struct cfg_key container_rows[] = {
 		  "first memory slice of its GPU instance; 8: the first that fits",
 		  CFG_RANGE(0, CFG_MIG_ANYWHERE), CFG_DEFAULT("8")),
 	CONTAINER("vgpu.type", NAME, vgpu_type,
-		  "the type of its vGPU: under vgpu \"40C\", under gvtg \"V5_4\"; default: an "
+		  "the type of its vGPU: under vgpu \"40C\", under gvtg \"V5_4\" or \"host\"; "
+		  "default: an "
 		  "equal part",
 		  CFG_DEFAULT("")),
 	CONTAINER("guardian.partition", SIZE, guardian.partition,

@@ -32,6 +32,16 @@
  *                launches a kernel later by trap x accesses. Emulation traps all accesses, GVT-g
  *                I/O registers and page tables, and pass-through none.
  *
+ *     host       The container whose vgpu.type is "host" is the host itself. It has no traps and
+ *                no budget, and its work goes before that of guests. With system.host_policy
+ *                "first" it also preempts: the guest's kernel in execution ends, and the host's
+ *                workload starts complete + submit after its launch or at that end, whatever is
+ *                later. After it the guest goes on, submit later. With "in-order" it waits for
+ *                the end of the guest's workload. The guest pays: its time goes on.
+ *     fences     Registers that tell the GPU how memory is tiled. A vGPU and the host have 4
+ *                each, so a GPU with 32 has 7 vGPUs at most. A GPU for computing has none
+ *                (system.fences 0), and they bound nothing.
+ *
  * Types are those of vgpu.c in i915's gvt folder: V5_1, V5_2, V5_4 and V5_8 are a whole, a
  * half, a quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type,
  * containers have equal parts.
@@ -45,8 +55,7 @@
  *   1. One engine, and one workload scheduler.
  *   2. A type of i915 is a number of megabytes of the global address space and of fences, for
  *      one model of GPU. Here a type is a fraction of the simulated GPU's memory.
- *   3. The host has no work of its own on the GPU: its priority over guests, with preemption at
- *      a 3D primitive, is not modelled.
+ *   3. Preempted work stops at the end of a 3D primitive there, and here at the end of a kernel.
  *   4. Traps cost the container time, but no CPU that others would miss.
  */
 #include <stdlib.h>
@@ -59,7 +68,18 @@
 
 #define WEIGHT_OF_WHOLE 16u
 #define PARTS_MAX	8u
+#define FENCES_EACH	4u
+#define HOST_TYPE	"host"
 #define TYPE_PREFIX	"V5_" /* of a type's name; then the number of such parts */
+
+/* When work of the host goes to the GPU. */
+enum gvtg_host_policy { GVTG_HOST_FIRST, GVTG_HOST_IN_ORDER };
+
+static const char *const host_policy_words[] = {
+	[GVTG_HOST_FIRST] = "first",
+	[GVTG_HOST_IN_ORDER] = "in-order",
+	NULL,
+};
 
 struct gvtg_keys {
 	u64 tick;
@@ -75,6 +95,8 @@ struct gvtg_keys {
 	u64 complete;
 	u64 page;
 	u64 trapped_accesses; /* in a second of GPU time */
+	u64 host_policy;      /* enum gvtg_host_policy */
+	u64 fences;	      /* of the GPU; 0: they do not count */
 };
 
 #define GVTG_KEY(name_, type_, default_, help_, ...) \
@@ -111,6 +133,14 @@ static const struct cfg_key gvtg_rows[] = {
 		 "accesses that are trapped while the GPU works, besides submissions and page "
 		 "tables: a second of its work",
 		 CFG_RANGE(0, 10000000)),
+	GVTG_KEY(host_policy, ENUM, "first",
+		 "work of the container with vgpu.type \"host\" preempts workloads, or waits "
+		 "for "
+		 "their end",
+		 .words = host_policy_words),
+	GVTG_KEY(fences, INTEGER, "0",
+		 "fence registers of the GPU, 4 for each vGPU and the host; 0: any number",
+		 CFG_RANGE(0, 1024)),
 };
 
 /* A container's vGPU. */
@@ -133,6 +163,12 @@ struct gvtg {
 	struct eng_timer dispatch;     /* that it starts */
 	struct eng_timer complete;     /* that it is through */
 	struct gvtg_machine *machines; /* by number of their container in the configuration */
+	struct gvtg_machine *host;     /* NULL: the host has no work of its own */
+	struct eng_timer host_start;
+	struct eng_timer host_done;
+	bool host_runs; /* its first workload is on its way to the GPU, or there */
+	bool preempted; /* the workload in flight waits for the host's */
+	bool withdrawn; /* its kernels were at the GPU already */
 };
 
 static struct fifo_tsg *machine_tsg(const struct gvtg_machine *machine)
@@ -140,13 +176,38 @@ static struct fifo_tsg *machine_tsg(const struct gvtg_machine *machine)
 	return &machine->context->process->tsg;
 }
 
-/* The next workload of the owner goes to the GPU, if it may. */
+/* The next workload of the host goes to the GPU, if there is one and it may. */
+static void host_dispatch(struct gvtg *gvtg)
+{
+	const struct gvtg_keys *keys = gvtg->keys;
+	u64 wait = keys->submit;
+
+	if (!gvtg->host || !gvtg->host->vgpu.queued || gvtg->host_runs || gvtg->complete.set)
+		return;
+	if (gvtg->flying && !gvtg->preempted) {
+		if (keys->host_policy == GVTG_HOST_IN_ORDER)
+			return;
+		gvtg->preempted = true;
+		gvtg->withdrawn = !gvtg->dispatch.set;
+		eng_timer_cancel(&gvtg->dispatch);
+		if (gvtg->withdrawn)
+			fifo_allow(machine_tsg(gvtg->flying), 0, false);
+		wait += keys->complete;
+	}
+	gvtg->host_runs = true;
+	eng_timer_set(&gvtg->host_start, eng_now() + wait);
+}
+
+/* The next workload goes to the GPU, if it may: the host's, or the owner's. */
 static void gvtg_dispatch(struct gvtg *gvtg)
 {
 	const struct gvtg_keys *keys = gvtg->keys;
 	struct gvtg_machine *machine;
 	u64 end, launched;
 
+	host_dispatch(gvtg);
+	if (gvtg->host_runs)
+		return;
 	if (!gvtg_policy_may_dispatch(&gvtg->policy))
 		return;
 	machine = container_of(gvtg->policy.owner, struct gvtg_machine, vgpu);
@@ -176,14 +237,53 @@ static void tick_fire(struct eng_timer *timer)
 	eng_timer_set(timer, eng_now() + gvtg->keys->tick);
 }
 
+static void host_start_fire(struct eng_timer *timer)
+{
+	struct gvtg *gvtg = container_of(timer, struct gvtg, host_start);
+	struct gvtg_machine *host = gvtg->host;
+	u64 launched;
+
+	if (fifo_next_burst(machine_tsg(host), host->dispatched, &host->dispatched, &launched))
+		fifo_allow(machine_tsg(host), host->dispatched, false);
+	else
+		eng_timer_set(&gvtg->host_done, eng_now());
+}
+
+/* The host's workload is through: its next one, or the guest goes on. */
+static void host_finish(struct gvtg *gvtg)
+{
+	gvtg->host_runs = false;
+	host_dispatch(gvtg);
+	if (gvtg->host_runs || gvtg->complete.set)
+		return;
+	if (gvtg->preempted) {
+		gvtg->preempted = false;
+		eng_timer_set(&gvtg->dispatch, eng_now() + gvtg->keys->submit);
+		return;
+	}
+	gvtg_dispatch(gvtg);
+}
+
+static void host_done_fire(struct eng_timer *timer)
+{
+	struct gvtg *gvtg = container_of(timer, struct gvtg, host_done);
+
+	if (gvtg->host->vgpu.queued)
+		gvtg->host->vgpu.queued--;
+	host_finish(gvtg);
+}
+
 static void dispatch_fire(struct eng_timer *timer)
 {
 	struct gvtg *gvtg = container_of(timer, struct gvtg, dispatch);
 	struct gvtg_machine *machine = gvtg->flying;
 	u64 launched;
 
-	if (fifo_next_burst(machine_tsg(machine), machine->dispatched, &machine->dispatched,
-			    &launched))
+	if (gvtg->withdrawn) {
+		gvtg->withdrawn = false;
+		fifo_allow(machine_tsg(machine), machine->dispatched, false);
+	} else if (fifo_next_burst(machine_tsg(machine), machine->dispatched,
+				   &machine->dispatched, &launched))
 		fifo_allow(machine_tsg(machine), machine->dispatched, false);
 	else
 		eng_timer_set(&gvtg->complete, eng_now());
@@ -197,6 +297,8 @@ static void complete_fire(struct eng_timer *timer)
 		gvtg->flying->vgpu.queued--;
 	gvtg->flying = NULL;
 	gvtg->policy.in_flight = false;
+	gvtg->preempted = false;
+	gvtg->withdrawn = false;
 	if (gvtg->policy.stops)
 		gvtg_schedule(gvtg, false);
 	else
@@ -222,7 +324,10 @@ static void queue_fire(struct eng_timer *timer)
 			     &launched))
 		return;
 	machine->vgpu.queued++;
-	gvtg_schedule(machine->gvtg, false);
+	if (machine == machine->gvtg->host)
+		gvtg_dispatch(machine->gvtg);
+	else
+		gvtg_schedule(machine->gvtg, false);
 	machine_watch(machine);
 }
 
@@ -243,6 +348,8 @@ static int gvtg_create(struct cuda_device *device, const struct config *config)
 	gvtg->tick.fire = tick_fire;
 	gvtg->dispatch.fire = dispatch_fire;
 	gvtg->complete.fire = complete_fire;
+	gvtg->host_start.fire = host_start_fire;
+	gvtg->host_done.fire = host_done_fire;
 	gvtg_policy_init(&gvtg->policy, keys->balance_period, (u32)keys->stages,
 			 keys->start_priority);
 	device->library_data = gvtg;
@@ -264,6 +371,8 @@ static void gvtg_stop(struct cuda_device *device)
 	eng_timer_cancel(&gvtg->tick);
 	eng_timer_cancel(&gvtg->dispatch);
 	eng_timer_cancel(&gvtg->complete);
+	eng_timer_cancel(&gvtg->host_start);
+	eng_timer_cancel(&gvtg->host_done);
 	for (size_t i = 0; i < gvtg->config->container_count; i++)
 		eng_timer_cancel(&gvtg->machines[i].queue);
 }
@@ -274,12 +383,19 @@ static bool is_on(const struct config *config, const struct cfg_container *conta
 	return container->enabled && config_gpu_index(config, container) == gpu;
 }
 
-/* A container's part of the memory is one of so many: 1, 2, 4 or 8. */
+static bool is_host(const struct cfg_container *container)
+{
+	return !strcmp(container->vgpu_type, HOST_TYPE);
+}
+
+/* A container's part of the memory is one of so many: 1, 2, 4 or 8. The host's is as V5_8. */
 static u32 container_parts(const struct config *config, const struct cfg_container *container)
 {
 	size_t gpu = config_gpu_index(config, container);
 	u32 count = 0, parts = 1;
 
+	if (is_host(container))
+		return PARTS_MAX;
 	if (*container->vgpu_type)
 		return (u32)strtoul(container->vgpu_type + strlen(TYPE_PREFIX), NULL, 10);
 	for (size_t i = 0; i < config->container_count; i++)
@@ -302,6 +418,13 @@ static void gvtg_attach(struct cuda_context *context, const struct cfg_container
 	};
 	context->library_data = machine;
 	fifo_allow(machine_tsg(machine), 0, false);
+	/* No slice of the hardware ends a kernel. */
+	fifo_set_timeslice(machine_tsg(machine), CFG_HOUR);
+	if (is_host(container)) {
+		INIT_LIST_HEAD(&machine->vgpu.node);
+		gvtg->host = machine;
+		return;
+	}
 	gvtg_policy_add(&gvtg->policy, &machine->vgpu, eng_now());
 	if (!gvtg->tick.set)
 		eng_timer_set(&gvtg->tick, eng_now() + gvtg->keys->tick);
@@ -316,10 +439,21 @@ static void gvtg_detach(struct cuda_context *context)
 		return;
 	context->library_data = NULL;
 	eng_timer_cancel(&machine->queue);
+	if (gvtg->host == machine) {
+		gvtg->host = NULL;
+		machine->context = NULL;
+		eng_timer_cancel(&gvtg->host_start);
+		eng_timer_cancel(&gvtg->host_done);
+		if (gvtg->host_runs)
+			host_finish(gvtg);
+		return;
+	}
 	gvtg_policy_remove(&gvtg->policy, &machine->vgpu);
 	machine->context = NULL;
 	if (gvtg->flying != machine)
 		return;
+	gvtg->preempted = false;
+	gvtg->withdrawn = false;
 	eng_timer_cancel(&gvtg->dispatch);
 	eng_timer_cancel(&gvtg->complete);
 	gvtg->flying = NULL;
@@ -331,6 +465,8 @@ static void gvtg_launch(struct cuda_context *context, struct fifo_burst *burst)
 	const struct gvtg *gvtg = context->device->library_data;
 	const struct gvtg_keys *keys = gvtg->keys;
 
+	if (context->library_data == gvtg->host)
+		return;
 	burst->launch_ns += (u64)((unsigned __int128)burst->kernel_ns * keys->trapped_accesses *
 				  keys->trap / CFG_SEC);
 }
@@ -348,6 +484,8 @@ static void gvtg_ended(struct cuda_context *context)
 	struct gvtg_machine *machine = context->library_data;
 	struct gvtg *gvtg = context->device->library_data;
 
+	if (machine && gvtg->host == machine && gvtg->host_runs && !gvtg->host_start.set)
+		eng_timer_set(&gvtg->host_done, eng_now());
 	if (machine && gvtg->flying == machine && !gvtg->dispatch.set)
 		eng_timer_set(&gvtg->complete, eng_now() + gvtg->keys->complete);
 }
@@ -356,6 +494,8 @@ static u64 gvtg_map_ns(struct cuda_context *context, u64 chunks)
 {
 	const struct gvtg *gvtg = context->device->library_data;
 
+	if (context->library_data == gvtg->host)
+		return 0;
 	return chunks * (GVM_CHUNK_BYTES / gvtg->keys->page) * gvtg->keys->trap;
 }
 
@@ -375,25 +515,43 @@ static const struct cuda_library gvtg_library = {
 /* Check that types are known, and that the parts of a GPU are no more than all of it. */
 static int gvtg_check(struct cfg_load *load, const struct config *config)
 {
+	const struct gvtg_keys *keys = config->system_keys;
 	u32 eighths[PARTS_MAX + 1] = { [1] = 8, [2] = 4, [4] = 2, [8] = 1 };
 
 	for (size_t i = 0; i < config->container_count; i++) {
 		const struct cfg_container *container = &config->containers[i];
 		const char *type = container->vgpu_type;
 		size_t gpu = config_gpu_index(config, container);
-		u32 taken = 0;
+		u32 taken = 0, hosts = 0, guests = 0;
 
 		if (!container->enabled)
 			continue;
 		if (*type && strcmp(type, "V5_1") != 0 && strcmp(type, "V5_2") != 0 &&
-		    strcmp(type, "V5_4") != 0 && strcmp(type, "V5_8") != 0)
+		    strcmp(type, "V5_4") != 0 && strcmp(type, "V5_8") != 0 &&
+		    !is_host(container))
 			return cfg_reject_container(
 				load, container, "vgpu.type",
-				"\"%s\" is not known, allowed: V5_1, V5_2, V5_4, V5_8", type);
-		for (size_t k = 0; k <= i; k++)
-			if (is_on(config, &config->containers[k], gpu))
-				taken += eighths[container_parts(config,
-								 &config->containers[k])];
+				"\"%s\" is not known, allowed: V5_1, V5_2, V5_4, V5_8, host",
+				type);
+		for (size_t k = 0; k <= i; k++) {
+			const struct cfg_container *other = &config->containers[k];
+
+			if (!is_on(config, other, gpu))
+				continue;
+			taken += eighths[container_parts(config, other)];
+			hosts += is_host(other);
+			guests += !is_host(other);
+		}
+		if (hosts > 1)
+			return cfg_reject_container(load, container, "vgpu.type",
+						    "is the second \"host\" of its GPU, "
+						    "allowed: one");
+		if (keys->fences && (guests + 1) * FENCES_EACH > keys->fences)
+			return cfg_reject_container(
+				load, container, "vgpu.type",
+				"is one too many: %u vGPUs and the host have %u fences, "
+				"allowed: %llu",
+				guests, (guests + 1) * FENCES_EACH, keys->fences);
 		if (taken > PARTS_MAX)
 			return cfg_reject_container(
 				load, container, "vgpu.type",

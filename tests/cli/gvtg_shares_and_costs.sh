@@ -57,3 +57,19 @@ awk -F, 'BEGIN { accesses["emulation"] = 0.66; accesses["GVT-g"] = 0.06; accesse
 	$1 == "cpu" && $2 == "GVT-g" && (cpu["emulation", $3] / $6 - 11) ^ 2 > 1e-12 { print }
 	END { if (rows != 15) print "rows: " rows }' figures/gvtg-access.csv >wrong
 [ ! -s wrong ] || fail "access: $(cat wrong)"
+
+# Types, one host, and fences.
+mistake() {
+	text=$1
+	shift
+	expect 2 "$text" run gvtg --quiet --out refused "$@"
+	[ ! -e refused ] || fail "$*: something was written"
+}
+mistake 'vm1.vgpu.type: "V5_3" is not known, allowed: V5_1, V5_2, V5_4, V5_8, host' --set containers.vm1.vgpu.type=V5_3
+mistake 'vm2.vgpu.type: is the second "host" of its GPU, allowed: one' --set containers.vm1.vgpu.type=host \
+	--set containers.vm2.vgpu.type=host
+mistake 'vm2.vgpu.type: is one too many: 2 vGPUs and the host have 12 fences, allowed: 11' --set system.fences=11
+"$gvmsim" run gvtg --quiet --out fenced --set system.fences=12 --set containers.vm2.vgpu.type=host 2>.err ||
+	fail "$(cat .err)"
+jq -e '.containers | (.vm1.status == "ok") and (.vm2.gpu_seconds > 9.9)' fenced/summary.json >/dev/null ||
+	fail "the host is not first: $(jq -c '[.containers[].gpu_seconds]' fenced/summary.json)"

@@ -10,6 +10,8 @@ struct cuda_device device;
 struct sim_process processes[PROCESSES_MAX];
 struct cuda_context contexts[PROCESSES_MAX];
 
+const char *library_vgpu_types[PROCESSES_MAX];
+
 static struct cfg_gpu profile = {
 	.memory = CHUNKS * GVM_CHUNK_BYTES,
 	.link = { .bandwidth = 65536000000000, .bandwidth_both = 131072000000000 },
@@ -66,6 +68,9 @@ void library_simulate(const struct sim_system *system, void *keys, u64 switch_ns
 		containers[i] = (struct cfg_container){ .enabled = true,
 							.controls = &controls[i],
 							.control_count = 1 };
+		if (library_vgpu_types[i])
+			snprintf(containers[i].vgpu_type, sizeof(containers[i].vgpu_type), "%s",
+				 library_vgpu_types[i]);
 		config.container_count = i + 1;
 	}
 	config.system_keys = keys;

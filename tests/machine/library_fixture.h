@@ -20,6 +20,9 @@ extern struct cuda_device device;
 extern struct sim_process processes[PROCESSES_MAX];
 extern struct cuda_context contexts[PROCESSES_MAX];
 
+/* vgpu.type of each container; NULL: none. */
+extern const char *library_vgpu_types[PROCESSES_MAX];
+
 /*
  * Run a container for each of @priorities, NULL at the end, texts of compute.priority. @bodies:
  * their applications. @keys: the struct of the system's keys. The context switch takes

@@ -23,7 +23,11 @@ static struct {
 	u64 complete;
 	u64 page;
 	u64 trapped_accesses;
-} keys = { MS, 100 * MS, 10, 0, 3 * US, 4, 50, 20 * US, 5 * US, 5 * US, 15 * US, 4096, 0 };
+	u64 host_policy;
+	u64 fences;
+} keys = {
+	MS, 100 * MS, 10, 0, 3 * US, 4, 50, 20 * US, 5 * US, 5 * US, 15 * US, 4096, 0, 0, 0
+};
 
 static void expect_end(u32 index, u64 date)
 {
@@ -164,6 +168,86 @@ START_TEST(a_workload_that_waits_for_a_copy_is_not_in_flight)
 END_TEST
 
 /*
+ * The guest's four kernels of 1 ms begin at 1142.2 us. The host launches one at 1.5 ms. First:
+ * the guest's kernel in execution ends at 2142.2 us, the host's context is loaded, and after its
+ * kernel the guest goes on with three more, 5 us and a switch later. In order: the guest ends at
+ * 5142.2 us, 15 us later the host's turn comes, after 5 us and a switch.
+ */
+#define GUEST_BEGIN (1042200ull + SWITCH_NS)
+
+static void guest(void)
+{
+	library_launch(0, 4, MS, 0);
+	expect_end(0, keys.host_policy ?
+			      GUEST_BEGIN + 4 * MS :
+			      GUEST_BEGIN + MS + SWITCH_NS + MS + 5 * US + SWITCH_NS + 3 * MS);
+	eng_sleep_until(10 * MS);
+}
+
+static void host(void)
+{
+	eng_sleep_until(1500 * US);
+	library_launch(1, 1, MS, 0);
+	expect_end(1, keys.host_policy ? GUEST_BEGIN + 4 * MS + 20 * US + SWITCH_NS + MS :
+					 GUEST_BEGIN + MS + SWITCH_NS + MS);
+	/* On an idle GPU it waits for no tick. In order, its context was there last. */
+	eng_sleep_until(8 * MS);
+	library_launch(1, 2, 100 * US, 0);
+	expect_end(1, 8 * MS + 5 * US + 200 * US + (keys.host_policy ? 0 : SWITCH_NS));
+}
+
+START_TEST(the_host_preempts_at_the_end_of_a_kernel_or_waits_in_order)
+{
+	keys.host_policy = (u64)_i;
+	library_vgpu_types[1] = "host";
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ guest, host });
+}
+END_TEST
+
+/* The guest leaves while the host's workload holds it up, and the host works on. */
+static void guest_leaves(void)
+{
+	library_launch(0, 4, MS, 0);
+	eng_sleep_until(1700 * US);
+}
+
+static void host_stays(void)
+{
+	eng_sleep_until(1500 * US);
+	library_launch(1, 2, MS, 0);
+	library_launch(1, 2, MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[1]), 0);
+	ck_assert_uint_le(eng_now(), 7 * MS);
+}
+
+/* The host leaves in its workload, and the guest goes on. */
+static void guest_stays(void)
+{
+	library_launch(0, 4, MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[0]), 0);
+	ck_assert_uint_le(eng_now(), 7 * MS);
+}
+
+static void host_leaves(void)
+{
+	eng_sleep_until(1500 * US);
+	library_launch(1, 1, 50 * MS, 0);
+	eng_sleep_until(2500 * US);
+}
+
+START_TEST(one_of_guest_and_host_leaves)
+{
+	library_vgpu_types[1] = "host";
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 _i ? (void (*const[])(void)){ guest_leaves, host_stays } :
+			      (void (*const[])(void)){ guest_stays, host_leaves });
+}
+END_TEST
+
+/*
  * A kernel of 100 us makes 66 accesses, 3 us each: the last of four is launched after 792 us.
  * The workload is queued then, before the first tick.
  */
@@ -224,6 +308,9 @@ int main(void)
 	tcase_add_test(tests, one_workload_is_in_flight_and_owners_alternate);
 	tcase_add_test(tests, the_workload_of_one_that_leaves_is_gone);
 	tcase_add_test(tests, a_workload_that_waits_for_a_copy_is_not_in_flight);
+	tcase_add_loop_test(tests, the_host_preempts_at_the_end_of_a_kernel_or_waits_in_order,
+			    0, 2);
+	tcase_add_loop_test(tests, one_of_guest_and_host_leaves, 0, 2);
 	tcase_add_test(tests, trapped_accesses_hold_launches_up);
 	tcase_add_loop_test(tests, each_entry_of_a_page_table_is_trapped, 0, 3);
 	srunner_run_all(runner, CK_NORMAL);
