@@ -48,6 +48,8 @@
  *      holds copies.
  *   5. A CUDA graph counts as its kernels, and is held. The public code passes cuGraphLaunch on
  *      (cuda_originals.c:1619).
+ *   6. All launches count. The public code has no cuLaunchKernelEx, which newer libraries use for a
+ *      part of their kernels, and no cuGetProcAddress, by which they find functions.
  */
 #include "systems/tgs_rate.h"
 
