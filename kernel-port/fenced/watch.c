@@ -36,11 +36,14 @@ void watch_remove(struct tenant *tenant)
 	pthread_mutex_unlock(&watch_lock);
 }
 
-/* Errors after which a context is of no use: 214 to 220 are not, 700 to 720 and 999 are, but for a few. */
+/*
+ * Errors after which every call of the context fails: memory errors, an illegal address, a timeout,
+ * an assertion, and what stops a kernel (CUDA 13, cuda.h: CUresult).
+ */
 static bool is_fatal(cu_result result)
 {
-	return result == 214 || result == 700 || result == 702 ||
-	       (result >= 710 && result <= 719) || result == 999;
+	return result == 214 || result == 700 || result == 702 || result == 710 ||
+	       (result >= 714 && result <= 719) || result == 999;
 }
 
 void watch_result(const struct tenant *tenant, cu_result result)

@@ -21,7 +21,7 @@ cp -r "$source/CMakeLists.txt" "$source/cmake" "$source/sim" "$source/bench" "$s
 	"$source/README.md" "$source/DEVIATIONS.md" "$source/CHANGELOG.md" "$work/tree"
 cp -r "$source/tests/core" "$work/tree/tests"
 mkdir "$work/tree/kernel-port"
-cp -r "$source/kernel-port/shim" "$source/kernel-port/guardian" "$work/tree/kernel-port"
+cp -r "$source/kernel-port/shim" "$source/kernel-port/guardian" "$source/kernel-port/fenced" "$work/tree/kernel-port"
 cd "$work/tree"
 cmake -S . -B build -DCMAKE_BUILD_TYPE=Release -DGVMSIM_TESTS=OFF >"$work/log" 2>&1 ||
 	{ cat "$work/log"; fail "the copy is not configured"; }
