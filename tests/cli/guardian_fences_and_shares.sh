@@ -80,3 +80,21 @@ grep '"iterations"' small/summary.json | tr -dc '0-9\n' >iterations
 awk -F, '$1 == "blocked" { if ($2 ~ /^turns/ ? $6 <= 0 : $6 != 0) print $2 " at " $3 ": " $6; seen++ }
 	END { if (seen != 25) print "rows: " seen }' figures/guardian-paging.csv >wrong
 [ ! -s wrong ] || fail "paging: $(cat wrong)"
+
+# A limit of the group holds for the sum, is reached, and takes from the pager: the worker has not promised a byte.
+most() {
+	awk -F, 'NR > 1 { sum[$1] += $3; if ($2 == "worker") out += $4 }
+		END { for (time in sum) if (sum[time] > most) most = sum[time]; printf "%d %d", most / 1048576, out }' "$1/timeline.csv"
+}
+"$gvmsim" run guardian-paging --set system.group_high=6G --set containers.worker.gmem.limit.low=null --quiet --out group ||
+	fail "a group with a limit does not run"
+[ "$(most group)" = "6142 0" ] || fail "a group of 6 GB had at most $(most group) MB, and swapped of its worker"
+"$gvmsim" run guardian-paging --quiet --out free || fail "a group without a limit does not run"
+[ "$(most free | cut -d ' ' -f 1)" -gt 6144 ] || fail "without a limit the group has $(most free) MB"
+# What the group was not promised, its containers cannot promise themselves.
+for low in 0 16G; do
+	"$gvmsim" run guardian-paging --set system.group_high=6G --set system.group_low="$low" --set containers.pager.gmem.limit.low=8G \
+		--set containers.worker.gmem.limit.low=null --quiet --out "low-$low" || fail "a group with a promise of $low does not run"
+done
+[ "$(most low-0)" = "6142 0" ] || fail "a pager without a promise took the worker's memory: $(most low-0)"
+[ "$(most low-16G | cut -d ' ' -f 2)" -gt 0 ] || fail "the pager's promise did not hold: $(most low-16G)"
