@@ -325,12 +325,14 @@ static void spin(void)
 	address stop = memory(4);
 	u32 zero = 0;
 	double began = now();
+	int status;
 
 	MUST(cuMemcpyHtoD(stop, &zero, 4));
 	LAUNCH(function("spin"), 1, &stop);
 	printf("spinning\n");
 	fflush(stdout);
-	printf("spin ended: status %d after %.1f s\n", cuCtxSynchronize(), now() - began);
+	status = cuCtxSynchronize();
+	printf("spin ended: status %d after %.1f s\n", status, now() - began);
 }
 
 static void launch(int number)

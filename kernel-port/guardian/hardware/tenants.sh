@@ -24,21 +24,22 @@ modes() {
 	done
 }
 
-# COUNT tenants at the same time: NAME COUNT COMMAND..., with the start as last argument
+# COUNT tenants that begin after WAIT seconds: NAME COUNT WAIT COMMAND..., with the start as last argument
 tenants() {
-	name=$1 count=$2
-	shift 2
-	start=$(($(date +%s) + 6))
+	name=$1 count=$2 start=$(($(date +%s) + $3)) started=
+	shift 3
 	for i in $(seq "$count"); do
 		timeout 150 "$@" "$start" 2>&1 | grep -v 'module loaded' | tail -n 2 | sed "s/^/$name $count $i: /" &
+		started="$started $!"
 	done
-	wait
+	# shellcheck disable=SC2086 # a list; the manager runs on
+	wait $started
 }
 
 sharing() {
 	for count in 1 2 4; do
-		tenants "$1-lenet" "$count" ./lenet lenet.ptx train 8000
-		tenants "$1-model" "$count" python3 triton_model.py run "$model" 1000
+		tenants "$1-lenet" "$count" 3 ./lenet lenet.ptx train 8000
+		tenants "$1-model" "$count" $((2 + 2 * count)) python3 triton_model.py run "$model" 1000
 	done
 }
 
@@ -81,7 +82,7 @@ for part in "$@"; do
 	shim-model) modes model python3 triton_model.py run "$model" 2000 ;;
 	shim-launch) modes launch ./lenet lenet.ptx launch 20000 ;;
 	manager)
-		for mode in noprot once fence; do
+		for mode in once noprot fence; do
 			manager $mode 60s
 			export GVM_FENCED_SOCKET=/tmp/gvm-fenced.sock GVM_FENCED_MEMORY=2G
 			LD_LIBRARY_PATH=$here/client:${LD_LIBRARY_PATH:-} sharing "manager-$mode"
