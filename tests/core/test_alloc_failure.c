@@ -8,6 +8,7 @@
  * calls that allocate, and fails until they are in the table.
  */
 #include "core_world.h"
+#include "gvm/child.h"
 #include "gvm/block.h"
 #include "gvm/control.h"
 #include "gvm/evict.h"
@@ -73,6 +74,19 @@ static int call_create(void)
 static void undo_attach(void)
 {
 	gvm_container_detach(made);
+}
+
+static int call_child_open(void)
+{
+	const struct gvm_window window = { .va = VA, .bytes = GVM_CHUNK_BYTES };
+
+	return gvm_child_open(container, &window, 1, &made);
+}
+
+static void undo_child_open(void)
+{
+	gvm_child_close(made);
+	gvm_container_put(made);
 }
 
 static int call_range_init(void)
@@ -216,6 +230,7 @@ static const struct {
 	{ "gvm_device_init", call_device_init, undo_device_init },
 	{ "gvm_container_attach", call_attach, undo_attach },
 	{ "gvm_container_create", call_create, undo_attach },
+	{ "gvm_child_open", call_child_open, undo_child_open },
 	{ "gvm_memory_init", call_memory_init, undo_memory_init },
 	{ "gvm_evictor_start", call_evictor_start, undo_evictor_start },
 	{ "gvm_container_evictor_get", call_evictor_get, undo_evictor_get },
