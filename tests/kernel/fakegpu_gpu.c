@@ -13,6 +13,13 @@ bool gpu_can(enum gpu_ability ability)
 	return true;
 }
 
+size_t gpu_words_out(uint64_t *ret_words, size_t max)
+{
+	(void)ret_words;
+	(void)max;
+	return 0;
+}
+
 uint64_t gpu_context_bytes(void)
 {
 	return CHUNK;

@@ -77,6 +77,12 @@ enum gpu_ability {
 };
 bool gpu_can(enum gpu_ability ability);
 
+/*
+ * Without GPU_TELLS_EVICTIONS: the second word of each copy out of the GPU since the last call, in
+ * order, at most @max of them. Returns how many.
+ */
+size_t gpu_words_out(uint64_t *ret_words, size_t max);
+
 /* What a context is charged for its page tables. */
 uint64_t gpu_context_bytes(void);
 

@@ -48,6 +48,21 @@ bool gpu_can(enum gpu_ability ability)
 	return false;
 }
 
+/* What a part of the suite does in one step of its own fits into the GPU's record of events. */
+size_t gpu_words_out(uint64_t *ret_words, size_t max)
+{
+	const struct softgpu_event *event;
+	size_t words = 0, count;
+
+	while ((event = softgpu_events(&count)), count)
+		for (; count--; event++)
+			if (event->kind == SOFTGPU_EVENT_COPY &&
+			    !(event->how & (SOFTGPU_TO_VIDMEM | SOFTGPU_VIRTUAL_SOURCE)) &&
+			    words < max)
+				ret_words[words++] = event->word;
+	return words;
+}
+
 uint64_t gpu_context_bytes(void)
 {
 	return 0;

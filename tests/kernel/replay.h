@@ -11,6 +11,7 @@
 
 #define REPLAY_WORDS_MAX 5u
 #define REPLAY_NAME_MAX	 64u
+#define REPLAY_BYTES_MAX (128u << 20) /* of a mapping */
 
 /*
  * Orders for a tenant. The tenant answers each order with an errno. Its first answer, before
@@ -34,7 +35,10 @@ struct replay_order {
 /* A container: a process with one context and one mapping. */
 struct replay_tenant {
 	char name[REPLAY_NAME_MAX];
-	bool writes;   /* its kernels store, or verify */
+	bool writes; /* its kernels store, or verify */
+	uint64_t
+		seed; /* of the pattern in all of its memory, written by the CPU or by a kernel */
+	uint64_t *va;  /* where its mapping is; shared with its process */
 	pid_t pid;     /* 0: not running */
 	int orders;    /* the pipe to its process */
 	int answers;   /* the pipe from its process */
@@ -42,7 +46,8 @@ struct replay_tenant {
 };
 
 /* In the tenant's process: carry out the orders from @orders. Does not return. */
-void replay_tenant_main(int orders, int answers) __attribute__((noreturn));
+void replay_tenant_main(const struct replay_tenant *tenant, int orders, int answers)
+	__attribute__((noreturn));
 
 /* Start its process and wait for its context. Returns true if the context is there. */
 bool replay_tenant_start(struct replay_tenant *tenant);

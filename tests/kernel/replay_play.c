@@ -6,9 +6,9 @@
  * trace: SCRIPT STEP evicted CONTAINER VA CHUNK PAGES - in the order of gvm:gvm_evict
  * trace: SCRIPT STEP CONTAINER FILE VALUE - for each control file that has changed
  *
- * A GPU that does not tell its evictions counts them:
+ * Of a GPU that does not tell its evictions, what is copied out tells them:
  *
- * trace: SCRIPT STEP evictions COUNT
+ * trace: SCRIPT STEP left CONTAINER BLOCK
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,12 +18,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "replay.h"
 
 #define TENANTS_MAX 8u
 #define TRACE_MAX   (256u << 10)
+#define WORDS_MAX   65536u
+#define SMALL_PAGE  4096u
 
 /* All control files, in the order of sim/core/service/control.c. */
 static const char *const files[] = {
@@ -41,7 +44,6 @@ static struct {
 	char last[TENANTS_MAX][FILES][256]; /* the last texts of their files */
 	uint32_t tenant_count;
 	int evictions; /* /sys/kernel/debug/tracing/trace_pipe */
-	uint64_t left; /* bytes that had been copied out when the step began */
 	uint32_t wrong;
 } replay;
 
@@ -76,15 +78,44 @@ static void tell_eviction(const char *line)
 		guest_check(false, "a line of trace_pipe: %s", line);
 }
 
-/* Whole blocks leave. */
-static void count_evictions(void)
+/* Which block of 2 MB of a tenant holds that word in second place of one of its pages? */
+static bool find_word(uint64_t word, const struct replay_tenant **ret_tenant,
+		      uint32_t *ret_block)
 {
-	uint64_t left = gpu_info().bytes_out;
+	for (uint32_t i = 0; i < replay.tenant_count; i++) {
+		const struct replay_tenant *tenant = &replay.tenants[i];
+		uint64_t va = tenant->va ? *tenant->va : 0;
 
-	if (left != replay.left)
-		guest_log("trace: %s %lu evictions %llu", replay.script, replay.step,
-			  (unsigned long long)(left - replay.left) / CHUNK);
-	replay.left = left;
+		for (uint64_t at = 0; va && at < REPLAY_BYTES_MAX; at += SMALL_PAGE)
+			if (gvm_fakegpu_word(tenant->seed, va + at + sizeof(word)) == word) {
+				*ret_tenant = tenant;
+				*ret_block = (uint32_t)(at / CHUNK);
+				return true;
+			}
+	}
+	return false;
+}
+
+/* Log which blocks were copied out. One that goes in pieces has left once. */
+static void tell_copies(void)
+{
+	static uint64_t words[WORDS_MAX];
+	size_t count = gpu_words_out(words, WORDS_MAX);
+	const struct replay_tenant *tenant, *last_tenant = NULL;
+	uint32_t block, last_block = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!find_word(words[i], &tenant, &block)) {
+			guest_log("# a word of nobody left: %llx",
+				  (unsigned long long)words[i]);
+			continue;
+		}
+		if (tenant != last_tenant || block != last_block)
+			guest_log("trace: %s %lu left %s %u", replay.script, replay.step,
+				  tenant->name, block);
+		last_tenant = tenant;
+		last_block = block;
+	}
 }
 
 /* Log all evictions since the last call. */
@@ -141,7 +172,7 @@ static void end_step(void)
 	if (gpu_can(GPU_TELLS_EVICTIONS))
 		tell_evictions();
 	else
-		count_evictions();
+		tell_copies();
 	for (uint32_t i = 0; i < replay.tenant_count; i++)
 		if (replay.tenants[i].pid)
 			tell_changes(i);
@@ -202,10 +233,12 @@ static bool do_words(char *const *words)
 
 static void add_tenant(const char *name, const char *kernels)
 {
-	struct replay_tenant *tenant = &replay.tenants[replay.tenant_count++];
+	struct replay_tenant *tenant = &replay.tenants[replay.tenant_count];
 
 	snprintf(tenant->name, sizeof(tenant->name), "%s", name);
 	tenant->writes = strcmp(kernels, "fill") == 0;
+	tenant->seed = 0x9e7ull + replay.tenant_count++;
+	tenant->va = shared_alloc(sizeof(*tenant->va));
 }
 
 /* Carry out a line: "gpu PARAMETERS", "container NAME KERNELS", "STEP VERB CONTAINER...". */
@@ -272,6 +305,8 @@ static void play(const char *script)
 	guest_check(file && replay.wrong == 0, "%s: %lu steps, %u went wrong", replay.script,
 		    replay.step, replay.wrong);
 	end_tenants();
+	for (uint32_t i = 0; i < replay.tenant_count; i++)
+		munmap(replay.tenants[i].va, sizeof(*replay.tenants[i].va));
 	if (gpu_can(GPU_TELLS_EVICTIONS)) {
 		close(replay.evictions);
 		guest_expect_write("tracing/events/gvm/gvm_evict/enable", "0", 0);

@@ -13,11 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/*
- * The pattern in all of its memory, written by the CPU before the first touch or by a kernel.
- */
-#define PATTERN 0x9e7ull
-
 /* Is it a thread of gvm.ko that works? "PID (gvm evictor) S ..." sleeps. */
 static bool is_busy_worker(const char *pid)
 {
@@ -66,47 +61,48 @@ void replay_settle(void)
 		sleep_ms(1);
 }
 
-static int touch_block(int context, uint64_t va, const struct replay_order *order)
+static int touch_block(int context, uint64_t va, uint64_t seed,
+		       const struct replay_order *order)
 {
-	int error = order->writes ? fakegpu_fill(context, va, CHUNK, PATTERN) :
-				    fakegpu_verify(context, va, CHUNK, PATTERN, NULL);
+	int error = order->writes ? fakegpu_fill(context, va, CHUNK, seed) :
+				    fakegpu_verify(context, va, CHUNK, seed, NULL);
 
 	replay_settle();
 	return error;
 }
 
 /* Touch blocks one after the other, forwards or backwards, until a touch fails. */
-static int touch(int context, uint64_t va, const struct replay_order *order)
+static int touch(int context, uint64_t va, uint64_t seed, const struct replay_order *order)
 {
 	uint32_t block = order->first;
 	int error;
 
 	for (;;) {
-		error = touch_block(context, va + block * CHUNK, order);
+		error = touch_block(context, va + block * CHUNK, seed, order);
 		if (error || block == order->last)
 			return error;
 		block = order->last < order->first ? block - 1 : block + 1;
 	}
 }
 
-static int map(int context, const struct replay_order *order, uint64_t *ret_va)
+static int map(int context, uint64_t seed, const struct replay_order *order, uint64_t *ret_va)
 {
-	return order->on_host ? fakegpu_map_on_host(context, order->bytes, PATTERN, ret_va) :
+	return order->on_host ? fakegpu_map_on_host(context, order->bytes, seed, ret_va) :
 				fakegpu_map(context, order->bytes, ret_va);
 }
 
-void replay_tenant_main(int orders, int answers)
+void replay_tenant_main(const struct replay_tenant *tenant, int orders, int answers)
 {
 	struct replay_order order;
-	uint64_t va = 0;
 	int context;
 	int error = fakegpu_open(0, 0, 1, &context);
 
 	while (write(answers, &error, sizeof(error)) == sizeof(error) &&
 	       read(orders, &order, sizeof(order)) == sizeof(order) &&
 	       order.verb != REPLAY_EXIT)
-		error = order.verb == REPLAY_MAP ? map(context, &order, &va) :
-						   touch(context, va, &order);
+		error = order.verb == REPLAY_MAP ?
+				map(context, tenant->seed, &order, tenant->va) :
+				touch(context, *tenant->va, tenant->seed, &order);
 	close(context);
 	_exit(0);
 }
@@ -128,7 +124,7 @@ bool replay_tenant_start(struct replay_tenant *tenant)
 	if (tenant->pid == 0) {
 		close(down[1]);
 		close(up[0]);
-		replay_tenant_main(down[0], up[1]);
+		replay_tenant_main(tenant, down[0], up[1]);
 	}
 	close(down[0]);
 	close(up[1]);
