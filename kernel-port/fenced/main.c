@@ -21,6 +21,7 @@
 #include "tenant.h"
 #include "terminal/command.h"
 #include "terminal/program.h"
+#include "watch.h"
 
 static int run(int argc, char **argv, struct sim_error *err);
 

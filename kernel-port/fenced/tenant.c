@@ -15,16 +15,10 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-u64 tenant_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
-}
+#include "tenant_code.h"
+#include "watch.h"
 
 /* Streams and events. */
 

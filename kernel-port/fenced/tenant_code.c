@@ -4,12 +4,14 @@
  * bounds are written before any kernel of it can be launched (Guardian 4.2.3 and 4.3). The client
  * gets numbers, and never the address of a variable.
  */
+#include "tenant_code.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "confine.h"
-#include "tenant.h"
+#include "watch.h"
 
 /* What the patcher calls the modes of the table; the core has two more. */
 static bool patch_mode_of(enum gvm_fence_mode mode, enum patch_mode *ret_mode)
@@ -179,7 +181,7 @@ static void mark(const struct gpu_cuda *cuda, struct tenant_stream *stream)
 	if (stream->marked_ns)
 		return;
 	if (cuda->cuEventRecord(stream->mark, stream->stream) == CU_OK)
-		stream->marked_ns = tenant_now_ns();
+		stream->marked_ns = watch_now_ns();
 }
 
 cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *request)

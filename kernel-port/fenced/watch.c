@@ -4,11 +4,12 @@
  * whole. So the process that has it ends, and its parent starts it again. All clients lose what they
  * had; new ones are served.
  */
+#include "watch.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
-
-#include "tenant.h"
 
 #define LOOK_US 20000
 
@@ -16,6 +17,14 @@ static struct tenant *tenants;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gpu *watched;
 static u64 limit;
+
+u64 watch_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (u64)now.tv_sec * 1000000000ull + (u64)now.tv_nsec;
+}
 
 void watch_add(struct tenant *tenant)
 {
@@ -89,7 +98,7 @@ static void *watch_run(void *data)
 		for (struct tenant *tenant = tenants; tenant; tenant = tenant->next) {
 			pthread_mutex_lock(&tenant->lock);
 			for (u32 i = 0; i < FENCED_STREAMS_MAX; i++)
-				look_at(tenant, &tenant->streams[i], tenant_now_ns());
+				look_at(tenant, &tenant->streams[i], watch_now_ns());
 			pthread_mutex_unlock(&tenant->lock);
 		}
 		pthread_mutex_unlock(&watch_lock);

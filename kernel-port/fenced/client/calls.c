@@ -193,40 +193,35 @@ CALL cu_result cuMemFree_v2(cu_ptr ptr)
 		     CU_OK;
 }
 
-/* Copies larger than the window go in pieces. */
-CALL cu_result cuMemcpyHtoDAsync_v2(cu_ptr to, const void *from, size_t bytes,
-				    struct CUstream_st *stream)
+/* Copies larger than the window go in pieces, one way: @in or @out is NULL. */
+static cu_result copy_pieces(cu_ptr device, const char *in, char *out, size_t bytes,
+			     struct CUstream_st *stream)
 {
 	cu_result result = CU_OK;
 
 	for (size_t at = 0; at < bytes && result == CU_OK; at += FENCED_WINDOW) {
 		size_t piece = bytes - at < FENCED_WINDOW ? bytes - at : FENCED_WINDOW;
-		struct fenced_request request = { .call = FENCED_COPY_IN,
+		struct fenced_request request = { .call = in ? FENCED_COPY_IN : FENCED_COPY_OUT,
 						  .stream = stream_number(stream),
-						  .a = to + at,
+						  .a = device + at,
 						  .b = piece };
 
-		result = connection_call(&request, (const char *)from + at, piece, NULL, 0,
-					 NULL);
+		result = connection_call(&request, in ? in + at : NULL, piece,
+					 out ? out + at : NULL, piece, NULL);
 	}
 	return result;
+}
+
+CALL cu_result cuMemcpyHtoDAsync_v2(cu_ptr to, const void *from, size_t bytes,
+				    struct CUstream_st *stream)
+{
+	return copy_pieces(to, from, NULL, bytes, stream);
 }
 
 CALL cu_result cuMemcpyDtoHAsync_v2(void *to, cu_ptr from, size_t bytes,
 				    struct CUstream_st *stream)
 {
-	cu_result result = CU_OK;
-
-	for (size_t at = 0; at < bytes && result == CU_OK; at += FENCED_WINDOW) {
-		size_t piece = bytes - at < FENCED_WINDOW ? bytes - at : FENCED_WINDOW;
-		struct fenced_request request = { .call = FENCED_COPY_OUT,
-						  .stream = stream_number(stream),
-						  .a = from + at,
-						  .b = piece };
-
-		result = connection_call(&request, NULL, 0, (char *)to + at, piece, NULL);
-	}
-	return result;
+	return copy_pieces(from, NULL, to, bytes, stream);
 }
 
 CALL cu_result cuMemcpyDtoDAsync_v2(cu_ptr to, cu_ptr from, size_t bytes,
