@@ -36,6 +36,7 @@ int app_trace_prepare(struct app_env *env, const struct cfg_app_trace *cfg,
 	if (!trace)
 		return sim_runtime_error(err, "out of memory");
 	trace_init(trace);
+	trace->store.folder = env->log->scratch_folder;
 	env->prepared = trace;
 	status = trace_read(cfg->file, TRACE_BAD_ROWS_FAIL, trace, err);
 	if (status)
@@ -64,5 +65,6 @@ u64 app_trace_offset_ns(const struct trace *trace, const struct cfg_app_trace *c
 {
 	unsigned __int128 arrival = trace->requests[index].arrival_ns;
 
+	trace_pass(trace, index);
 	return (u64)min(arrival * CFG_PPM / cfg->divide, (unsigned __int128)FAR_NS);
 }

@@ -55,6 +55,7 @@ static int build_containers(struct machine *machine, struct sim_error *err)
 		container->cfg = cfg;
 		container->machine = machine;
 		container->index = machine->container_count++;
+		container->log.scratch_folder = machine->scratch;
 		container->config = container_view(machine, container);
 		container->app = sim_app_of(cfg->app_type);
 		container->env = (struct app_env){

@@ -182,12 +182,11 @@ int machine_run(struct machine *machine, const struct config *config, const char
 	*machine = (struct machine){
 		.config = config,
 		.system = sim_system_of(config->system),
+		.scratch = scratch,
 		.progress = progress,
 		.interrupt_flag = interrupted,
 	};
 	status = machine_build(machine, err);
-	for (u32 i = 0; i < machine->container_count; i++)
-		machine->containers[i].log.scratch_folder = scratch;
 	if (!status && advise)
 		machine_advise(machine, advise);
 	return status ? status : machine_simulate(machine, err);

@@ -16,7 +16,7 @@
 extern const struct cfg_registry machine_registry;
 
 /*
- * Build and run. Records of requests that have ended go to a file without a name in the folder
+ * Build and run. Long traces, and records of requests that have ended, go to files without a name in the folder
  * @scratch, which is borrowed until machine_destroy(); NULL: they stay in memory. @advise (may
  * be NULL) gets the lines of advice.h before the run begins. @progress (may be NULL) is called
  * every few thousand events with the machine, from inside the simulation: it must not block. @interrupted is polled; when it becomes

@@ -195,6 +195,7 @@ struct machine {
 	/* While it runs. */
 	void (*progress)(const struct machine *machine); /* or NULL */
 	const volatile int *interrupt_flag;
+	const char *scratch;	   /* see machine_run(); borrowed, may be NULL */
 	struct eng_waitq finished; /* the supervisor waits here for the end of the run */
 	u32 running;		   /* applications that have not returned */
 	u32 restarts_due;	   /* events to come that restart a container */

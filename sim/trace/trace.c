@@ -14,7 +14,7 @@ void trace_init(struct trace *trace)
 
 void trace_destroy(struct trace *trace)
 {
-	free(trace->requests);
+	trace_store_free(&trace->store);
 	free(trace->hashes);
 	trace_init(trace);
 }
@@ -45,18 +45,17 @@ int trace_append(struct trace *trace, const struct trace_request *request,
 		return status;
 	if (!(trace->count & (trace->count - 1))) {
 		size_t capacity = trace->count ? 2 * trace->count : 1;
-		struct trace_request *grown;
 
 		if (trace->count >= TRACE_REQUESTS_MAX)
 			return sim_user_error(
 				err, "more than %zu requests, the most that are supported",
 				TRACE_REQUESTS_MAX);
-		grown = realloc(trace->requests, capacity * sizeof(*grown));
-		if (!grown)
+		if (!trace_store_grow(&trace->store, capacity * sizeof(*request)))
 			return sim_runtime_error(err, "out of memory for %zu requests",
 						 capacity);
-		trace->requests = grown;
+		trace->requests = trace->store.data;
 	}
+	trace_pass(trace, trace->count);
 	trace->requests[trace->count++] = *request;
 	return 0;
 }

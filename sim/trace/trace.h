@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A trace of requests in memory: when each request arrived, how long its prompt was, how many
+ * A trace of requests: when each request arrived, how long its prompt was, how many
  * tokens it generated. trace_read.h reads one from a file. It is checked completely there and
  * then is a flat array in time order.
  */
@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "engine/types.h"
+#include "trace/trace_store.h"
 
 struct sim_error;
 
@@ -29,10 +30,14 @@ struct trace_request {
 	u64 first_hash;				   /* in trace.hashes; see trace_hash_count() */
 };
 
-/* A whole trace in memory. Owned by the caller: trace_init(), then trace_destroy(). */
+/*
+ * A whole trace. Owned by the caller: trace_init(), then trace_destroy(). With a folder in
+ * store.folder, a long one is in a file without a name there (trace_store.h).
+ */
 struct trace {
 	struct trace_request *requests; /* in time order, equal times in file order */
 	size_t count;
+	struct trace_store store; /* of the requests */
 	/*
 	 * Prefix hashes, request after request. Each stands for hash_tokens tokens of a prompt;
 	 * the last one may stand for fewer. Two prompts with the same hash have the same tokens
@@ -50,12 +55,25 @@ struct trace {
 
 /*
  * The most requests that a trace may hold: twelve times the largest public BurstGPT file. It
- * bounds memory (1.5 GiB) when a file is that large or, damaged or hostile, claims to be.
+ * bounds memory or disk space (2 GiB) when a file is that large or, damaged or hostile, claims
+ * to be.
  */
 #define TRACE_REQUESTS_MAX ((size_t)1 << 26)
 
 /* The most prefix hashes of a trace: 1 GiB of memory. The largest public one has 0.6 million. */
 #define TRACE_HASHES_MAX ((size_t)1 << 27)
+
+/*
+ * So many requests are 8 MiB. A loop over all requests calls trace_pass() for each index, and
+ * requests that it has passed can leave memory.
+ */
+#define TRACE_PASSED (TRACE_STORE_MEMORY / sizeof(struct trace_request))
+
+static inline void trace_pass(const struct trace *trace, size_t index)
+{
+	if (index % TRACE_PASSED == 0)
+		trace_store_forget(&trace->store);
+}
 
 void trace_init(struct trace *trace);
 void trace_destroy(struct trace *trace);

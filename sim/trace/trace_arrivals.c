@@ -138,6 +138,7 @@ static int arrive_recorded(struct trace *trace, u64 recorded_ns, u64 span_ns,
 	for (size_t i = 0; i < trace->count; i++) {
 		unsigned __int128 date = trace->requests[i].arrival_ns;
 
+		trace_pass(trace, i);
 		trace->requests[i].arrival_ns = (u64)(date * span_ns / recorded_ns);
 	}
 	return 0;
@@ -167,6 +168,7 @@ int trace_arrive(struct trace *trace, enum trace_arrivals arrivals, u64 rate_ppm
 		return arrive_recorded(trace, recorded_ns, (u64)wanted, err);
 	mean_ns = (double)wanted / (double)trace->count;
 	for (size_t i = 0; i < trace->count; i++) {
+		trace_pass(trace, i);
 		date += mean_ns * (arrivals == TRACE_ARRIVALS_POISSON ?
 					   -ln_portable(draw_unit(&random)) :
 					   draw_gamma(&random, 1 / (cv * cv)));

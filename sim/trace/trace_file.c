@@ -184,7 +184,7 @@ static int trace_encode(const struct trace *trace, void **ret_frame, size_t *ret
 		status = trace_encode_requests(&content, trace, err);
 	if (!status)
 		status = trace_frame_compress(&content, ret_frame, ret_len, err);
-	free(content.data);
+	trace_store_free(&content.store);
 	return status;
 }
 
@@ -429,8 +429,9 @@ static int trace_decode_hashes(struct trace_cursor *cursor, struct trace *trace,
 	return status;
 }
 
-/* Take the whole content. */
-static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct sim_error *err)
+/* Take the whole content, which is in @content. */
+static int trace_decode(struct trace_cursor *cursor, const struct trace_store *content,
+			struct trace *trace, struct sim_error *err)
 {
 	struct trace_request request = { 0 };
 	u64 count = 0, last_hash = U64_MAX;
@@ -438,6 +439,8 @@ static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct
 
 	status = trace_decode_header(cursor, trace, &count, err);
 	while (!status && trace->count < count) {
+		if (trace->count % TRACE_PASSED == 0)
+			trace_store_forget(content);
 		status = trace_decode_request(cursor, trace->two_responses, request.arrival_ns,
 					      &request, err);
 		if (!status)
@@ -456,7 +459,7 @@ static int trace_decode(struct trace_cursor *cursor, struct trace *trace, struct
 
 int trace_file_read(FILE *file, const char *path, struct trace *trace, struct sim_error *err)
 {
-	struct trace_content content = { 0 };
+	struct trace_content content = { .store.folder = trace->store.folder };
 	struct trace_cursor cursor = { .path = path };
 	int status;
 
@@ -464,8 +467,8 @@ int trace_file_read(FILE *file, const char *path, struct trace *trace, struct si
 	if (!status) {
 		cursor.data = content.data;
 		cursor.len = content.len;
-		status = trace_decode(&cursor, trace, err);
+		status = trace_decode(&cursor, &content.store, trace, err);
 	}
-	free(content.data);
+	trace_store_free(&content.store);
 	return status;
 }

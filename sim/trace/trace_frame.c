@@ -21,7 +21,6 @@
 int trace_content_reserve(struct trace_content *content, size_t more, struct sim_error *err)
 {
 	size_t capacity = content->capacity ? content->capacity : 4096;
-	u8 *grown;
 
 	if (more > TRACE_CONTENT_MAX - content->len)
 		return sim_user_error(err,
@@ -30,11 +29,10 @@ int trace_content_reserve(struct trace_content *content, size_t more, struct sim
 		capacity *= 2;
 	if (capacity == content->capacity)
 		return 0;
-	grown = realloc(content->data, capacity);
-	if (!grown)
+	if (!trace_store_grow(&content->store, capacity))
 		return sim_runtime_error(err, "out of memory for %zu bytes of content",
 					 capacity);
-	content->data = grown;
+	content->data = content->store.data;
 	content->capacity = capacity;
 	return 0;
 }
@@ -112,6 +110,8 @@ static int trace_frame_step(struct trace_frame *frame, struct trace_content *con
 	if (ZSTD_isError(left))
 		return trace_frame_damaged(frame->path, frame->consumed + frame->in.pos,
 					   ZSTD_getErrorName(left), err);
+	if (content->len / TRACE_STORE_MEMORY != (content->len + out.pos) / TRACE_STORE_MEMORY)
+		trace_store_forget(&content->store);
 	content->len += out.pos;
 	if (!left || out.pos == out.size || frame->in.pos < frame->in.size)
 		return left != 0;

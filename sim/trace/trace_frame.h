@@ -13,17 +13,22 @@
 #include <stdio.h>
 
 #include "engine/types.h"
+#include "trace/trace_store.h"
 
 struct sim_error;
 
 /* The first byte of a frame: of the zstd magic number, little-endian 0xFD2FB528. */
 #define TRACE_FRAME_FIRST_BYTE 0x28
 
-/* The content of a frame, growing. Start with zeros. The caller frees @data. */
+/*
+ * The content of a frame, growing. Start with zeros, and a folder in store.folder for a long one.
+ * The caller frees @store.
+ */
 struct trace_content {
 	u8 *data;
 	size_t len;
 	size_t capacity;
+	struct trace_store store;
 };
 
 /*

@@ -67,6 +67,7 @@ static int copy_span(const struct trace *trace, u64 from_ns, u64 to_ns, u64 leng
 		struct trace_request request = trace->requests[i];
 
 		request.arrival_ns = request.arrival_ns - from_ns + to_ns;
+		trace_pass(trace, drawn->count);
 		status = trace_append(drawn, &request, err);
 	}
 	return status;
@@ -125,6 +126,7 @@ static int draw_gaps(const struct trace *trace, u64 block_ns, u64 random, struct
 			u64 at_ns = requests[from + i].arrival_ns - requests[from].arrival_ns;
 
 			request.arrival_ns = begin_ns;
+			trace_pass(trace, drawn->count);
 			if (source_ns)
 				request.arrival_ns +=
 					(u64)((unsigned __int128)at_ns * span_ns / source_ns);
@@ -143,6 +145,7 @@ int trace_resample(struct trace *trace, enum trace_draw draw, u64 block_ns, u64 
 	if (draw == TRACE_DRAW_NOTHING || !trace->count)
 		return 0;
 	trace_init(&drawn);
+	drawn.store.folder = trace->store.folder;
 	status = draw == TRACE_DRAW_GAPS ? draw_gaps(trace, block_ns, random, &drawn, err) :
 					   draw_requests(trace, block_ns, random, &drawn, err);
 	if (status) {
@@ -157,7 +160,8 @@ int trace_resample(struct trace *trace, enum trace_draw draw, u64 block_ns, u64 
 			"a longer jitter.block or another seed",
 			trace->count);
 	}
-	free(trace->requests);
+	trace_store_free(&trace->store);
+	trace->store = drawn.store;
 	trace->requests = drawn.requests;
 	trace->count = drawn.count;
 	return 0;
