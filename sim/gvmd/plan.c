@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "config/units.h"
 #include "engine/error.h"
@@ -41,9 +42,14 @@ static int plan_read(struct gvmd_plan *plan, struct sim_error *err)
 {
 	FILE *stream = fopen(plan->file, "rb");
 	json_error_t bad;
+	struct stat info;
 
 	if (!stream)
 		return plan_error(plan, "", err, "cannot be read: %s", strerror(errno));
+	if (!fstat(fileno(stream), &info) && S_ISDIR(info.st_mode)) {
+		fclose(stream);
+		return plan_error(plan, "", err, "is a folder, allowed: a policy's file");
+	}
 	plan->root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
 	fclose(stream);
 	if (!plan->root)

@@ -128,6 +128,8 @@ echo '{ "policy": "dyn", "high": "vllm", "low": "x" }' >bad.json
 # shellcheck disable=SC2086
 expect 2 'bad.json:low: no container "x", allowed: vllm, sd' run bad.json $two
 expect 2 'none.json: *cannot be read: No such file' check none.json
+mkdir folder.json
+expect 2 'folder.json: is a folder, allowed: a policy.s file' check folder.json
 "$gvmd" check rules.json >.log
 [ "$(cat .log)" = "rules.json: policy rules, a step every 20ms" ] || fail "check: $(cat .log)"
 sed 's/"20ms"/"1500us"/' rules.json >odd.json
