@@ -69,16 +69,20 @@ static size_t token_at(const char *bytes, size_t size, size_t at, enum ptx_token
 			return 0;
 	} else if (bytes[at] == '"') {
 		*ret_kind = PTX_STRING;
-		*ret_wrong = "a string has no end on its line";
+		*ret_wrong = "a string has a backslash, or no end on its line";
 		for (end = at + 1; end < size && bytes[end] != '"'; end++)
-			if (bytes[end] == '\n' || (bytes[end] == '\\' && ++end == size))
+			if (bytes[end] == '\n' || bytes[end] == '\\')
 				return 0;
 		if (end++ >= size)
 			return 0;
 	} else if (is_word(bytes[at])) {
 		/* "::" joins the parts of a modifier: .shared::cta. */
 		*ret_kind = PTX_WORD;
+		*ret_wrong = "a % inside of a word";
 		for (;;) {
+			/* ptxas begins a new word there: "mov.b64%rd1". */
+			if (end > at && end < size && bytes[end] == '%')
+				return 0;
 			if (end < size && is_word(bytes[end]))
 				end++;
 			else if (size - end > 2 && bytes[end] == ':' && bytes[end + 1] == ':')
@@ -132,7 +136,11 @@ int ptx_lex(const char *file, const char *bytes, size_t size, struct ptx_text *r
 			token.length = (u32)token_at(bytes, size, at, &token.kind, &wrong);
 			for (size_t i = 0; i < token.length; i++) {
 				line += bytes[at + i] == '\n';
-				if (is_bad_anywhere(bytes[at + i]))
+				/* A line comment goes on behind a carriage return alone, in ptxas. */
+				if (bytes[at + i] == '\r' &&
+				    (at + i + 1 == size || bytes[at + i + 1] != '\n'))
+					wrong = "a carriage return alone", token.length = 0;
+				else if (is_bad_anywhere(bytes[at + i]))
 					wrong = "a control character", token.length = 0;
 			}
 			if (!token.length) {

@@ -6,7 +6,7 @@
 
 #include "verify_flow.h"
 
-enum name_kind { NAME_GLOBAL, NAME_LOCAL, NAME_FUNCTION };
+enum name_kind { NAME_GLOBAL, NAME_LOCAL, NAME_FUNCTION, NAME_PARAMETER };
 
 struct name {
 	enum name_kind kind;
@@ -282,6 +282,23 @@ static int add_name(struct verifier *verifier, enum name_kind kind, size_t token
 	return 0;
 }
 
+/* The bytes of one element of a variable: ".v2 .u32"; 0: unknown. */
+static u64 element_bytes(const struct ptx_text *text, size_t at)
+{
+	static const struct {
+		const char *word;
+		u64 bytes;
+	} words[] = { { ".b8", 1 },  { ".u8", 1 },  { ".s8", 1 },  { ".b16", 2 },
+		      { ".u16", 2 }, { ".s16", 2 }, { ".f16", 2 }, { ".b32", 4 },
+		      { ".u32", 4 }, { ".s32", 4 }, { ".f32", 4 }, { ".b64", 8 },
+		      { ".u64", 8 }, { ".s64", 8 }, { ".f64", 8 }, { ".b128", 16 } };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (ptx_is(text, at, words[i].word))
+			return words[i].bytes;
+	return 0;
+}
+
 /* Does an access lie inside of a variable? */
 static bool is_inside(const struct name *variable, s64 offset, int shift)
 {
@@ -375,6 +392,43 @@ static bool read_address(const struct ptx_text *text, size_t first, size_t last,
 	return at == last && ptx_is(text, last, "]");
 }
 
+/*
+ * Does a store lie inside of the parameter @name that is in scope there? Parameters of a call lie on
+ * the stack, beside return addresses. The nearest declaration in front is the one that counts; blocks
+ * that are closed are skipped.
+ */
+static bool is_inside_parameter(const struct ptx_text *text, size_t name, s64 offset, int shift)
+{
+	u32 depth = 0;
+
+	for (size_t at = name; at; at--) {
+		struct name parameter = { NAME_PARAMETER, at, 0 };
+		u64 elements = 1;
+		size_t type;
+
+		depth += ptx_is(text, at, "}");
+		depth -= ptx_is(text, at, "{") && depth;
+		if (ptx_is(text, at, ".func") || ptx_is(text, at, ".entry"))
+			return false;
+		if (depth || !ptx_is(text, at, ".param"))
+			continue;
+		type = ptx_next(text, at);
+		if (ptx_is(text, type, ".align"))
+			type = ptx_next(text, ptx_next(text, type));
+		parameter.token = ptx_next(text, type);
+		if (!ptx_same(text, parameter.token, name))
+			continue;
+		if (ptx_is(text, ptx_next(text, parameter.token), "[") &&
+		    (!ptx_number(text, ptx_next(text, ptx_next(text, parameter.token)),
+				 &elements) ||
+		     elements > 1u << 20))
+			return false;
+		parameter.bytes = elements * element_bytes(text, type);
+		return is_inside(&parameter, offset, shift);
+	}
+	return false;
+}
+
 /* An instruction that has one address. */
 static int verify_access(struct verifier *verifier, const struct flow_instruction *instruction,
 			 u32 operand)
@@ -418,6 +472,8 @@ static int verify_access(struct verifier *verifier, const struct flow_instructio
 			      "it could change a return address, since the module has calls");
 	if (verifier->has_calls && writes && variable && !is_inside(variable, offset, shift))
 		return refuse(verifier, instruction->opcode, "it reaches beyond its variable");
+	if (in[4] && writes && !is_inside_parameter(text, name, offset, shift))
+		return refuse(verifier, instruction->opcode, "it reaches beyond its parameter");
 	if (!generic && !in[0]) {
 		if (flow_is_reserved(text, name) || verifier->flow.step != FLOW_IDLE)
 			return refuse(verifier, instruction->opcode, "a fence is left open");
@@ -466,6 +522,15 @@ static u64 count_labels(const struct verifier *verifier, size_t name)
 				return 0;
 			count += ptx_is(text, list, ",");
 		}
+	}
+	/* One of a block that is declared behind the jump would count instead. */
+	for (size_t at = ptx_next(text, name); text->tokens[at].kind != PTX_END;
+	     at = ptx_next(text, at)) {
+		if (ptx_is(text, at, ".func") || ptx_is(text, at, ".entry"))
+			break;
+		if (ptx_same(text, at, name) &&
+		    ptx_is(text, ptx_next(text, ptx_next(text, at)), ".branchtargets"))
+			return 0;
 	}
 	return count;
 }
@@ -598,6 +663,33 @@ static int read_instruction(struct verifier *verifier, struct flow_instruction *
 	}
 }
 
+/* "x<9>" declares x0 to x8: none of them may be a name that is known, or one of a fence. */
+static int refuse_numbered(const struct verifier *verifier, size_t at)
+{
+	const struct ptx_text *text = verifier->text;
+	const struct ptx_token *prefix = &text->tokens[at];
+
+	if (!ptx_is(text, ptx_next(text, at), "<"))
+		return 0;
+	if (flow_is_reserved(text, at))
+		return refuse(verifier, at, "a name of a fence is declared");
+	for (size_t i = 0; i < verifier->name_count; i++) {
+		const struct ptx_token *name = &text->tokens[verifier->names[i].token];
+		const char *word = text->bytes + name->start;
+		u32 digits = prefix->length;
+
+		if (name->length <= prefix->length ||
+		    memcmp(word, text->bytes + prefix->start, prefix->length))
+			continue;
+		while (digits < name->length && word[digits] >= '0' && word[digits] <= '9')
+			digits++;
+		if (digits == name->length)
+			return refuse(verifier, at,
+				      "one of its numbers hides a variable or a function");
+	}
+	return 0;
+}
+
 /* Variables and functions are known by their names, so nothing else may have those. */
 static int refuse_hiding(const struct verifier *verifier, size_t at, bool local)
 {
@@ -607,7 +699,7 @@ static int refuse_hiding(const struct verifier *verifier, size_t at, bool local)
 		return refuse(verifier, at, "it hides a local variable");
 	if (find_name(verifier, NAME_FUNCTION, at))
 		return refuse(verifier, at, "it hides a function");
-	return 0;
+	return refuse_numbered(verifier, at);
 }
 
 /* ".reg .b64 %rd<9>, x;" and other declarations in a body, up to the semicolon. */
@@ -626,6 +718,8 @@ static int verify_declaration(struct verifier *verifier)
 		status = refuse_hiding(verifier, verifier->at, local);
 		if (status)
 			return status;
+		if (reg && find_name(verifier, NAME_PARAMETER, verifier->at))
+			return refuse(verifier, verifier->at, "it hides a parameter");
 		if (!flow_is_reserved(text, verifier->at))
 			continue;
 		if (!reg || verifier->depth != 1 || !verifier->prologue ||
@@ -636,17 +730,77 @@ static int verify_declaration(struct verifier *verifier)
 	return 0;
 }
 
-/* A line without a semicolon: .loc and the headers. */
+static bool step_numbers(struct verifier *verifier, u32 count)
+{
+	u64 number;
+
+	for (; count && ptx_number(verifier->text, verifier->at, &number); count--)
+		step(verifier);
+	return !count;
+}
+
+/* What stands behind the first word of ".loc 1 2 3, function_name NAME+4, inlined_at 1 2 3". */
+static bool step_loc(struct verifier *verifier)
+{
+	if (!step_numbers(verifier, 3))
+		return false;
+	while (is(verifier, ",")) {
+		step(verifier);
+		if (is(verifier, "function_name")) {
+			step(verifier);
+			step(verifier);
+			if (!is(verifier, "+"))
+				continue;
+			step(verifier);
+			if (!step_numbers(verifier, 1))
+				return false;
+		} else if (is(verifier, "inlined_at")) {
+			step(verifier);
+			if (!step_numbers(verifier, 3))
+				return false;
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* What stands behind the first word of a header: ".file 1 "x.cu", 2, 3", ".target sm_90, debug". */
+static bool step_header(struct verifier *verifier, bool file)
+{
+	if (file && (!step_numbers(verifier, 1) ||
+		     verifier->text->tokens[verifier->at].kind != PTX_STRING))
+		return false;
+	step(verifier);
+	while (is(verifier, ",")) {
+		step(verifier);
+		if (file && !step_numbers(verifier, 1))
+			return false;
+		if (!file)
+			step(verifier);
+	}
+	return true;
+}
+
+/*
+ * A directive without a semicolon: .loc and the headers. Nothing else stands on its line, and nothing
+ * of it on another one, so it ends at the same place for a reader of lines and for a reader of words.
+ */
 static int skip_line(struct verifier *verifier)
 {
-	u32 line = verifier->text->tokens[verifier->at].line;
+	const struct ptx_text *text = verifier->text;
+	u32 line = text->tokens[verifier->at].line;
+	bool loc = is(verifier, ".loc"), file = is(verifier, ".file");
+	size_t last = verifier->at;
+	bool good;
 
-	for (; !at_end(verifier) && verifier->text->tokens[verifier->at].line == line;
-	     step(verifier))
-		if (is(verifier, ";") || is(verifier, "{") || is(verifier, "}") ||
-		    is(verifier, "@") || flow_is_reserved(verifier->text, verifier->at))
-			return refuse(verifier, verifier->at,
-				      "more than a directive on its line");
+	step(verifier);
+	good = loc ? step_loc(verifier) : step_header(verifier, file);
+	while (ptx_next(text, last) < verifier->at)
+		last = ptx_next(text, last);
+	if (!good || text->tokens[last].line != line ||
+	    (!at_end(verifier) && text->tokens[verifier->at].line == line))
+		return refuse(verifier, verifier->at, "more than a directive on its line");
 	return 0;
 }
 
@@ -739,6 +893,8 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 			    !ptx_is(text, type, ".u64") || !ptx_is(text, space, ".param"))
 				return refuse(verifier, at, "a name of a fence is declared");
 			have++;
+		} else if (have == want && depth) {
+			return refuse(verifier, at, "bounds are not the last parameters");
 		} else if (have && !ptx_is(text, at, ",") && !ptx_is(text, at, ")") &&
 			   have < want && !ptx_begins(text, at, ".")) {
 			return refuse(verifier, at, "bounds are not the last parameters");
@@ -863,8 +1019,6 @@ static int verify_module_statement(struct verifier *verifier)
 
 	if (status || header)
 		return status;
-	if (is(verifier, ".alias"))
-		return refuse(verifier, first, "aliases are not followed");
 	status = find_end(verifier, &function, &entry);
 	if (status)
 		return status;
@@ -882,23 +1036,6 @@ static int verify_module_statement(struct verifier *verifier)
 		reserved |= flow_is_reserved(text, at);
 	step(verifier);
 	return reserved ? verify_reserved(verifier, first) : 0;
-}
-
-/* The bytes of one element of a variable: ".v2 .u32"; 0: unknown. */
-static u64 element_bytes(const struct ptx_text *text, size_t at)
-{
-	static const struct {
-		const char *word;
-		u64 bytes;
-	} words[] = { { ".b8", 1 },  { ".u8", 1 },  { ".s8", 1 },  { ".b16", 2 },
-		      { ".u16", 2 }, { ".s16", 2 }, { ".f16", 2 }, { ".b32", 4 },
-		      { ".u32", 4 }, { ".s32", 4 }, { ".f32", 4 }, { ".b64", 8 },
-		      { ".u64", 8 }, { ".s64", 8 }, { ".f64", 8 }, { ".b128", 16 } };
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (ptx_is(text, at, words[i].word))
-			return words[i].bytes;
-	return 0;
 }
 
 /* The variables of one declaration. One of unknown length gets 0 bytes: nothing of it may be touched. */
@@ -953,12 +1090,42 @@ static bool is_of_pointer(const struct ptx_text *text, size_t at)
 	return at && ptx_is(text, at - 1, ".ptr");
 }
 
+/*
+ * Directives that change what verified code does. A .pragma may have registers spilled to shared memory,
+ * where any store reaches them. A function that is said not to return may do so, to any code behind
+ * the call.
+ */
+static int refuse_directives(const struct verifier *verifier)
+{
+	static const char *const harmless[] = { "\"nounroll\"", "\"used_bytes_mask ",
+						"\"frequency " };
+	const struct ptx_text *text = verifier->text;
+
+	for (size_t at = 0; at < text->count; at++) {
+		size_t value = ptx_next(text, at);
+		bool known = false;
+
+		if (ptx_is(text, at, ".alias"))
+			return refuse(verifier, at, "aliases are not followed");
+		if (ptx_is(text, at, ".noreturn"))
+			return refuse(verifier, at, "it may return all the same");
+		if (!ptx_is(text, at, ".pragma"))
+			continue;
+		for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
+			known |= ptx_begins(text, value, harmless[i]);
+		if (!known || !ptx_is(text, ptx_next(text, value), ";"))
+			return refuse(verifier, value, "a pragma that is not known");
+	}
+	return 0;
+}
+
 /* First pass: names of variables in device and local memory, functions with a body, calls. */
 static int collect(struct verifier *verifier)
 {
 	const struct ptx_text *text = verifier->text;
 	u32 depth = 0;
 	int status = 0;
+	u64 number;
 
 	for (size_t at = 0; at < text->count && !status; at++) {
 		size_t end = at;
@@ -980,6 +1147,15 @@ static int collect(struct verifier *verifier)
 			status = collect_variables(verifier, global && !depth ? before : at,
 						   end, global ? NAME_GLOBAL : NAME_LOCAL);
 			at = end;
+		} else if (ptx_is(text, at, ".param")) {
+			size_t name = ptx_next(text, at);
+
+			/* The first word that is no quality and no number. */
+			while (ptx_begins(text, name, ".") ||
+			       (text->tokens[name].length && ptx_number(text, name, &number)))
+				name = ptx_next(text, name);
+			if (text->tokens[name].kind == PTX_WORD)
+				status = add_name(verifier, NAME_PARAMETER, name, 0);
 		} else if (ptx_is(text, at, ".func")) {
 			size_t name = ptx_next(text, at);
 
@@ -1007,7 +1183,9 @@ int verify_text(const struct ptx_text *text, struct verify_report *ret_report,
 
 	memset(ret_report, 0, sizeof(*ret_report));
 	verifier.flow.text = text;
-	status = collect(&verifier);
+	status = refuse_directives(&verifier);
+	if (!status)
+		status = collect(&verifier);
 	if (text->tokens[0].kind == PTX_SPACE || text->tokens[0].kind == PTX_COMMENT)
 		step(&verifier);
 	while (!status && !at_end(&verifier))

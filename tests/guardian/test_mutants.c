@@ -361,6 +361,55 @@ static const struct {
 	{ HEAD REGISTERS "fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128; }",
 	  "not expected" },
 	{ HEAD REGISTERS "prefetch.global.tensormap [%rd1]; }", "" },
+	/* A word that ptxas cuts in two. */
+	{ HEAD REGISTERS "mov.b64%gvmf_base, %rd1; ret; }", "inside of a word" },
+	{ HEAD REGISTERS ".reg .b64%gvmf_a; ret; }", "inside of a word" },
+	/* A fence that is a part of a comment for ptxas; a string that ends elsewhere there. */
+	{ HEAD REGISTERS "// x\r" FENCE "ld.global.u32 %r1, [%gvmf_a]; ret; }", "carriage" },
+	{ HEAD REGISTERS ".pragma \"nounroll\\\"; st.global.u32 [%rd1], 1; //\"; ret; }",
+	  "backslash" },
+	/* An indirect call whose first word stands on the line of a directive. */
+	{ HEAD REGISTERS ".reg .b64 elect; mov.b64 elect, leaf; p: .callprototype _ (); "
+			 ".loc 1 1 1 call\nelect, p; ret; }",
+	  "on its line" },
+	{ HEAD REGISTERS ".loc 1 1 1, function_name\nname ret; }", "on its line" },
+	{ ".file 1 \"x\" .const\n" HEAD REGISTERS "ret; }", "on its line" },
+	/* Stores beyond a parameter, on the stack. */
+	{ HEAD REGISTERS "{ .param .b32 q; st.param.b32 [q+100000], %r1; call leaf; } ret; }",
+	  "beyond its parameter" },
+	{ HEAD REGISTERS "{ .param .b32 q; st.param.v2.b32 [q], {%r1, %r2}; } ret; }",
+	  "beyond its parameter" },
+	{ HEAD REGISTERS "{ .param .b32 q; st.param.b32 [q+-4], %r1; } ret; }",
+	  "beyond its parameter" },
+	{ HEAD REGISTERS
+	  "{ .param .b8 q[4]; { .param .b8 q[64]; } st.param.b32 [q+4], %r1; } }",
+	  "beyond its parameter" },
+	{ HEAD REGISTERS "st.param.b32 [%rd1], %r1; ret; }", "beyond its parameter" },
+	{ HEAD REGISTERS "{ .param .b64 q; { .reg .b64 q; st.param.b32 [q], %r1; } } ret; }",
+	  "hides a parameter" },
+	/* Registers that are declared by a number, and hide a variable or a function. */
+	{ ".global .b64 three3[2];\n" HEAD REGISTERS
+	  ".reg .b64 three<9>; st.global.u32 [three3], %r1; ret; }",
+	  "hides" },
+	{ HEAD REGISTERS ".reg .b64 lea<2>; ret; } .func lea1() { ret; }", "hides" },
+	{ HEAD ".reg .b64 %gvmf_mask<8>; ret; }", "is declared" },
+	/* What ptxas does with registers and returns. */
+	{ HEAD REGISTERS ".pragma \"enable_smem_spilling\"; ret; }", "not known" },
+	{ ".pragma \"other\";\n" HEAD REGISTERS "ret; }", "not known" },
+	{ HEAD REGISTERS "ret; } .func g() .noreturn { ret; }", "may return" },
+	{ HEAD REGISTERS "ret; } .func f(); .alias f, leaf;", "aliases" },
+	/* A shorter table in an inner block, behind the jump. */
+	{ HEAD
+	  ".reg .b32 %gvmf_i; .reg .b32 %r1; { t: .branchtargets u, v; } { min.u32 %gvmf_i, "
+	  "%r1, 1; brx.idx %gvmf_i, t; t: .branchtargets u; } u: v: ret; }",
+	  "not found" },
+	/* The tenant's own parameters stand behind the bounds. */
+	{ ".version 8.3\n.target sm_90\n.address_size 64\n.const .align 8 .b64 gvmf_format[3] "
+	  "= {0, "
+	  "1, 0};\n.visible .entry k (.param .u64 gvmf_base, .param .u64 gvmf_mask, .param "
+	  ".u64 a)"
+	  "{ ret; }",
+	  "not the last" },
 	{ HEAD REGISTERS FENCE "} ", "inside of a fence" },
 	{ HEAD REGISTERS "ld.global.u32 %r1, [%rd1]", "no end" },
 	{ HEAD "x: " REGISTERS "ret; }", "is declared" },
