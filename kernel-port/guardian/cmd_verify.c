@@ -58,5 +58,9 @@ static int run(int argc, char **argv, struct sim_error *err)
 	       line.operands[0], modes[report.mode],
 	       report.pass == PATCH_CONST ? "constants" : "parameters", report.margin,
 	       report.accesses, report.direct, report.confined, report.tables);
+	if (report.local_stores)
+		printf("%s: %llu stores may reach all of local memory, where ptxas may keep "
+		       "fenced addresses\n",
+		       line.operands[0], report.local_stores);
 	return command_flush(err);
 }

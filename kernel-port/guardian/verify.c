@@ -470,6 +470,9 @@ static int verify_access(struct verifier *verifier, const struct flow_instructio
 	if (verifier->has_calls && writes && (generic || (in[2] && !variable)))
 		return refuse(verifier, instruction->opcode,
 			      "it could change a return address, since the module has calls");
+	verifier->report->local_stores +=
+		writes &&
+		(generic || (in[2] && (!variable || !is_inside(variable, offset, shift))));
 	if (verifier->has_calls && writes && variable && !is_inside(variable, offset, shift))
 		return refuse(verifier, instruction->opcode, "it reaches beyond its variable");
 	if (in[4] && writes && !is_inside_parameter(text, name, offset, shift))

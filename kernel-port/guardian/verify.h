@@ -27,6 +27,11 @@ struct verify_report {
 	u64 direct;   /* to variables of the module */
 	u64 confined; /* to shared, local, constant and parameter memory */
 	u64 tables;   /* clamped jumps */
+	/*
+	 * Stores that a register may lead to any place of local memory. ptxas keeps addresses there
+	 * that it has no register for, fenced ones too: such a module may change them.
+	 */
+	u64 local_stores;
 };
 
 /*

@@ -398,6 +398,10 @@ static const struct {
 	{ ".pragma \"other\";\n" HEAD REGISTERS "ret; }", "not known" },
 	{ HEAD REGISTERS "ret; } .func g() .noreturn { ret; }", "may return" },
 	{ HEAD REGISTERS "ret; } .func f(); .alias f, leaf;", "aliases" },
+	/* Words that ptxas 13.0 knows, though no document has them. */
+	{ HEAD REGISTERS "cctl.iv.global [%rd1]; ret; }", "not accepted" },
+	{ HEAD REGISTERS "cctlu.iv [%rd1]; ret; }", "not accepted" },
+	{ HEAD REGISTERS "_jcall %rd1; ret; }", "not accepted" },
 	/* A shorter table in an inner block, behind the jump. */
 	{ HEAD
 	  ".reg .b32 %gvmf_i; .reg .b32 %r1; { t: .branchtargets u, v; } { min.u32 %gvmf_i, "
@@ -432,6 +436,39 @@ START_TEST(text_that_no_patcher_writes_is_refused)
 }
 END_TEST
 
+/* A store that may reach an address that ptxas has spilled to local memory. */
+START_TEST(stores_that_may_reach_spilled_addresses_are_counted)
+{
+	static const struct {
+		const char *store;
+		u64 count;
+	} stores[] = {
+		{ "st.local.u32 [%rd1], %r1;", 1 },
+		{ ".local .b8 x[16]; st.local.u32 [x+12], %r1;", 0 },
+		{ ".local .b8 x[16]; st.local.u32 [x+16], %r1;", 1 },
+		{ "st.shared.u32 [%rd1], %r1;", 0 },
+		{ FENCE "st.global.u32 [%gvmf_a], %r1;", 0 },
+		{ ".reg .pred %gvmf_p, %gvmf_q; mov.b64 %gvmf_s, %rd1; and.b64 %gvmf_t, "
+		  "%gvmf_s, "
+		  "%gvmf_mask2; or.b64 %gvmf_a, %gvmf_t, %gvmf_base; isspacep.shared %gvmf_p, "
+		  "%gvmf_s; isspacep.local %gvmf_q, %gvmf_s; or.pred %gvmf_p, %gvmf_p, "
+		  "%gvmf_q; "
+		  "selp.b64 %gvmf_a, %gvmf_s, %gvmf_a, %gvmf_p; st.u32 [%gvmf_a], %r1;",
+		  1 },
+	};
+	struct verify_report report;
+	struct sim_error err = { 0 };
+	struct ptx_text text;
+	char source[4096];
+
+	snprintf(source, sizeof(source), "%s%s ret; }", HEAD REGISTERS, stores[_i].store);
+	ck_assert(!ptx_lex("in.ptx", source, strlen(source), &text, &err));
+	ck_assert_msg(!verify_text(&text, &report, &err), "%s", err.text);
+	ck_assert_uint_eq(report.local_stores, stores[_i].count);
+	ptx_text_destroy(&text);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	int files = 0;
@@ -442,6 +479,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, what_the_patcher_writes_is_accepted, 0, files);
 	tcase_add_loop_test(tests, every_mutant_is_refused, 0, files);
 	tcase_add_test(tests, both_tables_of_opcodes_agree);
+	tcase_add_loop_test(tests, stores_that_may_reach_spilled_addresses_are_counted, 0, 6);
 	tcase_add_loop_test(tests, text_that_no_patcher_writes_is_refused, 0,
 			    (int)(sizeof(attacks) / sizeof(*attacks)));
 }
