@@ -25,6 +25,7 @@ struct verifier {
 	u32 headers;   /* .version, .target, .address_size: bits */
 	bool prologue; /* only loads of bounds so far, in this function */
 	u32 depth;
+	size_t body; /* behind the brace that opens this function */
 	size_t at;
 };
 
@@ -498,25 +499,23 @@ static int verify_access(struct verifier *verifier, const struct flow_instructio
 	return 0;
 }
 
-/* How many labels the table has that the name at @name stands for; 0: not found in this function. */
+/*
+ * How many labels the table has that the name at @name stands for; 0: it is not in this function,
+ * or more than once, since scopes are not told apart.
+ */
 static u64 count_labels(const struct verifier *verifier, size_t name)
 {
 	const struct ptx_text *text = verifier->text;
 	u64 count = 0;
-	u32 depth = 1;
 
-	/* Back to the start of the function, where the braces are balanced. */
-	for (size_t at = name; at && depth; at--) {
-		size_t colon, list;
+	for (size_t at = verifier->body, depth = 1; depth && text->tokens[at].kind != PTX_END;
+	     at = ptx_next(text, at)) {
+		size_t list = ptx_next(text, ptx_next(text, at));
 
-		depth += ptx_is(text, at, "}");
-		depth -= ptx_is(text, at, "{") && depth > 0;
-		if (text->tokens[at].kind != PTX_WORD || at == name ||
-		    !ptx_same(text, at, name))
-			continue;
-		colon = ptx_next(text, at);
-		list = ptx_next(text, colon);
-		if (!ptx_is(text, colon, ":") || !ptx_is(text, list, ".branchtargets"))
+		depth += ptx_is(text, at, "{");
+		depth -= ptx_is(text, at, "}");
+		if (text->tokens[at].kind != PTX_WORD || !ptx_same(text, at, name) ||
+		    !ptx_is(text, list, ".branchtargets"))
 			continue;
 		if (count)
 			return 0;
@@ -525,15 +524,6 @@ static u64 count_labels(const struct verifier *verifier, size_t name)
 				return 0;
 			count += ptx_is(text, list, ",");
 		}
-	}
-	/* One of a block that is declared behind the jump would count instead. */
-	for (size_t at = ptx_next(text, name); text->tokens[at].kind != PTX_END;
-	     at = ptx_next(text, at)) {
-		if (ptx_is(text, at, ".func") || ptx_is(text, at, ".entry"))
-			break;
-		if (ptx_same(text, at, name) &&
-		    ptx_is(text, ptx_next(text, ptx_next(text, at)), ".branchtargets"))
-			return 0;
 	}
 	return count;
 }
@@ -705,14 +695,48 @@ static int refuse_hiding(const struct verifier *verifier, size_t at, bool local)
 	return refuse_numbered(verifier, at);
 }
 
+/* ".param .align 8 .b8 q[16];": the form that is_inside_parameter() finds. */
+static bool is_one_parameter(const struct ptx_text *text, size_t at)
+{
+	u64 number;
+
+	at = ptx_next(text, at);
+	if (ptx_is(text, at, ".align"))
+		at = ptx_next(text, ptx_next(text, at));
+	if (!element_bytes(text, at))
+		return false;
+	at = ptx_next(text, at);
+	if (text->tokens[at].kind != PTX_WORD || ptx_begins(text, at, "."))
+		return false;
+	at = ptx_next(text, at);
+	if (ptx_is(text, at, "[")) {
+		at = ptx_next(text, at);
+		if (!ptx_number(text, at, &number) || !ptx_is(text, ptx_next(text, at), "]"))
+			return false;
+		at = ptx_next(text, ptx_next(text, at));
+	}
+	return ptx_is(text, at, ";");
+}
+
 /* ".reg .b64 %rd<9>, x;" and other declarations in a body, up to the semicolon. */
 static int verify_declaration(struct verifier *verifier)
 {
+	static const char *const spaces[] = { ".reg",	".local",  ".shared", ".param",
+					      ".const", ".global", ".extern" };
 	const struct ptx_text *text = verifier->text;
-	bool reg = is(verifier, ".reg"), local = is(verifier, ".local");
+	bool reg = is(verifier, ".reg"), local = is(verifier, ".local"), known = false;
 	size_t type = ptx_next(text, verifier->at);
 	int status;
 
+	/* ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on. */
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
+		known |= is(verifier, spaces[i]);
+	if (!known)
+		return refuse(verifier, verifier->at,
+			      "this directive is not accepted in a function");
+	if (is(verifier, ".param") && !is_one_parameter(text, verifier->at))
+		return refuse(verifier, verifier->at,
+			      "more than one parameter, or another form");
 	for (; !is(verifier, ";"); step(verifier)) {
 		if (at_end(verifier))
 			return refuse(verifier, verifier->at, "a declaration has no end");
@@ -814,6 +838,8 @@ static int verify_statement(struct verifier *verifier)
 	const struct ptx_text *text = verifier->text;
 	struct flow_instruction instruction;
 	size_t next = ptx_next(text, verifier->at);
+	bool prototype;
+	u64 number;
 	int status;
 
 	if (ptx_is(text, next, ":") && text->tokens[verifier->at].kind == PTX_WORD) {
@@ -833,9 +859,16 @@ static int verify_statement(struct verifier *verifier)
 	for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++) {
 		if (!is(verifier, notes[i]))
 			continue;
-		for (; !is(verifier, ";"); step(verifier))
+		prototype = is(verifier, ".callprototype");
+		for (; !is(verifier, ";"); step(verifier)) {
 			if (at_end(verifier) || flow_is_reserved(text, verifier->at))
 				return refuse(verifier, verifier->at, "a directive has no end");
+			/* A name would look as if it declared a parameter of a call. */
+			if (prototype && text->tokens[verifier->at].kind == PTX_WORD &&
+			    !is(verifier, "_") && !ptx_begins(text, verifier->at, ".") &&
+			    !ptx_number(text, verifier->at, &number))
+				return refuse(verifier, verifier->at, "a prototype has a name");
+		}
 		step(verifier);
 		return 0;
 	}
@@ -851,6 +884,7 @@ static int verify_body(struct verifier *verifier)
 	int status = 0;
 
 	flow_begin(&verifier->flow);
+	verifier->body = verifier->at;
 	verifier->prologue = true;
 	for (verifier->depth = 1; !status && verifier->depth;) {
 		bool brace = is(verifier, "{") || is(verifier, "}");

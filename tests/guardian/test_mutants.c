@@ -354,6 +354,24 @@ static const struct {
 	       "1; brx.idx "
 	       "%gvmf_i, t; }",
 	  "shorter" },
+	/* A directive that ptxas ends without a semicolon hides what follows. */
+	{ HEAD REGISTERS ".target sm_90 st.global.u32 [%rd1], %r1; ret; }",
+	  "not accepted in a function" },
+	/* A longer table of a block that is closed, in front of the jump. */
+	{ HEAD ".reg .b32 %gvmf_i, %r1; t: .branchtargets u; { { t: .branchtargets u, v; } "
+	       "min.u32 %gvmf_i, %r1, 1; brx.idx %gvmf_i, t; } u: v: ret; }",
+	  "not found" },
+	/* Other declarations of a parameter, with another length. */
+	{ HEAD
+	  "ret; } .func (.param .b32 o) g() { p: .callprototype (.param .b8 o[4096]) _ (); "
+	  "st.param.b32 [o+400], 5; ret; }",
+	  "a prototype has a name" },
+	{ HEAD REGISTERS
+	  "{ .param .b8 q[64]; { .param .b32 o, q; st.param.b32 [q+4], %r1; } } }",
+	  "more than one parameter" },
+	{ HEAD REGISTERS
+	  "{ .param .b8 q[64]; { .param .b8 .align 4 q; st.param.b32 [q+4], %r1; } } }",
+	  "another form" },
 	{ HEAD REGISTERS "frob.u32 %r1; ret; }", "not accepted" },
 	{ HEAD REGISTERS "cp.async.bulk.global.shared::cta [%rd1], [%rd2], 16; ret; }",
 	  "not accepted" },
