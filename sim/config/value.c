@@ -251,6 +251,11 @@ json_t *cfg_value_dump(const struct cfg_key *key, const void *base)
 		if (number % CFG_PPM == 0)
 			return json_integer((json_int_t)(number / CFG_PPM));
 		return json_real((double)number / CFG_PPM);
+	case CFG_TYPE_SIZE:
+		/* No limit is "max", which does not fit into an integer of JSON. */
+		if (number == U64_MAX)
+			return json_string("max");
+		return json_integer((json_int_t)number);
 	default:
 		return json_integer((json_int_t)number);
 	}

@@ -23,7 +23,7 @@ diff .expected .one || fail "help keys link.setup"
 "$gvmsim" help keys boot | grep -q 'default: 5s; of llm-server' || fail "help keys boot"
 expect 2 "help keys: no key has 'lnik.setup', did you mean 'link.setup'?" help keys lnik.setup
 expect 2 "help keys: no key has 'colour', usage: gvmsim help keys" help keys colour
-expect 2 "help: 'values' is no topic, allowed are keys, keys PART, schema, usage: gvmsim help" help values
+expect 2 "help: 'values' is no topic, allowed are a command, keys, keys PART, schema, usage: gvmsim help" help values
 expect 2 "help: 'schema' is no topic" help schema keys
 expect_nothing_written
 

@@ -244,7 +244,7 @@ START_TEST(bad_suffixes_are_named)
 {
 	assert_bad("\"16M\"", "\"16Q\"",
 		   "s.json:containers.vllm.gmem.limit.high: \"16Q\" has an unknown "
-		   "suffix, " SIZE_ALLOWED("0 to max"));
+		   "suffix " SIZE_SUFFIXES SIZE_ALLOWED("0 to max"));
 	assert_bad("\"10s\"", "\"10 sec\"",
 		   "s.json:duration: \"10 sec\" has an unknown suffix " DURATION_SUFFIXES
 			   DURATION_ALLOWED("1ns to 2678400s"));
