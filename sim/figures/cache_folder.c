@@ -112,8 +112,9 @@ static void remove_oldest(const char *folder, int descriptor, size_t keep)
 	free_list(list, count);
 }
 
-int cache_folder_enter(const char *path, size_t coming, size_t most)
+int cache_folder_enter(const char *path, size_t coming, size_t most, size_t held)
 {
+	size_t room = coming < most ? most - coming : 0;
 	int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (folder < 0)
@@ -126,7 +127,7 @@ int cache_folder_enter(const char *path, size_t coming, size_t most)
 			remove_in(path, unfinished[i]->d_name);
 		free_list(unfinished, count);
 		if (most < SIZE_MAX)
-			remove_oldest(path, folder, coming < most ? most - coming : 0);
+			remove_oldest(path, folder, room > held ? room : held);
 	}
 	if (!flock(folder, LOCK_SH))
 		return folder;

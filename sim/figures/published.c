@@ -247,6 +247,7 @@ int published_predict(struct published *published, const struct run_cache_use *u
 		      struct sim_error *err)
 {
 	size_t count = published->run_count;
+	struct run_cache_use seeds = *use;
 	int status;
 
 	choose_runs(published, 0);
@@ -255,9 +256,11 @@ int published_predict(struct published *published, const struct run_cache_use *u
 		status = take_cycle(published, 0, err);
 	for (size_t i = 1; i < published->cycles; i++)
 		choose_runs(published, i);
+	/* Runs that jitter does not change are read once more from their entries. */
+	seeds.held += count;
 	if (!status && published->seeds)
-		status = run_cache_get(&published->runs[count], published->seeds * count, use,
-				       err);
+		status = run_cache_get(&published->runs[count], published->seeds * count,
+				       &seeds, err);
 	for (size_t i = 1; !status && i < published->cycles; i++)
 		status = take_cycle(published, i, err);
 	return status ? status : make_rows(published, err);

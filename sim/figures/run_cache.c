@@ -147,7 +147,7 @@ static size_t look_up(struct cached_run *runs, size_t count, bool fresh)
 int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_use *use,
 		  struct sim_error *err)
 {
-	static const struct run_store store = { RUN_CACHE_FOLDER, CACHE_FOLDER_ENTRIES, false };
+	struct run_store store = { .folder = RUN_CACHE_FOLDER, .keep = CACHE_FOLDER_ENTRIES };
 	char program[CFG_HASH_MAX];
 	size_t wanted, asked = 0, read = 0;
 	double seconds = 0;
@@ -165,6 +165,7 @@ int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_
 		asked += runs[i].state != RUN_CACHE_LEFT_OUT;
 		read += runs[i].state == RUN_CACHE_READ;
 	}
+	store.held = use->held + read;
 	if (wanted)
 		status =
 			run_pool_make(runs, count, wanted, &store, use->signals, &seconds, err);

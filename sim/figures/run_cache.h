@@ -24,7 +24,8 @@ struct sim_error;
 
 /* How to get runs. */
 struct run_cache_use {
-	bool fresh;		       /* make all runs again */
+	bool fresh;  /* make all runs again */
+	size_t held; /* entries of earlier calls that the caller still reads, at most so many */
 	const struct signals *signals; /* taken by the caller; one of them ends the work */
 	/*
 	 * Called when @made runs were made, in @seconds, and @read were read, of @count runs that

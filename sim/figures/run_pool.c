@@ -320,7 +320,9 @@ int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 	if (gethostname(pool.host, sizeof(pool.host)))
 		snprintf(pool.host, sizeof(pool.host), "host");
 	pool.host[sizeof(pool.host) - 1] = '\0';
-	folder = store->shared ? -1 : cache_folder_enter(store->folder, wanted, store->keep);
+	folder = store->shared ?
+			 -1 :
+			 cache_folder_enter(store->folder, wanted, store->keep, store->held);
 	clock_gettime(CLOCK_MONOTONIC, &pool.began);
 	status = run_all(&pool, err);
 	if (!status)

@@ -17,6 +17,7 @@ struct sim_error;
 struct run_store {
 	const char *folder; /* cached_run.path and .key of each run are made for it */
 	size_t keep;	    /* older entries beyond so many are removed; SIZE_MAX: none is */
+	size_t held;	    /* so many that were used last stay, whatever @keep is */
 	bool shared;	    /* other hosts may work in it: unfinished runs are left alone */
 };
 

@@ -246,7 +246,11 @@ size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
 		    const struct signals *signals, double *ret_seconds, struct sim_error *err)
 {
-	const struct run_store store = { runs->folder, SIZE_MAX, shared };
+	const struct run_store store = {
+		.folder = runs->folder,
+		.keep = SIZE_MAX,
+		.shared = shared,
+	};
 	size_t wanted = sweep_runs_missing(runs, part), count = 0;
 	struct cached_run *missing = calloc(wanted + 1, sizeof(*missing));
 	int status;
