@@ -29,7 +29,12 @@ free_place = rows * columns > panels
 simple_key = !has_stacked && !has_lines
 key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
 side_px = key_place eq "side" ? 300 : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
-notes_px = (key_place eq "top" || key_place eq "panels") && notes ne "" ? 40 : 0
+notes_below = key_place eq "top" || key_place eq "panels"
+if (any_failed) {
+	notes = (notes eq "" ? "" : notes . "\n") . "* A container of this run died: the others had the" \
+		. (notes_below ? " " : "\n") . "GPU to themselves."
+}
+notes_px = notes_below && notes ne "" ? 40 : 0
 place_width = (page_width - left_px - 10 - side_px) / (1.0 * columns)
 place_height = (page_height - top_px - 8 - notes_px) / (1.0 * rows)
 column_of(p) = across ? (p - 1) % columns : (p - 1) / rows
@@ -47,8 +52,6 @@ set tics nomirror scale 0.6 textcolor rgb c_text
 set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 set style fill solid 1.0 noborder
 unset key
-failed_note = any_failed ? "\n* A container of this run died: the others had the\nGPU to themselves." : ""
-notes = notes . failed_note
 
 # A number in at most four digits; long times in milliseconds become seconds.
 number(x) = unit eq "ms" && x >= 99995 ? sprintf("%.0f s", x / 1000) \
@@ -192,7 +195,7 @@ if (key_place ne "panels") {
 			textcolor rgb c_text
 	}
 }
-if (key_place eq "top" || key_place eq "panels") {
+if (notes_below) {
 	# One line, if they are not too many.
 	do for [i = 1:strlen(notes)] {
 		if (notes[i:i] eq "\n") {

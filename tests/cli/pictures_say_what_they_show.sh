@@ -30,6 +30,10 @@ grep -q ">none<" other/isolation.svg && fail "a container that is not there comp
 shows own/alone.svg "CHANGED, not the published set-up: seed=3"
 [ "$(cut -d, -f7 own/alone.csv | sort -u | wc -l)" -gt 2 ] || fail "no published values"
 
+# A note below the panels is a line of whole sentences.
+"$gvmsim" figure "$source/docs/what-if/page-or-kill.json" --out dead >.out 2>.err || fail "page-or-kill: $(cat .err)"
+shows dead/page-or-kill.svg ">* A container of this run died: the others had the GPU to themselves."
+
 # Two containers of one type: a curve each, and no colour twice.
 "$gvmsim" run two-models-80g --set duration=25s --system stock --quiet --out one
 "$gvmsim" run two-models-80g --set duration=25s --system ghost --quiet --out two \

@@ -51,6 +51,17 @@ for dying in llama llama-rank1; do
 	[ "$(of dead llama .requests.failed)" = "$(of dead llama .requests.arrived)" ] || fail "requests did not fail"
 done
 
+# So does a rank whose GPU has no room for its context.
+for gpu in gpu gpus.gpu1; do
+	dying=$([ $gpu = gpu ] && echo llama || echo llama-rank1)
+	other=$([ $gpu = gpu ] && echo llama-rank1 || echo llama)
+	run narrow --set containers.diffusion.enabled=false --set $gpu.context=100G
+	of narrow "$dying" .status | grep -q 'died at 5.000 s: ' || fail "$dying: $(of narrow "$dying" .status)"
+	of narrow "$other" .status | grep -q 'died at 5.[0-9]* s: another rank of its server died$' ||
+		fail "$other beside $dying: $(of narrow "$other" .status)"
+	[ "$(of narrow llama .requests.failed)" = "$(of narrow llama .requests.arrived)" ] || fail "requests did not fail"
+done
+
 # All ranks sleep, and wake: none has memory beside its context meanwhile.
 run asleep --set gpu.context=0 --set gpus.gpu1.context=0 --set 'events=[{"at": "30s", "container": "llama", "sleep": 2}]'
 for rank in llama llama-rank1; do
