@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The state of the verifier, and the names that it knows: variables, functions, parameters. They are
+ * collected before anything is proven, so a name that is declared later counts, too.
+ */
+#ifndef KERNEL_PORT_GUARDIAN_VERIFY_NAMES_H
+#define KERNEL_PORT_GUARDIAN_VERIFY_NAMES_H
+
+#include "verify_flow.h"
+#include "verify_report.h"
+
+enum name_kind { NAME_GLOBAL, NAME_LOCAL, NAME_FUNCTION, NAME_PARAMETER };
+
+/* A name of the module; @token is where it is declared. */
+struct name {
+	enum name_kind kind;
+	size_t token;
+	u64 bytes; /* of a variable; 0: unknown */
+};
+
+/* One verification. It borrows the text, and owns @names until verify_text() returns. */
+struct verifier {
+	const struct ptx_text *text;
+	struct sim_error *err;
+	struct verify_report *report;
+	struct flow flow;
+	struct name *names;
+	size_t name_count, name_room;
+	bool has_calls, has_format, has_bounds;
+	u32 headers;   /* .version, .target, .address_size: bits */
+	bool prologue; /* only loads of bounds so far, in this function */
+	u32 depth;
+	size_t body; /* behind the brace that opens this function */
+	size_t at;
+};
+
+/* Report a mistake at token @at. Returns -SIM_EXIT_USER. */
+int verify_refuse(const struct verifier *verifier, size_t at, const char *why);
+
+/* Is the token that the verifier stands at the word or mark @word? */
+bool verify_is(const struct verifier *verifier, const char *word);
+bool verify_at_end(const struct verifier *verifier);
+/* To the next token that is neither space nor comment. */
+void verify_step(struct verifier *verifier);
+
+/*
+ * First pass: names of variables in device and local memory, of parameters and of functions with a
+ * body, and whether there are calls. Refuses directives that are not followed. Returns 0, or a
+ * negative enum sim_exit with one line in verifier->err.
+ */
+int verify_collect(struct verifier *verifier);
+
+/* The name of this kind that token @at has; NULL: none. */
+const struct name *verify_find_name(const struct verifier *verifier, enum name_kind kind,
+				    size_t at);
+
+/* The bytes of one element of a type that is token @at, ".u32"; 0: unknown. */
+u64 verify_element_bytes(const struct ptx_text *text, size_t at);
+
+/* Does an access of 2^@shift bytes lie inside of a variable? */
+bool verify_is_inside(const struct name *variable, s64 offset, int shift);
+
+/*
+ * Refuse a declaration of token @at that would hide a variable or a function; @local: it declares a
+ * local variable, which may have the name of another one. Returns 0 or -SIM_EXIT_USER.
+ */
+int verify_refuse_hiding(const struct verifier *verifier, size_t at, bool local);
+
+#endif
