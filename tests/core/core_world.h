@@ -71,6 +71,10 @@ extern struct world world;
  * engine_null.c: called where a thread gives way, as another thread would run there; or NULL.
  */
 extern void (*null_on_give_way)(void);
+
+/* The body of the newest worker and its argument. No worker runs by itself. */
+extern void (*null_body)(void *data);
+extern void *null_body_data;
 #endif
 
 void world_init(u32 chunk_count);

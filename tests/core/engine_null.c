@@ -16,6 +16,9 @@ static u64 null_now_ns;
 static u64 null_debt_ns;
 static bool null_interrupted;
 
+void (*null_body)(void *data);
+void *null_body_data;
+
 struct eng_actor {
 	bool interrupted;
 };
@@ -45,8 +48,8 @@ void *eng_local(void)
 struct eng_actor *eng_spawn(const char *name, void (*function)(void *data), void *data)
 {
 	(void)name;
-	(void)function;
-	(void)data;
+	null_body = function;
+	null_body_data = data;
 	return gvm_alloc(sizeof(struct eng_actor));
 }
 

@@ -3,8 +3,11 @@
  * Children of a container, by address range: who pays to the byte, who gives at which limit, what
  * is protected, and what ends when.
  */
+#include "gvm/charge.h"
 #include "gvm/child.h"
+#include "gvm/clock.h"
 #include "gvm/control.h"
+#include "gvm/evict.h"
 #include "runner.h"
 #include "toy_pair.h"
 
@@ -232,6 +235,142 @@ START_TEST(the_parents_hmem_limit_holds_for_the_sum_of_its_children)
 }
 END_TEST
 
+/* A limit of the parent that just holds what its members have. */
+static void limit_family_to_usage(void)
+{
+	gvm_limit_set_high(one, gvm_charged_bytes(one));
+}
+
+/* Only a member that is below its own part takes a protected chunk of another one. */
+START_TEST(a_newcomer_takes_no_protected_memory_of_its_siblings)
+{
+	struct gvm_container *child, *sibling, *newcomer;
+
+	begin(16);
+	child = child_with(1, 2);
+	sibling = child_with(2, 4);
+	newcomer = child_with(3, 0);
+	toy_write_file(one, "gmem.limit.low", "12M");
+	toy_write_file(sibling, "gmem.limit.low", "8M");
+	toy_write_file(child, "gmem.limit.low", "4M");
+	limit_family_to_usage();
+	ck_assert(child->is_protected && sibling->is_protected);
+	ck_assert(!toy_store(3, 0, 1));
+	ck_assert_uint_eq(chunks_of(child), 2);
+	ck_assert_uint_eq(chunks_of(sibling), 4);
+	/* The promise to the sibling is lowered: now it gives. */
+	toy_write_file(sibling, "gmem.limit.low", "6M");
+	ck_assert(toy_store(3, 0, 1));
+	ck_assert_uint_eq(chunks_of(sibling), 3);
+	/* The newcomer has nothing above its part, and gives its own chunk for another one. */
+	ck_assert(toy_store(3, GVM_PAGES_PER_BLOCK, 1));
+	ck_assert_uint_eq(chunks_of(child), 2);
+	ck_assert_uint_eq(chunks_of(sibling), 3);
+	ck_assert_uint_eq(newcomer->evicted_chunks, 1);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	toy_unmap_all();
+	end_child(child);
+	end_child(sibling);
+	end_child(newcomer);
+	end();
+}
+END_TEST
+
+/* The parent's high goes before the lows of its children, as within one container. */
+START_TEST(a_lowered_limit_of_the_parent_reclaims_protected_memory_too)
+{
+	struct gvm_container *child;
+
+	begin(16);
+	child = child_with(1, 4);
+	toy_write_file(one, "gmem.limit.low", "8M");
+	toy_write_file(child, "gmem.limit.low", "8M");
+	toy_write_file(one, "gmem.limit.high", "4M");
+	ck_assert_uint_eq(chunks_of(child), 2);
+	toy_unmap_all();
+	end_child(child);
+	end();
+}
+END_TEST
+
+/* The last chunk of a sibling is on its way out: a moment later there is room. */
+START_TEST(a_siblings_chunk_on_its_way_out_is_waited_for)
+{
+	struct gvm_eviction eviction = { 0 };
+	struct gvm_container *child, *sibling;
+	u32 chunk;
+
+	begin(8);
+	child = child_with(1, 0);
+	sibling = child_with(2, 1);
+	limit_family_to_usage();
+	chunk = gvm_clock_pick_own(sibling);
+	if (chunk == GVM_NO_CHUNK) /* it was just used */
+		chunk = gvm_clock_pick_own(sibling);
+	ck_assert(chunk != GVM_NO_CHUNK);
+	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), -EAGAIN);
+	gvm_clock_putback(&toy.device, chunk);
+	/* Likewise one that is on its way in. */
+	gvm_limit_set_high(one, 2 * CHUNK);
+	ck_assert_int_eq(gvm_charge_reserve(sibling), 0);
+	toy_unmap_range(2);
+	limit_family_to_usage();
+	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), -EAGAIN);
+	gvm_charge_cancel(sibling);
+	gvm_limit_set_high(one, 0);
+	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), -ENOENT);
+	toy_unmap_all();
+	end_child(child);
+	end_child(sibling);
+	end();
+}
+END_TEST
+
+/* The sibling has the most memory. All but a part of a chunk has to stay: hmem.limit is 0. */
+START_TEST(a_sibling_that_can_give_no_chunk_costs_a_tenant_nothing)
+{
+	struct gvm_container *child, *sibling;
+
+	toy_init_with(16, GVM_CLEAN_DROP);
+	one = toy_attach(1);
+	two = toy_attach(2);
+	child = child_with(1, 2);
+	sibling = child_with(2, 4);
+	gvm_clean_charge(sibling, toy.spaces[2].range.blocks[0].chunk, 0, GVM_PAGE_BYTES);
+	gvm_limit_set_hmem(sibling, 0);
+	limit_family_to_usage();
+	ck_assert(sibling->is_swap_full && sibling->clean_bytes);
+	ck_assert(toy_store(1, 2 * GVM_PAGES_PER_BLOCK, 1));
+	ck_assert_uint_eq(chunks_of(sibling), 4);
+	ck_assert_uint_eq(child->evicted_chunks, 1);
+	gvm_clean_charge(sibling, toy.spaces[2].range.blocks[0].chunk, GVM_PAGE_BYTES, 0);
+	toy_unmap_all();
+	end_child(child);
+	end_child(sibling);
+	end();
+}
+END_TEST
+
+/* The parent's limit made them remote, so a higher one ends them. */
+START_TEST(a_write_of_the_parents_limit_ends_remote_pages_of_its_children)
+{
+	struct gvm_container *child;
+	struct gvm_range *range;
+
+	begin(16);
+	child = child_with(1, 0);
+	range = &toy.spaces[1].range;
+	gvm_limit_set_high(one, 2 * CHUNK);
+	ck_assert_uint_lt(toy_store_together(1, 0, 5, 100), TOY_REPLAYS_MAX);
+	ck_assert_uint_gt(range->remote_pages, 0);
+	toy_write_file(one, "gmem.limit.high", "16M");
+	ck_assert_uint_eq(range->remote_pages, 0);
+	toy_unmap_all();
+	end_child(child);
+	end();
+}
+END_TEST
+
 START_TEST(a_closed_child_keeps_its_memory_until_the_range_is_gone)
 {
 	struct gvm_container *child, *heir;
@@ -343,5 +482,10 @@ TEST_MAIN("child", a_range_in_a_window_is_charged_to_the_child_and_counts_for_th
 	  a_lowered_limit_of_the_parent_reclaims_from_the_family,
 	  a_child_is_protected_by_its_part_of_the_parents_low,
 	  the_parents_hmem_limit_holds_for_the_sum_of_its_children,
+	  a_newcomer_takes_no_protected_memory_of_its_siblings,
+	  a_lowered_limit_of_the_parent_reclaims_protected_memory_too,
+	  a_siblings_chunk_on_its_way_out_is_waited_for,
+	  a_sibling_that_can_give_no_chunk_costs_a_tenant_nothing,
+	  a_write_of_the_parents_limit_ends_remote_pages_of_its_children,
 	  a_closed_child_keeps_its_memory_until_the_range_is_gone, a_child_keeps_its_parent,
 	  windows_are_resized_and_never_overlap, a_container_has_a_bounded_number_of_children)

@@ -15,10 +15,11 @@ failures=0
 
 # Tests of the core that no kernel can run.
 # test_alloc_failure: starts workers that must never run, out of memory that it counts.
+# test_child_evictor: calls the body of a worker that must not run by itself.
 # test_lirs: its page streams are megabytes of static memory.
 # test_policy_oracle: floating point; its trace is drawn by pow().
 # test_reference_model: files, and processes that may crash.
-user_only='test_alloc_failure test_lirs test_policy_oracle test_reference_model'
+user_only='test_alloc_failure test_child_evictor test_lirs test_policy_oracle test_reference_model'
 
 complain() {
 	echo "$1" >&2

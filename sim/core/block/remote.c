@@ -28,8 +28,8 @@
  * process gets an error in place of a kernel that never ends.
  *
  * Remote pages come to the device with the next fault on another page of their block. A write
- * of gmem.limit.high unmaps all of the container's, since a higher limit may have room for
- * them.
+ * of gmem.limit.high unmaps all of the container's and its children's, since a higher limit may
+ * have room for them.
  *
  * How it differs from NVIDIA's driver: that one takes pages for thrashing that move often
  * between processors, and maps them remotely for 300 ms. Here a page that the device could hold
@@ -144,7 +144,10 @@ void gvm_memory_end_remote(struct gvm_memory *memory, const struct gvm_container
 	struct gvm_range *range;
 
 	while ((range = gvm_memory_enter_next(memory, &cursor))) {
-		for (u32 i = 0; i < range->block_count && range->container == container; i++) {
+		bool is_limited =
+			range->container == container || range->container->parent == container;
+
+		for (u32 i = 0; i < range->block_count && is_limited; i++) {
 			gvm_mutex_lock(&range->lock);
 			gvm_block_end_remote_locked(range, i, GVM_BLOCK_FULL);
 			i = range->remote_pages ? i : range->block_count - 1;

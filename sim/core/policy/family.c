@@ -22,7 +22,13 @@
  *
  * A child at its own limit gives its own coldest chunk. At the parent's limit, the member gives
  * that has the most memory above its protected part. So members without limits tend to equal
- * shares of the parent's limit, and a child that takes memory does not empty a small one. The
+ * shares of the parent's limit, and a child that takes memory does not empty a small one.
+ *
+ * If all members are within their protected parts, the rule is that of a full device
+ * (service/evict.c): a member below its own part takes a chunk of another one, and any other
+ * member gives a chunk of its own or is refused. Else a tenant could take its neighbours'
+ * protected memory by making its own unevictable. If the member that has to give cannot, the
+ * one that asks gives a chunk of its own. A child's evictor takes chunks of that child only. The
  * rejected alternative is a ring for the family's order, a third pair of links for each chunk of
  * every container.
  *
@@ -38,8 +44,9 @@
 #include "gvm/family.h"
 #include "gvm/clock.h"
 
-/* In family_can_give(): the member is above its protected part. */
-#define FAMILY_IS_ABOVE (1ull << 63)
+/* In family_rank(): the member is above its protected part; or not, and may give all the same. */
+#define FAMILY_IS_ABOVE	    (1ull << 63)
+#define FAMILY_IS_PROTECTED (1ull << 62)
 
 /* The container that has the children. */
 static struct gvm_container *family_head(struct gvm_container *member)
@@ -61,6 +68,20 @@ u64 gvm_family_swapped_bytes(struct gvm_container *container)
 	return bytes;
 }
 
+/* CONTEXT: atomic. */
+u64 gvm_family_events(struct gvm_container *container, enum gvm_event event)
+{
+	const struct gvm_container *child;
+	u64 count;
+
+	gvm_spin_lock(&container->device->lock);
+	count = container->events[event];
+	list_for_each_entry(child, &container->children, sibling)
+		count += child->events[event];
+	gvm_spin_unlock(&container->device->lock);
+	return count;
+}
+
 /* CONTEXT: atomic, device's lock held. */
 struct gvm_container *gvm_family_refuser_locked(struct gvm_container *container, u64 bytes)
 {
@@ -77,12 +98,13 @@ static bool family_has_chunk(const struct gvm_container *container, u64 bytes)
 {
 	u64 high = container->gmem_high_bytes;
 	u64 most = (high >> GVM_CHUNK_SHIFT) + ((high & (GVM_CHUNK_BYTES - 1)) != 0);
-	u64 occupied = gvm_family_occupied_bytes(container) + GVM_CHUNK_BYTES;
 
 	if (gvm_family_bytes(container) + bytes > high)
 		return false;
+	/* Without parts of chunks, a family occupies what it pays for. */
 	return !container->device->payers ||
-	       (occupied + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT <= most;
+	       (gvm_family_occupied_bytes(container) + 2 * GVM_CHUNK_BYTES - 1) >>
+		       GVM_CHUNK_SHIFT <= most;
 }
 
 /* CONTEXT: atomic, device's lock held. */
@@ -138,39 +160,82 @@ void gvm_family_leave_locked(struct gvm_container *child)
 	gvm_family_share_low_locked(parent);
 }
 
-/* The bytes that a member could give, those above its protected part before all others. */
-static u64 family_can_give(const struct gvm_container *member)
+/* May the container take memory of protected members? */
+static bool family_may_take_protected(const struct gvm_container *container)
 {
-	u64 bytes = (u64)member->bound_chunks << GVM_CHUNK_SHIFT;
+	/* A limit was lowered below the usage: it goes before the protection of members. */
+	if (!container->parent && gvm_family_bytes(container) > container->gmem_high_bytes)
+		return true;
+	return container->charged_bytes < container->low_bytes;
+}
 
-	if (member->is_swap_full && !member->clean_bytes)
+/*
+ * The higher, the sooner the member gives a chunk; 0: not at all. First come members above
+ * their protected part, by the bytes above it, then protected ones, if @protected_too. The last
+ * are those that can give clean chunks only, since they may have none that is clean as a whole.
+ */
+static u64 family_rank(const struct gvm_container *member, bool protected_too)
+{
+	u64 movable = (u64)member->bound_chunks << GVM_CHUNK_SHIFT;
+	u64 spare = member->charged_bytes - min(member->charged_bytes, member->evicting_bytes);
+
+	movable -= min(movable, member->evicting_bytes);
+	if (!movable || (member->is_protected && !protected_too))
 		return 0;
-	bytes -= min(bytes, member->evicting_bytes);
-	if (bytes > member->low_bytes)
-		return (bytes - member->low_bytes) | FAMILY_IS_ABOVE;
-	return bytes;
+	if (member->is_swap_full)
+		return min(movable, member->clean_bytes);
+	if (member->is_protected)
+		return movable | FAMILY_IS_PROTECTED;
+	spare -= min(spare, member->low_bytes);
+	return min(movable, spare) | FAMILY_IS_ABOVE;
 }
 
 static struct gvm_container *family_giver_locked(struct gvm_container *container)
 {
+	bool protected_too = family_may_take_protected(container);
 	struct gvm_container *head = family_head(container);
 	struct gvm_container *giver = container, *child;
-	u64 most = 0;
+	u64 most;
 
 	if (container->parent &&
 	    gvm_family_chunk_refuser_locked(container, GVM_CHUNK_BYTES) == container)
 		return container;
-	if (family_can_give(head)) {
+	most = family_rank(head, protected_too);
+	if (most)
 		giver = head;
-		most = family_can_give(head);
-	}
 	list_for_each_entry(child, &head->children, sibling) {
-		if (family_can_give(child) > most) {
+		u64 rank = family_rank(child, protected_too);
+
+		if (rank > most) {
 			giver = child;
-			most = family_can_give(child);
+			most = rank;
 		}
 	}
 	return giver;
+}
+
+/* Is a chunk of the member on its way in or out, or in service? Then it may go later. */
+static bool family_gives_later(const struct gvm_container *member, bool protected_too)
+{
+	return member->evicting_bytes || member->reserved_bytes ||
+	       (member->bound_chunks && !member->is_swap_full &&
+		(protected_too || !member->is_protected));
+}
+
+/* CONTEXT: atomic, device's lock held. */
+bool gvm_family_gives_later_locked(struct gvm_container *container)
+{
+	bool protected_too = family_may_take_protected(container);
+	struct gvm_container *head = family_head(container);
+	const struct gvm_container *child;
+
+	if (family_gives_later(container, true) || family_gives_later(head, protected_too))
+		return true;
+	list_for_each_entry(child, &head->children, sibling) {
+		if (family_gives_later(child, protected_too))
+			return true;
+	}
+	return false;
 }
 
 /* CONTEXT: atomic. */

@@ -87,8 +87,7 @@ static void control_end_remote(struct gvm_container *container)
 {
 	const struct gvm_device *device = container->device;
 
-	if (control_get(container, &container->events[GVM_EVENT_REMOTE]) &&
-	    device->memory_ops->remote_end)
+	if (device->memory_ops->remote_end && gvm_family_events(container, GVM_EVENT_REMOTE))
 		device->memory_ops->remote_end(device->memory, container);
 }
 

@@ -156,33 +156,59 @@ static int evict_search(struct gvm_container *container, enum evict_order order,
 }
 
 /*
- * No chunk of the container could be evicted. Returns the status of gvm_evict_for() for the
- * reason.
+ * The container is at its gmem.limit.high, and none of its chunks could be evicted. Returns the
+ * status of gvm_evict_for() for the reason. Device's lock held.
  */
-static int evict_none_own(struct gvm_container *container)
+static int evict_none_own_locked(struct gvm_container *container)
 {
-	int status = -EAGAIN;
+	if (container->charged_bytes == container->unevictable_bytes)
+		return -ENOENT;
+	/* All that it pays for may be in chunks of others, and leaves with them. */
+	if (!container->bound_chunks && !container->reserved_bytes &&
+	    !container->evicting_bytes)
+		return -ENOENT;
+	/* An eviction in progress may fail and return its room. */
+	if (!container->is_swap_full || container->evicting_bytes)
+		return -EAGAIN;
+	container->events[GVM_EVENT_HMEM]++;
+	return -ENOSPC;
+}
+
+/* Make room within the container's own limit. */
+static int evict_own(struct gvm_container *container, struct gvm_eviction *eviction)
+{
+	int status = evict_search(container, EVICT_OWN, GVM_NEED_CHARGE, eviction);
 	u64 used;
 
+	if (status != -ENOENT)
+		return status;
 	gvm_spin_lock(&container->device->lock);
 	/* A container that pays for parts of others' chunks occupies less than it pays for. */
-	used = max(gvm_family_occupied_bytes(container), gvm_family_bytes(container));
-	if (used + GVM_CHUNK_BYTES <= container->gmem_high_bytes &&
-	    !(container->parent &&
-	      gvm_family_chunk_refuser_locked(container, GVM_CHUNK_BYTES))) {
-		/* The container has freed memory since its charge was refused. */
+	used = max(gvm_container_occupied_bytes(container), container->charged_bytes);
+	/* Has the container freed memory since its charge was refused? */
+	status = used + GVM_CHUNK_BYTES <= container->gmem_high_bytes ?
+			 0 :
+			 evict_none_own_locked(container);
+	gvm_spin_unlock(&container->device->lock);
+	return status;
+}
+
+/* No member could give a chunk. Returns the status of gvm_evict_for() for the reason. */
+static int evict_none_in_family(struct gvm_container *container)
+{
+	const struct gvm_container *refuser;
+	int status = -ENOENT;
+
+	gvm_spin_lock(&container->device->lock);
+	refuser = gvm_family_chunk_refuser_locked(container, GVM_CHUNK_BYTES);
+	if (!refuser) {
+		/* The family has freed memory since the charge was refused. */
 		status = 0;
-	} else if (container->charged_bytes == container->unevictable_bytes) {
-		status = -ENOENT;
-	} else if (!container->bound_chunks && !container->reserved_bytes &&
-		   !container->evicting_bytes) {
-		/* All that it pays for is in chunks of others, and leaves with them. */
-		status = -ENOENT;
-	} else if (container->is_swap_full && !container->evicting_bytes) {
-		/*
-		 * Not while an eviction is in progress: it may fail and return its room
-		 * (-EAGAIN).
-		 */
+	} else if (refuser == container && container->parent) {
+		status = evict_none_own_locked(container);
+	} else if (gvm_family_gives_later_locked(container)) {
+		status = -EAGAIN;
+	} else if (container->is_swap_full) {
 		container->events[GVM_EVENT_HMEM]++;
 		status = -ENOSPC;
 	}
@@ -190,21 +216,16 @@ static int evict_none_own(struct gvm_container *container)
 	return status;
 }
 
-/* Make room within the limit of the container that gives, with a chunk of its own. */
-static int evict_own(struct gvm_container *container, struct gvm_eviction *eviction)
-{
-	int status = evict_search(container, EVICT_OWN, GVM_NEED_CHARGE, eviction);
-
-	return status == -ENOENT ? evict_none_own(container) : status;
-}
-
+/* Make room within the limits of a member of a family. */
 static int evict_in_family(struct gvm_container *container, struct gvm_eviction *eviction)
 {
 	struct gvm_container *giver = gvm_family_giver_get(container);
-	int status = evict_own(giver, eviction);
+	int status = evict_search(giver, EVICT_OWN, GVM_NEED_CHARGE, eviction);
 
+	if (status == -ENOENT && giver != container)
+		status = evict_search(container, EVICT_OWN, GVM_NEED_CHARGE, eviction);
 	gvm_container_put(giver);
-	return status;
+	return status == -ENOENT ? evict_none_in_family(container) : status;
 }
 
 /* Has any container that is not shielded a chunk? Such a chunk may go, now or later. */
@@ -385,13 +406,16 @@ static void evictor_hint(struct gvm_evictor *evictor)
 	}
 }
 
-/* The container's own coldest chunk, or that of the family's member which has to give one. */
+/*
+ * The container's own coldest chunk; for the limit of a container with children, that of the
+ * member which has to give one.
+ */
 static u32 evictor_pick_own(struct gvm_container *container)
 {
 	struct gvm_container *giver;
 	u32 chunk;
 
-	if (!gvm_container_has_family(container))
+	if (!READ_ONCE(container->child_count))
 		return gvm_clock_pick_own(container);
 	giver = gvm_family_giver_get(container);
 	chunk = gvm_clock_pick_own(giver);

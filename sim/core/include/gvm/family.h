@@ -54,6 +54,9 @@ struct gvm_container *gvm_family_chunk_refuser_locked(struct gvm_container *cont
  */
 u64 gvm_family_swapped_bytes(struct gvm_container *container);
 
+/* Events of the container and of the children that it has now. CONTEXT: atomic. */
+u64 gvm_family_events(struct gvm_container *container, enum gvm_event event);
+
 /*
  * Do @bytes more fit into the parent's hmem.limit? True for a container without a parent.
  * Device's lock held. CONTEXT: atomic.
@@ -74,10 +77,18 @@ void gvm_family_share_low_locked(struct gvm_container *member);
 void gvm_family_leave_locked(struct gvm_container *child);
 
 /*
- * The member of the family whose coldest chunk makes room for a charge of @container. At its
- * own limit that is the container itself, if it has no children. Else it is the member with
- * the most memory above its share of gmem.limit.low. Returns a reference. CONTEXT: atomic.
+ * The member of the family whose coldest chunk makes room for a charge of @container. A child
+ * at its own limit gives by itself. Else it is the member with the most memory above its share
+ * of gmem.limit.low. A protected member gives only for a container that is under its own share,
+ * or if the parent's limit is below the usage. @container itself, if no member can give.
+ * Returns a reference. CONTEXT: atomic.
  */
 struct gvm_container *gvm_family_giver_get(struct gvm_container *container);
+
+/*
+ * No member could give a chunk for @container now. May one do so later? Then chunks are in
+ * service, or on their way in or out. Device's lock held. CONTEXT: atomic.
+ */
+bool gvm_family_gives_later_locked(struct gvm_container *container);
 
 #endif

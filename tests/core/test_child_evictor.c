@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The background evictor of a child keeps part of the child's own limit free. */
+#include "core_world.h"
+#include "gvm/child.h"
+#include "gvm/evict.h"
+#include "runner.h"
+#include "toy_pair.h"
+
+static struct gvm_container *child, *sibling;
+
+static struct gvm_container *child_with(u32 number, u32 blocks)
+{
+	const struct gvm_window window = { .space = &toy.spaces[number],
+					   .va = TOY_VA,
+					   .bytes = TOY_BLOCKS_MAX * CHUNK };
+	struct gvm_container *made;
+
+	ck_assert_int_eq(gvm_child_open(one, &window, number, &made), 0);
+	toy_map_range(number, one, blocks * CHUNK, false);
+	toy_store_blocks(number, 0, blocks);
+	return made;
+}
+
+static void stop_after_an_eviction(void)
+{
+	if (child->evicted_chunks || sibling->evicted_chunks)
+		eng_stop();
+}
+
+/* The evictor wants 2 chunks free of 32, and one is. The sibling has more memory. */
+START_TEST(the_evictor_of_a_child_takes_chunks_of_that_child_only)
+{
+	begin(64);
+	child = child_with(1, 31);
+	sibling = child_with(2, 33);
+	gvm_limit_set_high(child, 32 * CHUNK);
+	ck_assert_int_eq(gvm_container_evictor_get(child), 0);
+	child->evictor->kicked = true;
+	null_on_give_way = stop_after_an_eviction;
+	null_body(null_body_data);
+	null_on_give_way = NULL;
+	ck_assert_uint_eq(child->evicted_chunks, 1);
+	ck_assert_uint_eq(sibling->evicted_chunks, 0);
+	gvm_container_evictor_put(child);
+	toy_unmap_all();
+	for (u32 i = 0; i < 2; i++) {
+		struct gvm_container *closed = i ? sibling : child;
+
+		gvm_child_close(closed);
+		gvm_container_put(closed);
+	}
+	end();
+}
+END_TEST
+
+TEST_MAIN("child_evictor", the_evictor_of_a_child_takes_chunks_of_that_child_only)
