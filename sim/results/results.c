@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "results/fixed.h"
+#include "results/rows.h"
 
 static const char *const result_files[] = {
 	RESULTS_CONFIG,	   RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_CONTROLS,
@@ -175,12 +176,26 @@ static int begin_file(struct writer *writer, const char *name,
 	return status;
 }
 
-/* Write a date and a comma. The date 0 did not happen and is an empty field. */
-static void write_date(struct writer *writer, u64 ns)
+/* A number and the comma behind it. */
+static void put_number(struct rows *rows, u64 number)
+{
+	rows_number(rows, number);
+	rows_char(rows, ',');
+}
+
+/* A date and a comma. The date 0 did not happen and is an empty field. */
+static void put_date(struct rows *rows, u64 ns)
 {
 	if (ns)
-		writer_printf(writer, "%llu", ns);
-	writer_printf(writer, ",");
+		rows_number(rows, ns);
+	rows_char(rows, ',');
+}
+
+/* A text and the character behind it. */
+static void put_text(struct rows *rows, const char *text, char end)
+{
+	rows_text(rows, text);
+	rows_char(rows, end);
 }
 
 int results_begin_requests(struct writer *writer, struct sim_error *err)
@@ -204,23 +219,31 @@ void results_put_log(struct writer *writer, const char *container,
 	};
 	struct app_log_reader reader = { .log = log };
 	const struct app_record *record;
+	struct rows rows;
 
+	rows.writer = writer;
+	rows.length = 0;
 	while (report && (record = app_log_next(&reader))) {
-		writer_printf(writer, "%s,%llu,%s,%llu,", container, record->id, report->record,
-			      record->arrival_ns);
-		write_date(writer, record->first_ns);
-		write_date(writer, record->finish_ns);
-		if (report->has_tokens)
-			writer_printf(writer, "%u,%u,", record->prompt_tokens,
-				      record->output_tokens);
-		else
-			writer_printf(writer, ",,");
-		write_date(writer, record->start_ns);
+		put_text(&rows, container, ',');
+		put_number(&rows, record->id);
+		put_text(&rows, report->record, ',');
+		put_number(&rows, record->arrival_ns);
+		put_date(&rows, record->first_ns);
+		put_date(&rows, record->finish_ns);
+		if (report->has_tokens) {
+			put_number(&rows, record->prompt_tokens);
+			put_number(&rows, record->output_tokens);
+		} else {
+			rows_text(&rows, ",,");
+		}
+		put_date(&rows, record->start_ns);
 		if (log->has_server)
-			writer_printf(writer, "%u", record->preemptions);
-		writer_printf(writer, ",%s,%s\n", reasons[record->reason],
-			      outcomes[record->outcome]);
+			rows_number(&rows, record->preemptions);
+		rows_char(&rows, ',');
+		put_text(&rows, reasons[record->reason], ',');
+		put_text(&rows, outcomes[record->outcome], '\n');
 	}
+	rows_flush(&rows);
 	if (reader.failed && !writer->error)
 		writer->error = EIO;
 }
@@ -370,6 +393,7 @@ static int write_activity(struct writer *writer, const struct machine *machine,
 			  struct sim_error *err)
 {
 	const struct record *record = &machine->record;
+	struct rows rows;
 	int status;
 
 	if (!machine->config->record_activity)
@@ -377,16 +401,22 @@ static int write_activity(struct writer *writer, const struct machine *machine,
 	status = begin_file(writer, RESULTS_ACTIVITY, activity_columns, err);
 	if (status)
 		return status;
+	rows.writer = writer;
+	rows.length = 0;
 	for (size_t i = 0; i < record->activity_count; i++) {
 		const struct record_activity *row = &record->activities[i];
 		const char *by =
 			row->by == RECORD_NO_ONE ? "" : machine->containers[row->by].cfg->name;
 
-		writer_printf(writer, "%s,%llu,%llu,%s,%llu,%llu,%s\n",
-			      machine->containers[row->container].cfg->name, row->from_ns,
-			      row->to_ns, results_activities[row->activity], row->busy_ns,
-			      row->slow_ns, by);
+		put_text(&rows, machine->containers[row->container].cfg->name, ',');
+		put_number(&rows, row->from_ns);
+		put_number(&rows, row->to_ns);
+		put_text(&rows, results_activities[row->activity], ',');
+		put_number(&rows, row->busy_ns);
+		put_number(&rows, row->slow_ns);
+		put_text(&rows, by, '\n');
 	}
+	rows_flush(&rows);
 	return writer_end(writer, err);
 }
 

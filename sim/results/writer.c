@@ -199,6 +199,12 @@ void writer_printf(struct writer *writer, const char *fmt, ...)
 	va_end(args);
 }
 
+void writer_put(struct writer *writer, const char *bytes, size_t count)
+{
+	if (fwrite(bytes, 1, count, writer->stream) != count && !writer->error)
+		writer->error = errno;
+}
+
 int writer_end(struct writer *writer, struct sim_error *err)
 {
 	const char *name = writer->names[writer->count - 1];

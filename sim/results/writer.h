@@ -52,6 +52,7 @@ int writer_check(const struct writer *writer, const char *name, struct sim_error
 int writer_begin(struct writer *writer, const char *name, struct sim_error *err);
 void writer_printf(struct writer *writer, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+void writer_put(struct writer *writer, const char *bytes, size_t count);
 int writer_end(struct writer *writer, struct sim_error *err);
 
 /* The path of file @name until it is committed, for another program that writes it. */
