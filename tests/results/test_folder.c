@@ -56,7 +56,7 @@ static const struct {
 	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
 	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
 	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
-	  "\"diffusion\", \"pages\", \"phases\" or \"unknown\"" },
+	  "\"diffusion\", \"pages\", \"phases\", \"llm-rank\" or \"unknown\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
 	{ RESULTS_REQUESTS, "",
 	  ":1: is empty, allowed: a header with container, arrival_ns, first_ns, finish_ns, "

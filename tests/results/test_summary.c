@@ -116,6 +116,7 @@ START_TEST(status_tells_what_became_of_a_container)
 
 	sim_containers[0].status = -EIO;
 	sim_containers[0].failed_ns = 57 * SEC + 100 * MS;
+	sim_containers[0].process.killed = true;
 	containers[1].start = 10 * SEC;
 	machine.interrupted = true;
 	must_compute(&summary);
