@@ -582,7 +582,8 @@ END_TEST
 /* Is the server refused for want of memory? Without a trace it is refused in any case. */
 static bool has_no_room(void)
 {
-	struct app_env env = { .config = &config, .container = &container };
+	struct app_log log = { 0 };
+	struct app_env env = { .config = &config, .container = &container, .log = &log };
 	struct sim_error err = { 0 };
 
 	ck_assert_int_eq(llm_server_app.prepare(&env, &err), -SIM_EXIT_USER);

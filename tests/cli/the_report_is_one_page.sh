@@ -52,7 +52,7 @@ wrong() {
 	expect 2 "$1" report .wrong.json --out none
 	expect_nothing_written
 }
-wrong '^gvmsim: .wrong.json:titel: unknown key, allowed: title' '.titel = "x"'
+wrong '^gvmsim: .wrong.json:titel: unknown key, did you mean "title"?' '.titel = "x"'
 wrong '^gvmsim: .wrong.json:sections: is missing' 'del(.sections)'
 wrong '^gvmsim: .wrong.json:sections\[1\].figures\[0\]: is not a text' '.sections[1].figures[0] = 1'
 wrong "unknown figure 'prefil', did you mean 'prefill'" '.sections[0].figures[0] = "prefil"'

@@ -135,7 +135,7 @@ static const struct {
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','parts':[{'key':'k'}]}]}",
 	  "panels[0].parts[0]: has no value, allowed: an object with key, value" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'over':'z'}]}",
-	  "panels[0].over: no run has the label \"z\"" },
+	  "panels[0].over: no run has the label \"z\", allowed: a" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'runs':['z']}]}",
 	  "panels[0].runs: no run has the label \"z\"" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'layout':'pie'}]}",

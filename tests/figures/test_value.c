@@ -43,7 +43,7 @@ static const struct {
 	  ".rows.by: is missing, allowed: a column of requests.csv" },
 	{ "{'curve':{'panels':[1]}}",
 	  ".curve.panels[0]: is not a text, allowed: the key of a panel" },
-	{ "{'curve':{'panels':['p'],'take':'best'}}",
+	{ "{'curve':{'panels':['p'],'take':'widest'}}",
 	  ".curve.take: is not known, allowed: mean, least, last, most" },
 	{ "{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,{'add':[1,"
 	  "2]}]}]}]}]}]}]}]}",
