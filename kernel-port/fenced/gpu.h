@@ -26,7 +26,8 @@ struct gpu {
 	struct gpu_cuda cuda;
 	struct CUctx_st *context;
 	int device;
-	enum gvm_fence_mode mode;     /* of all tenants; NOPROT: no fence */
+	enum gvm_fence_mode mode; /* of all tenants; NOPROT: no fence */
+	bool local_stores;	  /* code that may change what ptxas has spilled is served */
 	struct gvm_fence_table table; /* over all memory */
 	char name[128];
 };

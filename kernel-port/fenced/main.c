@@ -34,6 +34,9 @@ static const struct command_option options[] = {
 	{ "memory", "SIZE", false, "Memory for all partitions, a power of two; half of the GPU by default." },
 	{ "limit", "TIME", false, "The longest that a client's kernels may run at a stretch; 30s by default." },
 	{ "gpu", "NUMBER", false, "Which GPU; 0 by default." },
+	{ "local-stores", NULL, false,
+"Serve code with stores to local memory through a register, too. ptxas may keep bounds there, so\n"
+"a hostile client could leave its partition." },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -70,6 +73,7 @@ struct fenced_args {
 	enum gvm_fence_mode mode;
 	u64 memory, limit_ns;
 	int gpu;
+	bool local_stores;
 };
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
@@ -103,6 +107,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 			return command_bad_value(&command_serve, option, err,
 						 "'%s' is no time, such as 30s or 500ms",
 						 value);
+	} else if (!strcmp(option, "local-stores")) {
+		args->local_stores = true;
 	} else {
 		args->gpu = (int)strtol(value, &end, 10);
 		if (end == value || *end || args->gpu < 0)
@@ -147,6 +153,7 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 	u64 next_id = 1;
 	int status = gpu_open(&gpu, args->gpu, args->memory, args->mode, err);
 
+	gpu.local_stores = args->local_stores;
 	if (status)
 		return status;
 	if (watch_start(&gpu, args->limit_ns))

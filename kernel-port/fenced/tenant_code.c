@@ -92,6 +92,15 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 		fprintf(stderr, "gvmfenced: client %llu: refused: %s\n", tenant->id, err.text);
 		result = CU_INVALID_PTX;
 		tenant->refused++;
+	} else if (confined.report.local_stores && !tenant->gpu->local_stores) {
+		fprintf(stderr,
+			"gvmfenced: client %llu: refused: module has %llu stores that may "
+			"reach bounds in local memory; "
+			"--local-stores serves it\n",
+			tenant->id, confined.report.local_stores);
+		result = CU_INVALID_PTX;
+		tenant->refused++;
+		confined_destroy(&confined);
 	} else {
 		result = load_confined(tenant, &confined, &module);
 		confined_destroy(&confined);

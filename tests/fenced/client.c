@@ -23,6 +23,12 @@ static const char refused_text[] = ".version 8.0\n.target sm_90\n.address_size 6
 				   ".global .u32 secret;\n.visible .entry add_one()\n{\n"
 				   ".reg .b64 %rd<3>;\nmov.u64 %rd1, secret;\nret;\n}\n";
 
+/* A store whose address may be one of local memory, where ptxas keeps what has no register. */
+static const char local_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+				 ".visible .entry poke(.param .u64 address)\n{\n"
+				 ".reg .b64 %rd<3>;\nld.param.u64 %rd1, [address];\n"
+				 "st.u64 [%rd1], %rd1;\nret;\n}\n";
+
 static struct CUmod_st *module;
 static struct CUstream_st *stream;
 
@@ -180,6 +186,12 @@ static void task_kernel(const char *name)
 	printf("again: %u\n", cuCtxSynchronize());
 }
 
+static void task_local(void)
+{
+	open_gpu();
+	printf("local stores: code %u\n", cuModuleLoadData(&module, local_text));
+}
+
 /* Are NUMBER megabytes of new memory zero? */
 static void task_fresh(int number)
 {
@@ -205,6 +217,8 @@ int main(int argc, char **argv)
 		task_all(number);
 	else if (!strcmp(argv[1], "victim"))
 		task_victim(number);
+	else if (!strcmp(argv[1], "local"))
+		task_local();
 	else if (!strcmp(argv[1], "hostile"))
 		task_hostile(number);
 	else if (!strcmp(argv[1], "stay"))

@@ -56,7 +56,8 @@ static void await_log(const char *words, int count)
 	ck_assert_msg(count_in_log(words) >= count, "no '%s' in: %s", words, log_text());
 }
 
-static void start_manager(const char *mode, const char *limit)
+/* @option is one more option, or NULL. */
+static void start_manager_with(const char *mode, const char *limit, const char *option)
 {
 	char path[128];
 
@@ -70,10 +71,15 @@ static void start_manager(const char *mode, const char *limit)
 		dup2(log, 2);
 		setenv("LD_LIBRARY_PATH", FAKE, 1);
 		execl(MANAGER, MANAGER, "serve", "--socket", socket_path, "--mode", mode,
-		      "--memory", "128M", "--limit", limit, NULL);
+		      "--memory", "128M", "--limit", limit, option, NULL);
 		_exit(127);
 	}
 	await_log("serving", before + 1);
+}
+
+static void start_manager(const char *mode, const char *limit)
+{
+	start_manager_with(mode, limit, NULL);
 }
 
 static void stop_manager(void)
@@ -231,6 +237,23 @@ START_TEST(a_hostile_client_reaches_nobody)
 }
 END_TEST
 
+/* ptxas may have spilled bounds to local memory, which such a store could change. */
+START_TEST(a_store_that_may_reach_spilled_bounds_is_refused)
+{
+	struct client client;
+
+	start_manager("once", "10s");
+	run(&client, "local", 1, "16M");
+	stop_manager();
+	ck_assert_msg(strstr(client.out, "local stores: code 218\n"), "%s", client.out);
+	ck_assert_ptr_nonnull(strstr(log_text(), "1 stores that may reach bounds"));
+	start_manager_with("once", "10s", "--local-stores");
+	run(&client, "local", 1, "16M");
+	stop_manager();
+	ck_assert_msg(strstr(client.out, "local stores: code 0\n"), "%s", client.out);
+}
+END_TEST
+
 /* A killed client's share is free at once, and the next one sees none of its bytes. */
 START_TEST(a_dead_clients_share_is_free_and_cleared)
 {
@@ -319,6 +342,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
+	tcase_add_test(tests, a_store_that_may_reach_spilled_bounds_is_refused);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, a_broken_context_is_survived);
