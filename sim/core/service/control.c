@@ -87,7 +87,9 @@ static void control_end_remote(struct gvm_container *container)
 {
 	const struct gvm_device *device = container->device;
 
-	if (device->memory_ops->remote_end && gvm_family_events(container, GVM_EVENT_REMOTE))
+	/* A device without a manager of memory has no remote pages. */
+	if (device->memory_ops && device->memory_ops->remote_end &&
+	    gvm_family_events(container, GVM_EVENT_REMOTE))
 		device->memory_ops->remote_end(device->memory, container);
 }
 
