@@ -330,55 +330,98 @@ static int confirm(struct advise *advise, const struct signals *signals, struct 
 	return 0;
 }
 
-/* What is worse for the best candidate, one thing at a time. */
+/* What may get worse. */
+enum worse {
+	WORSE_NOTHING,
+	WORSE_LOAD,
+	WORSE_MEMORY,
+	WORSE_LINK,
+	WORSE_CPU,
+};
+
+/* Worsen one GPU, whose keys stand below @path. */
+static void worsen_gpu(struct advise_candidate *candidate, enum worse worse, const char *path,
+		       const struct cfg_gpu *gpu)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (worse == WORSE_MEMORY) {
+		units_format_size(gpu->memory / 10 * 9, text, sizeof(text));
+		candidate_set(candidate, text, "%s.memory", path);
+	} else if (worse == WORSE_LINK) {
+		units_format_size(gpu->link.bandwidth / 2, text, sizeof(text));
+		candidate_set(candidate, text, "%s.link.bandwidth", path);
+		units_format_size(gpu->link.bandwidth_both / 2, text, sizeof(text));
+		candidate_set(candidate, text, "%s.link.bandwidth_both", path);
+	}
+}
+
+/*
+ * Worsen @candidate, whose configuration so far is @config. False: the scenario has nothing that
+ * can get worse so.
+ */
+static bool worsen(const struct advise *advise, const struct config *config, enum worse worse,
+		   struct advise_candidate *candidate)
+{
+	char text[UNITS_TEXT_MAX], path[CFG_NAME_MAX + sizeof("gpus.")];
+	bool any = worse != WORSE_LOAD;
+
+	for (size_t c = 0; worse == WORSE_LOAD && c < advise->container_count; c++) {
+		if (!advise->containers[c].trace_divide)
+			continue;
+		any = true;
+		units_format_ppm(advise->containers[c].trace_divide / 4 * 5, text,
+				 sizeof(text));
+		candidate_set(candidate, text, "containers.%s.app.trace.divide",
+			      advise->containers[c].name);
+	}
+	worsen_gpu(candidate, worse, "gpu", &config->gpu);
+	for (size_t g = 0; g < config->gpu_count; g++) {
+		snprintf(path, sizeof(path), "gpus.%s", config->gpus[g].name);
+		worsen_gpu(candidate, worse, path, &config->gpus[g]);
+	}
+	if (worse == WORSE_CPU) {
+		units_format_ppm(config->host.speed / 4 * 3, text, sizeof(text));
+		candidate_set(candidate, text, "host.speed");
+	}
+	return any;
+}
+
+/* What is worse for the best candidate, one thing at a time, on all of its GPUs. */
 static int hurt(struct advise *advise, const struct signals *signals, struct sim_error *err)
 {
 	static const char *const words[ADVISE_HURTS_MAX] = {
-		"As it is",
-		"A quarter more requests",
-		"A tenth less GPU memory",
-		"Half the bandwidth of the link",
-		"A CPU of 3/4 the speed",
+		[WORSE_NOTHING] = "As it is",
+		[WORSE_LOAD] = "A quarter more requests",
+		[WORSE_MEMORY] = "A tenth less GPU memory",
+		[WORSE_LINK] = "Half the bandwidth of the link",
+		[WORSE_CPU] = "A CPU of 3/4 the speed",
 	};
 	struct advise_candidate *run[ADVISE_HURTS_MAX];
-	char text[UNITS_TEXT_MAX];
-	int status;
+	struct config config;
+	int status = stage_resolve(advise, advise->best, &config, err);
 
+	if (status)
+		return status;
 	for (int i = 0; i < ADVISE_HURTS_MAX; i++) {
-		struct advise_candidate *worse = candidate_new(advise, advise->best);
-		bool any = i != 1;
+		struct advise_candidate *candidate = candidate_new(advise, advise->best);
 
-		if (!worse)
-			return sim_runtime_error(err, "out of memory");
-		for (size_t c = 0; i == 1 && c < advise->container_count; c++) {
-			if (!advise->containers[c].trace_divide)
-				continue;
-			any = true;
-			units_format_ppm(advise->containers[c].trace_divide / 4 * 5, text,
-					 sizeof(text));
-			candidate_set(worse, text, "containers.%s.app.trace.divide",
-				      advise->containers[c].name);
+		if (!candidate) {
+			status = sim_runtime_error(err, "out of memory");
+			break;
 		}
-		units_format_size(advise->memory / 10 * 9, text, sizeof(text));
-		if (i == 2)
-			candidate_set(worse, text, "gpu.memory");
-		units_format_size(advise->link / 2, text, sizeof(text));
-		if (i == 3)
-			candidate_set(worse, text, "gpu.link.bandwidth");
-		units_format_size(advise->link_both / 2, text, sizeof(text));
-		if (i == 3)
-			candidate_set(worse, text, "gpu.link.bandwidth_both");
-		units_format_ppm(advise->cpu / 4 * 3, text, sizeof(text));
-		if (i == 4)
-			candidate_set(worse, text, "host.speed");
-		if (!any) {
-			candidate_free(worse);
+		if (!worsen(advise, &config, (enum worse)i, candidate)) {
+			candidate_free(candidate);
 			continue;
 		}
-		run[advise->hurt_count] = worse;
-		advise->hurts[advise->hurt_count++] = (struct advise_hurt){ words[i], worse };
+		run[advise->hurt_count] = candidate;
+		advise->hurts[advise->hurt_count++] =
+			(struct advise_hurt){ words[i], candidate };
 	}
-	status = stage_run(advise, "hurts", run, advise->hurt_count, false, signals, err);
+	config_destroy(&config);
+	if (!status)
+		status = stage_run(advise, "hurts", run, advise->hurt_count, false, signals,
+				   err);
 	for (size_t i = 0; !status && i < advise->hurt_count; i++)
 		if (run[i]->ran)
 			candidate_judge(advise, run[i]);
@@ -426,9 +469,6 @@ static int read_scenario(struct advise *advise, const struct config *config,
 		if (config->containers[i].enabled)
 			describe_container(advise, &config->containers[i]);
 	advise->memory = config->gpu.memory;
-	advise->link = config->gpu.link.bandwidth;
-	advise->link_both = config->gpu.link.bandwidth_both;
-	advise->cpu = config->host.speed;
 	advise->gpu_count = 1 + config->gpu_count;
 	snprintf(advise->profile, sizeof(advise->profile), "%s", config->gpu.profile);
 	if (advise->container_count < 2)

@@ -64,7 +64,7 @@ struct advise {
 	struct advise_container *containers;
 	size_t container_count;
 	size_t promise_count;
-	u64 memory, link, link_both, cpu; /* of the scenario's GPU and host */
+	u64 memory; /* of the scenario's first GPU */
 	char profile[CFG_NAME_MAX];
 	size_t gpu_count;		      /* of the scenario */
 	struct advise_candidate **candidates; /* in the order of search */

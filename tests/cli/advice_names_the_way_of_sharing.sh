@@ -71,6 +71,14 @@ grep -q '"gvm"' first/systems.json || fail "the stage has lost candidates: $(cat
 	fail "more GPUs: $(cat .err table)"
 grep -q "^Advice: .* on 2 GPUs.* 2 of 2 promises kept by 80 % of requests" table || fail "two GPUs: $(cat table)"
 grep -q "containers.search.gpu" more/gpus-2.json || fail "no placement in more/gpus-2.json"
+# What hurts changes both GPUs: their memory by a tenth, their links by half.
+jq -e '[.list[] | select(has("gpu.memory"))] | length == 1 and
+	all(.[]; .["gpu.memory"] != null and .["gpus.more1.memory"] == .["gpu.memory"])' more/hurts.json >/dev/null ||
+	fail "memory of both GPUs: $(cat more/hurts.json)"
+jq -e '[.list[] | select(has("gpu.link.bandwidth"))] | length == 1 and
+	all(.[]; .["gpus.more1.link.bandwidth"] == .["gpu.link.bandwidth"] and
+	.["gpus.more1.link.bandwidth_both"] == .["gpu.link.bandwidth_both"])' more/hurts.json >/dev/null ||
+	fail "links of both GPUs: $(cat more/hurts.json)"
 
 # A promise that no GPU keeps.
 status=0

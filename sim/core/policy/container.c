@@ -88,7 +88,6 @@ static void container_publish_locked(struct gvm_container *container)
 	container_join_locked(container);
 }
 
-/* CONTEXT: process. */
 /*
  * Join the container of @tgid. If there is none, *@spare becomes it, unless that is NULL.
  * Returns 0, -ENOENT (there is none, and no spare) or -EIO.
@@ -114,6 +113,7 @@ static int container_join_or_publish(struct gvm_device *device, u32 tgid,
 	return container ? 0 : -ENOENT;
 }
 
+/* CONTEXT: process. */
 int gvm_container_attach(struct gvm_device *device, u32 tgid,
 			 struct gvm_container **ret_container)
 {
