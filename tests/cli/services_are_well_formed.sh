@@ -5,13 +5,22 @@
 . "$(dirname "$0")/common.inc"
 bin=$(dirname "$gvmsim")
 
-# The programs that the units start, with the commands and options that they have.
-mkdir units
-sed "s|/usr/bin/|$bin/|" "$source/packaging/systemd/gvmd-pressure.service" >units/gvmd-pressure.service
-sed "s|/usr/bin/|$bin/|" "$source/packaging/systemd/gvm-metrics.service" >units/gvm-metrics.service
-sed "s|/usr/bin/|$bin/|" "$source/packaging/systemd/gvmd@.service" >units/gvmd@dyn.service
-[ "$(ls "$source/packaging/systemd" | wc -l)" = "$(ls units | wc -l)" ] || fail "a unit is not looked at"
+# The units as they are installed, with the programs that they start, and the commands and options that these have.
+cmake --install "$bin" --prefix "$work/prefix" >/dev/null
+mv prefix/lib/systemd/system units
+for unit in "$source"/packaging/systemd/*; do
+	[ -s "units/$(basename "$unit")" ] || fail "$unit is not installed"
+done
+[ "$(ls "$source/packaging/systemd" | wc -l)" = "$(ls units | wc -l)" ] || fail "a unit too many is installed"
+if grep -n /usr/bin/ units/*; then
+	fail "a unit starts a program of another prefix"
+fi
+mv units/gvmd@.service units/gvmd@dyn.service
 grep -h '^Exec' units/* | sed 's/^[A-Za-z]*=//' | while read -r program command rest; do
+	case $program in
+	"$work"/prefix/bin/*) ;;
+	*) fail "a unit starts $program" ;;
+	esac
 	"$program" "$command" --help >help.txt || fail "$program $command"
 	for word in $rest; do
 		case $word in

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# gvmcollect, gvmd, gvmctl, gvmfence, gvmfenced and the shim build on a host with a compiler, CMake and jansson, and without SimGrid or Boost.
+# gvmcollect, gvmd, gvmctl, gvmfence, gvmfenced, the shim and systemd's units build on a host with a compiler, CMake and jansson, and without SimGrid or Boost.
 # Usage: collector_only.sh SOURCE WORK
 set -eu
 source=$1
@@ -23,7 +23,9 @@ if ldd "$work/build/gvmcollect" | grep -i simgrid; then exit 1; fi
 "$work/installed/usr/bin/gvmfence" --version
 [ "$(cd "$work/installed" && find . -type f | sort | tr '\n' ' ')" = "./usr/bin/gvmcollect \
 ./usr/bin/gvmctl ./usr/bin/gvmd ./usr/bin/gvmfence ./usr/bin/gvmfenced ./usr/include/gvmsim/engine/types.h ./usr/include/gvmsim/gvmd/policy.h \
-./usr/lib/gvmsim/fenced/libgvmfence_client.so ./usr/lib/gvmsim/libgvm_shim.so ./usr/share/bash-completion/completions/gvmcollect \
+./usr/lib/gvmsim/fenced/libgvmfence_client.so ./usr/lib/gvmsim/libgvm_shim.so \
+./usr/lib/systemd/system/gvm-metrics.service ./usr/lib/systemd/system/gvmd-pressure.service ./usr/lib/systemd/system/gvmd@.service \
+./usr/share/bash-completion/completions/gvmcollect \
 ./usr/share/bash-completion/completions/gvmctl ./usr/share/bash-completion/completions/gvmd \
 ./usr/share/bash-completion/completions/gvmfence ./usr/share/bash-completion/completions/gvmfenced \
 ./usr/share/man/man1/gvmcollect.1 ./usr/share/man/man1/gvmctl.1 ./usr/share/man/man1/gvmd.1 \
