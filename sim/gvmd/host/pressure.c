@@ -16,7 +16,8 @@
  *
  * A connection needs no words of its own. The kernel says which process it is, and it hears of
  * itself and of its descendants: a server that starts workers hears of them. So no process can
- * listen to its neighbours, and the socket is open to all users.
+ * listen to its neighbours, and the socket is open to all users. A connection goes with the process that
+ * made it: a child that has inherited it would hear of the next process of the same number.
  *
  * A line is one write. A peer that does not read loses events, as a reader of gvm.ko's
  * descriptor does, and sees the gap in the sequence.
@@ -28,6 +29,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -37,11 +39,35 @@
 #include "ctl/host_files.h"
 
 #define PRESSURE_GREETING "gvm-pressure 1\n"
-/* Below the 1024 descriptors that a process usually has, and of which control files need some. */
+/* Each has two descriptors. */
 #define PRESSURE_PEERS_MAX     960
 #define PRESSURE_PEERS_OF_USER 240
+#define PRESSURE_OTHER_FDS     64
 #define PRESSURE_BACKLOG       64
 #define PRESSURE_ANCESTORS     64
+
+/* Since Linux 6.5; Debian 12's headers are older. */
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+/* How many connections the descriptors allow. A process usually has 1024, and may have more if it asks. */
+static size_t room_for_peers(void)
+{
+	const rlim_t wanted = 2 * PRESSURE_PEERS_MAX + PRESSURE_OTHER_FDS;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return PRESSURE_PEERS_OF_USER;
+	if (files.rlim_cur < wanted) {
+		files.rlim_cur = wanted < files.rlim_max ? wanted : files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (files.rlim_cur >= wanted)
+		return PRESSURE_PEERS_MAX;
+	return files.rlim_cur < PRESSURE_OTHER_FDS ? 0 :
+						     (files.rlim_cur - PRESSURE_OTHER_FDS) / 2;
+}
 
 int pressure_open(struct pressure *pressure)
 {
@@ -52,6 +78,7 @@ int pressure_open(struct pressure *pressure)
 
 	if (strlen(pressure->path) >= sizeof(address.sun_path))
 		return -ENAMETOOLONG;
+	pressure->peers_max = room_for_peers();
 	strcpy(address.sun_path, pressure->path);
 	pressure->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (pressure->fd < 0)
@@ -73,10 +100,17 @@ int pressure_open(struct pressure *pressure)
 	return status;
 }
 
+static void peer_close(const struct pressure_peer *peer)
+{
+	close(peer->fd);
+	if (peer->pidfd >= 0)
+		close(peer->pidfd);
+}
+
 void pressure_close(struct pressure *pressure)
 {
 	for (size_t i = 0; i < pressure->peer_count; i++)
-		close(pressure->peers[i].fd);
+		peer_close(&pressure->peers[i]);
 	free(pressure->peers);
 	free(pressure->told);
 	close(pressure->fd);
@@ -98,7 +132,63 @@ static bool has_room(const struct pressure *pressure, uid_t uid)
 
 	for (size_t i = 0; i < pressure->peer_count; i++)
 		count += pressure->peers[i].uid == uid;
-	return pressure->peer_count < PRESSURE_PEERS_MAX && count < PRESSURE_PEERS_OF_USER;
+	return pressure->peer_count < pressure->peers_max && count < PRESSURE_PEERS_OF_USER;
+}
+
+/* What /proc tells of a process: its parent, 0 for none, and when it started. False: it has ended, or is hidden. */
+static bool read_stat(pid_t pid, pid_t *ret_parent, u64 *ret_start)
+{
+	char path[64], text[512];
+	const char *end;
+	FILE *file;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	/* "PID (NAME) STATE PPID", and the start is field 22: a name may have brackets. */
+	if (fgets(text, sizeof(text), file)) {
+		end = strrchr(text, ')');
+		found = end &&
+			sscanf(end + 1,
+			       " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+			       "%*d %*d %*d %*d %llu",
+			       ret_parent, ret_start) == 2;
+	}
+	fclose(file);
+	return found;
+}
+
+/*
+ * Note which process a connection is of. Before Linux 6.5 it is the one that has the number now: the
+ * connection is no older than the last look, and a number does not come again that soon. False: it has ended.
+ */
+static bool identify(struct pressure_peer *peer)
+{
+	socklen_t size = sizeof(peer->pidfd);
+	pid_t parent;
+
+	if (!getsockopt(peer->fd, SOL_SOCKET, SO_PEERPIDFD, &peer->pidfd, &size))
+		return true;
+	peer->pidfd = -1;
+	if (errno != ENOPROTOOPT)
+		return false;
+	if (!read_stat(peer->pid, &parent, &peer->start))
+		peer->start = 0;
+	return true;
+}
+
+/* Has the process ended that made a connection? */
+static bool has_ended(const struct pressure_peer *peer)
+{
+	struct pollfd ended = { .fd = peer->pidfd, .events = POLLIN };
+	pid_t parent;
+	u64 start;
+
+	if (peer->pidfd >= 0)
+		return poll(&ended, 1, 0) > 0;
+	return peer->start && (!read_stat(peer->pid, &parent, &start) || start != peer->start);
 }
 
 /* Take the connections that wait, but no more than can wait at once: some come as fast as they are closed. */
@@ -125,8 +215,13 @@ static int take_peers(struct pressure *pressure)
 			return -ENOMEM;
 		}
 		pressure->peers = peer;
-		peer += pressure->peer_count++;
+		peer += pressure->peer_count;
 		*peer = (struct pressure_peer){ .fd = fd, .pid = who.pid, .uid = who.uid };
+		if (!identify(peer)) {
+			close(fd);
+			continue;
+		}
+		pressure->peer_count++;
 		peer_send(peer, PRESSURE_GREETING);
 	}
 	return 0;
@@ -134,7 +229,7 @@ static int take_peers(struct pressure *pressure)
 
 static void drop_peer(struct pressure *pressure, size_t index)
 {
-	close(pressure->peers[index].fd);
+	peer_close(&pressure->peers[index]);
 	pressure->peers[index] = pressure->peers[--pressure->peer_count];
 }
 
@@ -147,38 +242,18 @@ static void drop_ended(struct pressure *pressure)
 		ssize_t length =
 			recv(pressure->peers[i].fd, words, sizeof(words), MSG_DONTWAIT);
 
-		if (!length || (length < 0 && errno != EAGAIN && errno != EINTR))
+		if (!length || (length < 0 && errno != EAGAIN && errno != EINTR) ||
+		    has_ended(&pressure->peers[i]))
 			drop_peer(pressure, i);
 	}
-}
-
-/* The parent of a process; 0: it has none, or has ended. */
-static pid_t parent_of(pid_t pid)
-{
-	char path[64], text[512];
-	const char *end;
-	FILE *file;
-	int parent = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	/* "PID (NAME) STATE PPID": a name may have brackets. */
-	if (fgets(text, sizeof(text), file)) {
-		end = strrchr(text, ')');
-		if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
-			parent = 0;
-	}
-	fclose(file);
-	return parent;
 }
 
 /* Tell all peers that are @told's process or an ancestor of it. */
 static void tell(struct pressure *pressure, const struct pressure_told *told)
 {
 	char line[160];
-	pid_t pid = told->pid;
+	pid_t pid = told->pid, parent;
+	u64 start;
 
 	snprintf(line, sizeof(line), "pressure pid=%d gpu=%llu target=%llu sequence=%llu\n",
 		 (int)told->pid, told->gpu, told->target_bytes, told->sequence);
@@ -186,12 +261,14 @@ static void tell(struct pressure *pressure, const struct pressure_told *told)
 		for (size_t j = pressure->peer_count; j-- > 0;) {
 			if (pressure->peers[j].pid != pid)
 				continue;
-			if (peer_send(&pressure->peers[j], line))
+			/* The number may be a new process's since the last look. */
+			if (!has_ended(&pressure->peers[j]) &&
+			    peer_send(&pressure->peers[j], line))
 				pressure->events++;
 			else
 				drop_peer(pressure, j);
 		}
-		pid = parent_of(pid);
+		pid = read_stat(pid, &parent, &start) ? parent : 0;
 	}
 }
 

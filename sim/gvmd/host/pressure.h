@@ -19,11 +19,13 @@ struct pressure_told {
 	bool here;	  /* it still has control files */
 };
 
-/* A connection. */
+/* A connection. It is let go of when the process has ended, also where a child of that one has it. */
 struct pressure_peer {
 	int fd;
-	pid_t pid; /* of the process that connected, as the kernel says */
+	int pidfd; /* of the process that connected; -1: only its start is known */
+	pid_t pid; /* of that process, as the kernel says */
 	uid_t uid; /* likewise */
+	u64 start; /* of that process, in ticks since the host's; 0: not known */
 };
 
 /* All-zero has no socket. The caller owns it: pressure_open(), pressure_close(). */
@@ -36,7 +38,8 @@ struct pressure {
 	size_t told_count;
 	struct pressure_peer *peers;
 	size_t peer_count;
-	u64 events; /* lines that were sent */
+	size_t peers_max; /* as the descriptors of this process allow */
+	u64 events;	  /* lines that were sent */
 };
 
 /* Make the socket. A dead one of that name is replaced. Returns 0 or -errno. */
