@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0
+"""What kernels of one kind do to kernels of another under MPS: speeds of pairs, on a real GPU.
+
+    python3 mps_pairs.py [SECONDS] > h200-580-mps-pairs.txt
+
+Each process replays a CUDA graph of equal kernels, back to back, for SECONDS (0.7). The speed of a
+kind beside others is its time alone over its time then, with the same limit. First without
+limits, then with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 for both. The clock is sampled meanwhile;
+nvidia-smi's power is a mean over a second, so of more than one row. Needs PyTorch 2; starts an MPS
+daemon of its own and ends it.
+"""
+import itertools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+GRAPH_MS = 4.0
+
+
+def kinds():
+    """By name: a function that makes the buffers, and returns one that launches a kernel."""
+    import torch
+    import torch.nn.functional as F
+    half = dict(device="cuda", dtype=torch.bfloat16)
+    rand = lambda *shape: torch.randn(*shape, **half)
+
+    def product(m, n, k, weights):
+        x, ws, out = rand(m, k), [rand(k, n) for _ in range(weights)], torch.empty(m, n, **half)
+        turn = itertools.count()
+        return lambda: torch.mm(x, ws[next(turn) % weights], out=out)
+
+    def elements(count, buffers):
+        xs = [rand(count) for _ in range(buffers)]
+        turn = itertools.count()
+        return lambda: xs[next(turn) % buffers].mul_(1.0)
+
+    def attention(batch, heads, tokens, dim):
+        q, k, v = (rand(batch, heads, tokens, dim) for _ in range(3))
+        return lambda: F.scaled_dot_product_attention(q, k, v)
+
+    def convolution(batch, channels, size):
+        x = torch.randn(batch, channels, size, size, device="cuda", dtype=torch.float16).to(
+            memory_format=torch.channels_last)
+        w = torch.randn(channels, channels, 3, 3, device="cuda", dtype=torch.float16).to(
+            memory_format=torch.channels_last)
+        torch.backends.cudnn.benchmark = True
+        return lambda: F.conv2d(x, w, padding=1)
+
+    def norm(rows, width):
+        x, w = rand(rows, width), rand(width)
+        return lambda: F.rms_norm(x, (width,), w)
+
+    return {
+        "product-8192": lambda: product(8192, 8192, 8192, 1),
+        "product-1024": lambda: product(1024, 1280, 5120, 4),
+        "prefill-256": lambda: product(256, 16384, 3072, 8),
+        "decode-32": lambda: product(32, 16384, 3072, 16),
+        "decode-32-small": lambda: product(32, 3072, 3072, 64),
+        "attention-4096": lambda: attention(2, 10, 4096, 64),
+        "convolution-64": lambda: convolution(2, 640, 64),
+        "elements-128M": lambda: elements(64 << 20, 4),
+        "elements-8M": lambda: elements(4 << 20, 1),
+        "norm-32": lambda: norm(32, 3072),
+    }
+
+
+def serve():
+    """A worker: answers commands, one JSON line each."""
+    import torch
+    made, table = {}, kinds()  # graphs, and kernels in each
+    stream = torch.cuda.Stream()
+
+    def make(name):
+        with torch.cuda.stream(stream), torch.no_grad():
+            step = table[name]()
+            for _ in range(8):
+                step()
+            stream.synchronize()
+            start = time.perf_counter()
+            for _ in range(50):
+                step()
+            stream.synchronize()
+            each_ms = (time.perf_counter() - start) * 1e3 / 50
+            count = max(16, int(GRAPH_MS / max(each_ms, 0.002)) // 16 * 16) if each_ms < 0.3 else \
+                max(1, int(GRAPH_MS / each_ms))
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, stream=stream):
+                for _ in range(count):
+                    step()
+            graph.replay()
+            stream.synchronize()
+        made[name] = (graph, count)
+
+    def run(name, start, end):
+        graph, count = made[name]
+        while time.monotonic() < start:
+            pass
+        done, events, warm = 0, [], None
+        with torch.cuda.stream(stream):
+            while time.monotonic() < end:
+                graph.replay()
+                event = torch.cuda.Event()
+                event.record(stream)
+                events.append(event)
+                if len(events) > 2:
+                    events.pop(0).synchronize()
+                    now = time.monotonic()
+                    if warm is None and now > start + 0.1:
+                        warm, done = now, 0
+                    else:
+                        done += 1
+                        last = now
+        stream.synchronize()
+        return dict(us=(last - warm) * 1e6 / max(done * count, 1), graphs=done)
+
+    print("@" + json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        command = json.loads(line)
+        if command[0] == "make":
+            make(command[1])
+            answer = made[command[1]][1]
+        elif command[0] == "run":
+            answer = run(*command[1:])
+        else:
+            break
+        print("@" + json.dumps(answer), flush=True)
+
+
+class Worker:
+    """A client of the MPS server: this program with --serve."""
+
+    def __init__(self, environment):
+        self.child = subprocess.Popen([sys.executable, __file__, "--serve"], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True, env=dict(os.environ, **environment))
+        self.answer()
+
+    def ask(self, *command):
+        """Send a command."""
+        self.child.stdin.write(json.dumps(command) + "\n")
+        self.child.stdin.flush()
+
+    def answer(self):
+        """Wait for the answer to the last one."""
+        for line in self.child.stdout:
+            if line.startswith("@"):
+                return json.loads(line[1:])
+        raise SystemExit("mps_pairs: a worker has ended")
+
+    def stop(self):
+        """End the process."""
+        self.child.stdin.close()
+        self.child.wait(30)
+
+
+class Clocks:
+    """The SM clock and the power, sampled every 50 ms."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "clocks")
+        self.child = subprocess.Popen(["nvidia-smi", "--query-gpu=clocks.sm,power.draw",
+                                       "--format=csv,noheader,nounits", "-lms", "50"],
+                                      stdout=open(self.path, "w"))
+
+    def take(self, since):
+        """Means of the samples from line number since on."""
+        rows = [r.split(",") for r in open(self.path).read().splitlines()[since:] if r.count(",") == 1]
+        if not rows:
+            return 0, 0
+        return sum(float(r[0]) for r in rows) / len(rows), sum(float(r[1]) for r in rows) / len(rows)
+
+    def lines(self):
+        return len(open(self.path).read().splitlines())
+
+
+def together(workers, names, seconds, clocks):
+    """Each worker runs its kind. Returns us a kernel of each, MHz and W."""
+    start = time.monotonic() + 0.05
+    since = clocks.lines()
+    for worker, name in zip(workers, names):
+        worker.ask("run", name, start, start + seconds)
+    results = [worker.answer() for worker, _ in zip(workers, names)]
+    mhz, watts = clocks.take(since + 3)
+    return [r["us"] for r in results], mhz, watts
+
+
+def main():
+    """All kinds alone, all pairs, some of three."""
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 0.7
+    folder = tempfile.mkdtemp(prefix="mps-pairs")
+    mps = dict(CUDA_MPS_PIPE_DIRECTORY=folder + "/pipe", CUDA_MPS_LOG_DIRECTORY=folder + "/log")
+    for path in mps.values():
+        os.makedirs(path)
+    subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True, env=dict(os.environ, **mps))
+    time.sleep(1)
+    clocks = Clocks(folder)
+    names = NAMES
+    try:
+        for limits in ((None, None, None), (50, 50)):
+            workers = [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
+                       for p in limits]
+            for name in names:
+                for worker in workers:
+                    worker.ask("make", name)
+                for worker in workers:
+                    worker.answer()
+            print(f"# limits {limits}", flush=True)
+            alone = {}
+            for name in names:
+                (us,), mhz, watts = together(workers[:1], [name], seconds, clocks)
+                alone[name] = us
+                print(f"alone {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
+            for a, b in itertools.combinations_with_replacement(names, 2):
+                (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
+                print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
+                      f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
+            if limits[0] is None:
+                for trio in TRIOS:
+                    us, mhz, watts = together(workers, trio, seconds, clocks)
+                    print("trio", *trio, "speeds",
+                          *(f"{alone[n] / u:.3f}" for n, u in zip(trio, us)),
+                          f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
+            for worker in workers:
+                worker.stop()
+    finally:
+        clocks.child.terminate()
+        subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=dict(os.environ, **mps))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+NAMES = ["product-8192", "product-1024", "prefill-256", "decode-32", "decode-32-small",
+         "attention-4096", "convolution-64", "elements-128M", "elements-8M", "norm-32"]
+TRIOS = [("product-8192", "product-8192", "product-8192"), ("decode-32",) * 3,
+         ("product-1024", "decode-32", "attention-4096"), ("product-8192", "decode-32", "norm-32")]
+if __name__ == "__main__":
+    serve() if "--serve" in sys.argv else main()
