@@ -40,3 +40,14 @@ void arrive(u64 at_ns, u32 prompt, u32 response)
 		.response_tokens = { response, response },
 	};
 }
+
+void expect_refused(size_t index, u64 at, enum app_reason reason)
+{
+	const struct app_record *record = &app_log.records[index];
+
+	ck_assert_int_eq(record->outcome, APP_FAILED);
+	ck_assert_int_eq(record->reason, reason);
+	ck_assert_uint_eq(record->arrival_ns, at);
+	ck_assert_uint_eq(record->first_ns, 0);
+	ck_assert_uint_eq(record->finish_ns, at);
+}

@@ -21,4 +21,7 @@ void init_llm(void);
 /* Add a request to the trace, @at_ns after its zero. */
 void arrive(u64 at_ns, u32 prompt, u32 response);
 
+/* Record @index of the log is a request that failed when it was sent, at @at. */
+void expect_refused(size_t index, u64 at, enum app_reason reason);
+
 #endif
