@@ -27,7 +27,8 @@
  * the share, all the rest is on the host. This is placement by whole allocations, and a wish: the driver
  * may place pages elsewhere. docs/shim.md says what it cannot promise.
  *
- * cold_lock is below books_lock. No call of the driver is made under it.
+ * cold_lock is below books_lock. No call of the driver is made under it. move_lock is above both: under it a
+ * piece of a range is moved. A free of that range, and the end of any context, wait for the piece.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -41,6 +42,8 @@
 #define SWAP_NS	   (1000 * SHIM_MS)
 #define GRACE_NS   (2000 * SHIM_MS)
 #define PARAMETERS 64u
+/* 3 ms on a link of 25 GB/s: the longest wait of a free, and of the process's end. */
+#define PIECE_BYTES (64ull << 20)
 
 /* An allocation that can move. */
 struct cold_range {
@@ -50,7 +53,7 @@ struct cold_range {
 	struct CUctx_st *context;
 	int device;
 	bool host;
-	u64 used_ns;
+	_Atomic u64 used_ns; /* written by launches, too */
 };
 
 static struct cold_range *ranges; /* by address */
@@ -60,6 +63,8 @@ static pthread_mutex_t cold_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool looking;
 static _Atomic u64 host_bytes[SHIM_DEVICES];
 static u64 round_ns; /* of the worker's thread */
+static pthread_mutex_t move_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic cu_ptr moving; /* the range of which a piece is moved; 0: none */
 
 u64 cold_host_bytes(int device)
 {
@@ -264,7 +269,7 @@ static bool refresh(u64 now)
 /*
  * Of the ranges on the host, or not, of at most @most bytes: the one that was used last, or the longest ago.
  * Among those that are used alike, such as never, the first to be allocated counts as used last. The
- * worker alone changes the list, so it may look without the lock.
+ * worker alone changes the list, so it may look without the lock. Launches change dates of use meanwhile.
  */
 static struct cold_range *choose(int device, bool host, bool last, u64 most)
 {
@@ -286,54 +291,101 @@ static struct cold_range *choose(int device, bool host, bool last, u64 most)
 }
 
 /*
- * Move a range. It may have been freed meanwhile. Then the driver refuses, or a new managed range at the same
- * address goes there. That one stays correct. If it is on the host then, the books count it as on the GPU.
+ * Move what begins at @offset of a range, PIECE_BYTES at most. False: it has been freed. A free takes the range out of
+ * the books before it looks at @moving, and here it is the other way round: one of the two sees the other.
  */
-static void move(const struct shim_real *real, struct cold_range *range, bool host)
+static bool move_piece(const struct shim_real *real, const struct cold_range *range, int where,
+		       u64 offset)
 {
-	int where = host ? CU_DEVICE_CPU : range->device;
+	u64 bytes = range->bytes - offset < PIECE_BYTES ? range->bytes - offset : PIECE_BYTES;
+	struct shim_allocation found;
 	struct CUstream_st *stream;
 	struct CUctx_st *popped;
+	bool there;
 
+	pthread_mutex_lock(&move_lock);
+	moving = range->ptr;
+	there = books_find(range->ptr, &found) && found.serial == range->serial;
+	if (there && real->cuCtxPushCurrent_v2(range->context) == CU_OK) {
+		if (!offset)
+			real->cuMemAdvise(range->ptr, range->bytes, CU_ADVISE_LOCATION, where);
+		if (real->cuStreamCreate(&stream, CU_STREAM_NONBLOCKING) == CU_OK) {
+			real->cuMemPrefetchAsync(range->ptr + offset, bytes, where, stream);
+			real->cuStreamSynchronize(stream);
+			real->cuStreamDestroy_v2(stream);
+		}
+		real->cuCtxPopCurrent_v2(&popped);
+	}
+	moving = 0;
+	pthread_mutex_unlock(&move_lock);
+	return there;
+}
+
+static void move(const struct shim_real *real, struct cold_range *range, bool host)
+{
 	range->host = host;
 	if (host)
 		host_bytes[range->device] += range->bytes;
 	else
 		host_bytes[range->device] -= range->bytes;
-	if (real->cuCtxPushCurrent_v2(range->context) != CU_OK)
-		return;
-	real->cuMemAdvise(range->ptr, range->bytes, CU_ADVISE_LOCATION, where);
-	if (real->cuStreamCreate(&stream, CU_STREAM_NONBLOCKING) == CU_OK) {
-		real->cuMemPrefetchAsync(range->ptr, range->bytes, where, stream);
-		real->cuStreamSynchronize(stream);
-		real->cuStreamDestroy_v2(stream);
-	}
-	real->cuCtxPopCurrent_v2(&popped);
+	for (u64 offset = 0; offset < range->bytes; offset += PIECE_BYTES)
+		if (shim_closing() ||
+		    !move_piece(real, range, host ? CU_DEVICE_CPU : range->device, offset))
+			return;
 	shim_log("GPU %d: %llu bytes go to the %s", range->device, range->bytes,
 		 host ? "host" : "GPU");
 }
 
-/* Bring the range that was used last, if ranges that have been cold for longer can make room for it. */
+void cold_await(cu_ptr ptr)
+{
+	if (!ptr || moving != ptr)
+		return;
+	pthread_mutex_lock(&move_lock);
+	pthread_mutex_unlock(&move_lock);
+}
+
+void cold_stop(void)
+{
+	pthread_mutex_lock(&move_lock);
+}
+
+void cold_go_on(void)
+{
+	pthread_mutex_unlock(&move_lock);
+}
+
+/* @bytes without those of @range. Some may have been freed since they were counted. */
+static u64 without(u64 bytes, const struct cold_range *range)
+{
+	return bytes > range->bytes ? bytes - range->bytes : 0;
+}
+
+/*
+ * Bring the range that was used last, if ranges that have been cold for longer can make room for it. Launches go on
+ * meanwhile: a range that is used again is not cold, and ends the exchange.
+ */
 static void exchange(const struct shim_real *real, int device, u64 share, u64 on_gpu)
 {
 	struct cold_range *hot = choose(device, true, true, share), *cold;
-	u64 room = share - on_gpu;
+	u64 room = share - on_gpu, used_ns;
 
 	if (!hot)
 		return;
+	used_ns = hot->used_ns;
 	for (size_t i = 0; i < range_count; i++)
 		if (ranges[i].device == device && !ranges[i].host &&
-		    ranges[i].used_ns + SWAP_NS < hot->used_ns)
+		    ranges[i].used_ns + SWAP_NS < used_ns)
 			room += ranges[i].bytes;
 	if (room < hot->bytes)
 		return;
-	while (hot->bytes > share - on_gpu &&
-	       (cold = choose(device, false, false, SHIM_NO_LIMIT))) {
+	while (hot->bytes > share - on_gpu) {
+		cold = choose(device, false, false, SHIM_NO_LIMIT);
+		if (!cold || cold->used_ns + SWAP_NS >= used_ns || shim_closing())
+			return;
 		move(real, cold, true);
-		on_gpu -= cold->bytes;
+		on_gpu = without(on_gpu, cold);
 	}
-	if (hot->bytes <= share - on_gpu)
-		move(real, hot, false);
+	move(real, hot, false);
 }
 
 static void balance(const struct shim_real *real, int device, u64 now)
@@ -346,13 +398,14 @@ static void balance(const struct shim_real *real, int device, u64 now)
 			on_host += ranges[i].bytes;
 	host_bytes[device] = on_host;
 	on_gpu = used > on_host ? used - on_host : 0;
-	while (on_gpu > share && (cold = choose(device, false, false, SHIM_NO_LIMIT))) {
+	while (on_gpu > share && !shim_closing() &&
+	       (cold = choose(device, false, false, SHIM_NO_LIMIT))) {
 		move(real, cold, true);
-		on_gpu -= cold->bytes < on_gpu ? cold->bytes : on_gpu;
+		on_gpu = without(on_gpu, cold);
 	}
 	if (on_gpu > share)
 		return;
-	while ((hot = choose(device, true, true, share - on_gpu))) {
+	while (!shim_closing() && (hot = choose(device, true, true, share - on_gpu))) {
 		move(real, hot, false);
 		on_gpu += hot->bytes;
 	}
@@ -380,6 +433,8 @@ void cold_apply(const struct shim_real *real)
 void cold_reset(void)
 {
 	pthread_mutex_init(&cold_lock, NULL);
+	pthread_mutex_init(&move_lock, NULL);
+	moving = 0;
 	free(ranges);
 	ranges = NULL;
 	range_count = 0;

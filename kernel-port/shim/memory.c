@@ -185,8 +185,11 @@ cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_
 {
 	struct shim_allocation freed;
 	bool known = ptr && books_remove(ptr, &freed);
-	cu_result result = call(ptr, stream);
+	cu_result result;
 
+	if (known)
+		cold_await(ptr);
+	result = call(ptr, stream);
 	if (known && result != CU_OK)
 		books_restore(&freed);
 	if (known)

@@ -24,9 +24,9 @@
  *     partition.c the memory of a fenced process
  *     life.c     start, fork, exit
  *
- * Locks, outermost first: worker_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is
- * held over a call of the driver that can wait for the GPU, but modules_lock and below it partition_lock,
- * under which none of the others is taken.
+ * Locks, outermost first: worker_lock, poll_lock, move_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock.
+ * No lock is held over a call of the driver that can wait for the GPU, but move_lock over a copy of cold.c, and modules_lock and
+ * below it partition_lock, under which none of the others is taken.
  */
 #ifndef GVM_SHIM_H
 #define GVM_SHIM_H
@@ -227,6 +227,11 @@ void cold_apply(const struct shim_real *real);
 u64 cold_round_ns(void);
 /* A launch was made: note what its arguments point to. */
 void cold_launched(struct CUfunc_st *f, void **parameters, void **extra);
+/* An allocation was taken out of the books and is about to be freed: wait until no piece of it is moved. */
+void cold_await(cu_ptr ptr);
+/* Nothing is moved from here on until cold_go_on(): a context goes. */
+void cold_stop(void);
+void cold_go_on(void);
 /* Bytes that are kept on the host. */
 u64 cold_host_bytes(int device);
 void cold_reset(void);

@@ -437,7 +437,7 @@ SHIM_EXPORT cu_result cuStreamDestroy_v2(struct CUstream_st *stream)
 	return real->cuStreamDestroy_v2(stream);
 }
 
-/* The worker asks for no event of it meanwhile: it waits for poll_lock. */
+/* The worker asks for no event of it meanwhile, and moves nothing: it waits for poll_lock and in cold_stop(). */
 static cu_result context_goes(struct CUctx_st *context,
 			      cu_result (*call)(struct CUctx_st *context, int device),
 			      int device, bool (*gone)(int device))
@@ -447,11 +447,13 @@ static cu_result context_goes(struct CUctx_st *context,
 	if (shim_closing())
 		return call(context, device);
 	pthread_mutex_lock(&poll_lock);
+	cold_stop();
 	result = call(context, device);
 	if (result == CU_OK && context && gone(device)) {
 		streams_forget_context(context);
 		books_forget_context(context);
 	}
+	cold_go_on();
 	pthread_mutex_unlock(&poll_lock);
 	shim_wake_if_idle();
 	return result;
