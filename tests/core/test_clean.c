@@ -5,6 +5,7 @@
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
+#include "gvm/shield.h"
 #include "runner.h"
 #include "toy_gpu.h"
 

@@ -10,6 +10,7 @@
 #include "gvm/hint.h"
 #include "gvm/lirs.h"
 #include "gvm/pressure.h"
+#include "gvm/shield.h"
 #include "draw.h"
 #include "runner.h"
 #include "toy_gpu.h"

@@ -73,6 +73,7 @@
 #include "gvm/charge.h"
 #include "gvm/family.h"
 #include "gvm/clock.h"
+#include "gvm/shield.h"
 
 static void charge_add_locked(struct gvm_container *container, u64 bytes)
 {

@@ -38,30 +38,11 @@
  * survives loops, is in policy/lirs.c.
  *
  *
- * Shielding
+ * Shielded containers
  *
- * A container is shielded if it would be under its gmem.limit.low with one chunk less, or if
- * its hmem.limit is used up. Its chunks are no victims of the global order. A hand that only
- * skipped them could spend every look on one big container, so they leave the ring. But a
- * container near a limit changes sides with every charge, under the leaf lock, and may own tens
- * of thousands of chunks. So shielding only sets a flag. The global hand moves each chunk of a
- * shielded owner that it meets to the owner's "shielded" ring. When the last reason is gone,
- * that ring is spliced back in just behind the hand.
- *
- * Both steps are O(1), and the deferred work is free: the hand would spend the look on passing
- * the chunk anyway. The chunk comes back behind the hand, so it is moved at most once a turn,
- * even if its owner changes sides many times. The order stays the same, too: after the splice
- * the chunk stands where it would stand if the hand had passed it, with its bit untouched.
- *
- * A global pick spares protected containers. gvm_clock_pick_protected() does not:
- * service/evict.c says when it is used. A victim is charged until its eviction ends, but
- * gmem.limit.low counts it as gone from the pick on. Otherwise simultaneous picks could take
- * several chunks below a container's limit. hmem.limit is stricter: a chunk that it shields is
- * not even a victim of its own container. One flag refuses the pick, without a look.
- *
- * No field says which of the two rings a chunk is on, since a splice could not update it. Only
- * the removal of a chunk needs to know, and there it is enough to check whether one of the two
- * hands stands on the chunk.
+ * A global pick spares containers that gmem.limit.low or hmem.limit shields. The hand moves
+ * their chunks to a ring of their own, from which they come back when the shield ends
+ * (policy/shield.c).
  *
  *
  * The pick is bounded
@@ -101,6 +82,7 @@
 #include "gvm/charge.h"
 #include "gvm/lirs.h"
 #include "gvm/ring.h"
+#include "gvm/shield.h"
 
 /* The looks of a global pick that are left for its last step. */
 #define CLOCK_RESERVE_LOOKS (GVM_PICK_LOOKS - GVM_PICK_SWEEP_LOOKS)
@@ -128,27 +110,6 @@ static u32 ring_advance(const struct gvm_chunk *chunks, struct gvm_ring *ring,
 	ring->lead = 0;
 	gvm_ring_pass_window(ring, chunk);
 	return chunk;
-}
-
-/* Move all of @from, which starts at its hand, to just behind the hand of @to. */
-static void ring_splice(struct gvm_chunk *chunks, struct gvm_ring *from, struct gvm_ring *to,
-			enum gvm_order order)
-{
-	u32 first = from->hand, hand = to->hand, last, tail;
-
-	from->hand = GVM_NO_CHUNK;
-	if (first == GVM_NO_CHUNK)
-		return;
-	if (hand == GVM_NO_CHUNK) {
-		to->hand = first;
-		return;
-	}
-	last = chunks[first].prev[order];
-	tail = chunks[hand].prev[order];
-	chunks[tail].next[order] = first;
-	chunks[first].prev[order] = tail;
-	chunks[last].next[order] = hand;
-	chunks[hand].prev[order] = last;
 }
 
 /* The stash. */
@@ -218,7 +179,7 @@ static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm
 
 /*
  * One look of the global hand, whose ring is not empty. A chunk of a shielded container moves
- * to that container's shielded ring.
+ * to that container's shielded ring (policy/shield.c).
  */
 static enum clock_verdict clock_step_global(struct gvm_device *device, u32 *ret_chunk)
 {
@@ -561,35 +522,6 @@ u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks)
 	return held;
 }
 
-/*
- * Add a container's chunks to the device's counts of exposed and stuck chunks, or subtract
- * them.
- */
-static void clock_join_side(struct gvm_container *container, u32 chunks)
-{
-	if (!gvm_container_is_shielded(container))
-		container->device->exposed_chunks += chunks;
-	if (container->is_swap_full)
-		container->device->stuck_chunks += chunks;
-}
-
-static void clock_leave_side(struct gvm_container *container, u32 chunks)
-{
-	if (!gvm_container_is_shielded(container))
-		container->device->exposed_chunks -= chunks;
-	if (container->is_swap_full)
-		container->device->stuck_chunks -= chunks;
-}
-
-/* The list of owners on whose side a container is. */
-static struct list_head *clock_owners(const struct gvm_container *container)
-{
-	struct gvm_device *device = container->device;
-
-	return gvm_container_is_shielded(container) ? &device->shielded_owners :
-						      &device->owners;
-}
-
 /* Shielded rings have no hot and cold parts, since they give no victims. */
 static void clock_insert(struct gvm_device *device, struct gvm_ring *ring, enum gvm_order order,
 			 u32 chunk)
@@ -612,9 +544,7 @@ void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk)
 	WRITE_ONCE(device->referenced[chunk], 0);
 	clock_insert(device, ring, GVM_ORDER_GLOBAL, chunk);
 	clock_insert(device, &owner->own, GVM_ORDER_OWN, chunk);
-	if (list_empty(&owner->owner_node))
-		list_add_tail(&owner->owner_node, clock_owners(owner));
-	clock_join_side(owner, 1);
+	gvm_shield_join_locked(owner);
 }
 
 /* CONTEXT: atomic, device's lock held. */
@@ -632,57 +562,5 @@ void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk)
 	gvm_ring_unlink(device->chunks, GVM_ORDER_GLOBAL, chunk);
 	gvm_ring_step_off(device->chunks, &owner->own, GVM_ORDER_OWN, chunk);
 	gvm_ring_unlink(device->chunks, GVM_ORDER_OWN, chunk);
-	if (owner->own.hand == GVM_NO_CHUNK)
-		list_del_init(&owner->owner_node);
-	clock_leave_side(owner, 1);
-}
-
-/* CONTEXT: atomic, device's lock held. */
-void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
-			     bool is_swap_full)
-{
-	struct gvm_device *device = container->device;
-	bool was_shielded = gvm_container_is_shielded(container);
-
-	gvm_spin_assert_held(&device->lock);
-	clock_leave_side(container, container->bound_chunks);
-	container->is_protected = is_protected;
-	container->is_swap_full = is_swap_full;
-	clock_join_side(container, container->bound_chunks);
-	if (gvm_container_is_shielded(container) != was_shielded &&
-	    !list_empty(&container->owner_node))
-		list_move_tail(&container->owner_node, clock_owners(container));
-	if (!gvm_container_is_shielded(container))
-		ring_splice(device->chunks, &container->shielded, &device->global,
-			    GVM_ORDER_GLOBAL);
-}
-
-static void clock_shield_member(struct gvm_container *member, bool is_family_full)
-{
-	bool low = gvm_container_is_low(member);
-	bool full = is_family_full || gvm_container_swap_is_full(member);
-
-	if (low != member->is_protected || full != member->is_swap_full)
-		gvm_clock_shield_locked(member, low, full);
-}
-
-/*
- * When the room in the parent's hmem.limit ends or comes back, the flags of all members change.
- * CONTEXT: atomic, device's lock held.
- */
-void gvm_clock_shield_family_locked(struct gvm_container *container)
-{
-	struct gvm_container *head = container->parent ? container->parent : container;
-	bool limited = head->hmem_bytes != U64_MAX;
-	bool full = limited && gvm_family_host_bytes(head) + GVM_CHUNK_BYTES > head->hmem_bytes;
-	struct gvm_container *child;
-
-	if (full == head->is_family_full) {
-		clock_shield_member(container, full);
-		return;
-	}
-	head->is_family_full = full;
-	clock_shield_member(head, full);
-	list_for_each_entry(child, &head->children, sibling)
-		clock_shield_member(child, full);
+	gvm_shield_leave_locked(owner);
 }

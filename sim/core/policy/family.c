@@ -43,6 +43,7 @@
  */
 #include "gvm/family.h"
 #include "gvm/clock.h"
+#include "gvm/shield.h"
 
 /* In family_rank(): the member is above its protected part; or not, and may give all the same. */
 #define FAMILY_IS_ABOVE	    (1ull << 63)

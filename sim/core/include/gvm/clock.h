@@ -79,78 +79,8 @@ u64 gvm_clock_putback_rest(struct gvm_device *device, u32 chunk);
  */
 u32 gvm_clock_refill_stash(struct gvm_device *device, u32 looks);
 
-/*
- * For charge.c, lock held. insert, remove: a chunk enters or leaves both orders. shield: set
- * the two flags that shield a container.
- */
+/* For charge.c: a chunk enters or leaves both orders. CONTEXT: atomic, device's lock held. */
 void gvm_clock_insert_locked(struct gvm_device *device, u32 chunk);
 void gvm_clock_remove_locked(struct gvm_device *device, u32 chunk);
-void gvm_clock_shield_locked(struct gvm_container *container, bool is_protected,
-			     bool is_swap_full);
-
-/*
- * Would the container have less than its share of gmem.limit.low if it gave a chunk? Its picked chunks
- * count as gone. Memory goes in chunks, so a low that is no multiple of a chunk protects up to
- * a chunk more. CONTEXT: atomic, device's lock held.
- */
-static inline bool gvm_container_is_low(const struct gvm_container *container)
-{
-	u64 low = container->low_bytes;
-	u64 spare = container->evicting_bytes + GVM_CHUNK_BYTES;
-
-	return low &&
-	       (container->charged_bytes < low || container->charged_bytes - low < spare);
-}
-
-/*
- * The container's host memory, as hmem.limit counts it: swapped pages, copies of clean pages,
- * and picked chunks, which may become swapped pages. CONTEXT: atomic, device's lock held.
- */
-static inline u64 gvm_container_host_bytes(const struct gvm_container *container)
-{
-	return container->swapped_bytes + container->clean_bytes + container->evicting_bytes -
-	       container->evicting_clean_bytes;
-}
-
-/* Would one more chunk on the host exceed hmem.limit? */
-static inline bool gvm_container_swap_is_full(const struct gvm_container *container)
-{
-	return gvm_container_host_bytes(container) + GVM_CHUNK_BYTES > container->hmem_bytes;
-}
-
-/*
- * Host memory of a container and its children. CONTEXT: atomic, device's lock held.
- */
-static inline u64 gvm_family_host_bytes(const struct gvm_container *container)
-{
-	u64 bytes = gvm_container_host_bytes(container);
-	const struct gvm_container *child;
-
-	list_for_each_entry(child, &container->children, sibling)
-		bytes += gvm_container_host_bytes(child);
-	return bytes;
-}
-
-/*
- * gvm_container_update_shield_locked() of a member of a family (policy/family.c). Lock held.
- */
-void gvm_clock_shield_family_locked(struct gvm_container *container);
-
-/*
- * Usage, swap or picks of a container have changed: set its flags anew if they changed. Inline,
- * since each charge and each pick calls it. Lock held.
- */
-static inline void gvm_container_update_shield_locked(struct gvm_container *container)
-{
-	bool low = gvm_container_is_low(container);
-	bool full = gvm_container_swap_is_full(container);
-
-	if (container->parent || container->child_count) {
-		gvm_clock_shield_family_locked(container);
-		return;
-	}
-	if (low != container->is_protected || full != container->is_swap_full)
-		gvm_clock_shield_locked(container, low, full);
-}
 
 #endif

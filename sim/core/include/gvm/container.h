@@ -164,7 +164,7 @@ static inline u64 gvm_container_occupied_bytes(const struct gvm_container *conta
 
 /*
  * Is the container shielded? The global order has no victims among its chunks, so they leave
- * the global ring (policy/clock.c). Device's lock held. CONTEXT: atomic.
+ * the global ring (policy/shield.c). Device's lock held. CONTEXT: atomic.
  */
 static inline bool gvm_container_is_shielded(const struct gvm_container *container)
 {
