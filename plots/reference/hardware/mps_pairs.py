@@ -72,7 +72,7 @@ def kinds():
 def serve():
     """A worker: answers commands, one JSON line each."""
     import torch
-    made, table = {}, kinds()  # graphs, and kernels in each
+    made, table = {}, kinds()  # graphs, kernels in each, and what holds their buffers
     stream = torch.cuda.Stream()
 
     def make(name):
@@ -94,10 +94,10 @@ def serve():
                     step()
             graph.replay()
             stream.synchronize()
-        made[name] = (graph, count)
+        made[name] = (graph, count, step)
 
     def run(name, start, end):
-        graph, count = made[name]
+        graph, count, _ = made[name]
         while time.monotonic() < start:
             pass
         done, events, warm = 0, [], None
