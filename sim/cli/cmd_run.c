@@ -19,7 +19,7 @@
 #define NS_PER_S 1000000000ull
 
 static const struct command_option options[] = {
-	{ "system", "NAME", true, "who manages the GPU, the same as --set system.name=NAME" },
+	{ "system", "NAME", false, "who manages the GPU, the same as --set system.name=NAME" },
 	{ "set", "PATH=VALUE", true,
 	  "change any key of the scenario or of the profiles that it\n"
 	  "names; as often as needed, later ones win" },
@@ -79,6 +79,9 @@ const struct command command_run = {
 "    gvmsim run vllm-diffusion-80g --system exclusive\n"
 "  The same, sharing one GPU by time slices:\n"
 "    gvmsim run vllm-diffusion-80g --system stock\n"
+"  Under several systems, one run each, side by side:\n"
+"    for s in stock gvm ghost; do gvmsim run vllm-diffusion-40g --system $s; done\n"
+"    gvmsim compare results/vllm-diffusion-40g-*\n"
 "  The LLM server alone, on a link of half the speed, for two minutes:\n"
 "    gvmsim run vllm-diffusion-80g --set containers.diffusion.enabled=false \\\n"
 "           --set gpu.link.bandwidth=12e9 --set duration=120s \\\n"
@@ -87,12 +90,10 @@ const struct command command_run = {
 };
 /* clang-format on */
 
-/* A parsed command line. Strings are borrowed from argv, except for those in system_texts. */
+/* A parsed command line. Strings are borrowed from argv. */
 struct run_args {
 	struct cfg_override *overrides;
 	size_t override_count;
-	char **system_texts; /* "system.name=..." of --system */
-	size_t system_count;
 	const char *out;
 	bool quiet;
 };
@@ -102,14 +103,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 	struct run_args *args = data;
 
 	if (!strcmp(option, "system")) {
-		char **text = &args->system_texts[args->system_count];
-
-		if (asprintf(text, "system.name=%s", value) < 0) {
-			*text = NULL;
-			return sim_runtime_error(err, "out of memory");
-		}
-		args->system_count++;
-		args->overrides[args->override_count++].path_and_value = *text;
+		args->overrides[args->override_count++] =
+			(struct cfg_override){ value, "system.name", "--system" };
 	} else if (!strcmp(option, "set")) {
 		args->overrides[args->override_count++].path_and_value = value;
 	} else if (!strcmp(option, "out")) {
@@ -295,17 +290,13 @@ static int run(int argc, char **argv, struct sim_error *err)
 {
 	struct run_args args = {
 		.overrides = calloc((size_t)argc + 1, sizeof(*args.overrides)),
-		.system_texts = calloc((size_t)argc + 1, sizeof(*args.system_texts)),
 	};
 	int status;
 
-	if (args.overrides && args.system_texts)
+	if (args.overrides)
 		status = parse_and_run(argc, argv, &args, err);
 	else
 		status = sim_runtime_error(err, "out of memory");
-	for (size_t i = 0; i < args.system_count; i++)
-		free(args.system_texts[i]);
-	free(args.system_texts);
 	free(args.overrides);
 	return status;
 }

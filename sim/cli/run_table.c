@@ -227,7 +227,8 @@ int run_table_print(const struct summary *summary, const struct config *config,
 		printf(" and %s", gpu_words(&config->gpus[i]));
 	printf(", system %s%s\n", summary->system, summary->complete ? "" : " (INCOMPLETE)");
 	for (size_t i = 0; i < override_count; i++)
-		if (strncmp(overrides[i].path_and_value, system, strlen(system)) != 0)
+		if (!overrides[i].key &&
+		    strncmp(overrides[i].path_and_value, system, strlen(system)) != 0)
 			printf("  with %s\n", overrides[i].path_and_value);
 	putchar('\n');
 	for (size_t i = 0; i < summary->container_count; i += count) {

@@ -106,8 +106,7 @@ int config_load(const struct cfg_registry *registry, const char *path,
 	load.settings.schema = &load.schema;
 	status = load_scenario(&load, path);
 	for (size_t i = 0; !status && i < count; i++)
-		status =
-			cfg_settings_override(&load.settings, overrides[i].path_and_value, err);
+		status = cfg_settings_override(&load.settings, &overrides[i], err);
 	if (!status)
 		status = cfg_load_profiles(&load);
 	if (!status)

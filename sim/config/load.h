@@ -18,16 +18,18 @@ struct cfg_registry;
 struct config;
 struct sim_error;
 
-/* One --set PATH=VALUE of the command line; the text is borrowed. */
+/* One --set PATH=VALUE of the command line, or an option of its own for one key. */
 struct cfg_override {
-	const char *path_and_value;
+	const char *path_and_value; /* borrowed; with @key the value alone */
+	const char *key;	    /* "system.name" of --system, static; NULL: of --set */
+	const char *option;	    /* "--system", static, for messages; NULL: of --set */
 };
 
 /*
  * Load @path: a scenario file, a pipe, or the name of a scenario that comes with gvmsim. Apply
  * @count overrides in order and check everything against the keys of @registry, which outlives
  * the config. A mistake is reported as "file:key.path: what is wrong, what is allowed", or with
- * "--set" in place of the file. On failure *config is empty. Returns 0 or a negative enum
+ * the option in place of the file. On failure *config is empty. Returns 0 or a negative enum
  * sim_exit.
  */
 int config_load(const struct cfg_registry *registry, const char *path,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * --set PATH=VALUE.
+ * --set PATH=VALUE, and options that stand for one key, as --system does.
  *
  * PATH is the longest key of the schema that matches: "containers.vllm.gmem.limit.high" is the
  * key "gmem.limit.high" of the container "vllm", although dots also separate nested objects.
@@ -14,15 +14,34 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "config/load.h"
 #include "config/message.h"
 #include "config/value.h"
 
 static const char origin[] = "--set";
 
-int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
+/* Set the key of an option of its own. Messages name the option, and no path. */
+static int override_key(struct cfg_settings *settings, const struct cfg_override *override,
+			struct sim_error *err)
+{
+	const struct cfg_source source = { override->option, CFG_LAYER_SET, override->key, "" };
+	json_error_t bad;
+	json_t *json = cfg_value_from_text(override->path_and_value, &bad);
+	int status;
+
+	if (!json)
+		return cfg_error(err, override->option, "",
+				 "is not UTF-8, allowed: UTF-8 text");
+	status = cfg_settings_add(settings, &source, "", json, err);
+	json_decref(json);
+	return status;
+}
+
+int cfg_settings_override(struct cfg_settings *settings, const struct cfg_override *override,
 			  struct sim_error *err)
 {
 	static const struct cfg_source source = { origin, CFG_LAYER_SET, "", "" };
+	const char *path_and_value = override->path_and_value;
 	const char *equals = strchr(path_and_value, '=');
 	char path[CFG_PATH_MAX];
 	char key[CFG_PATH_MAX];
@@ -31,6 +50,8 @@ int cfg_settings_override(struct cfg_settings *settings, const char *path_and_va
 	json_t *json;
 	int status;
 
+	if (override->key)
+		return override_key(settings, override, err);
 	if (!equals || equals == path_and_value)
 		return cfg_error(err, origin, "", "\"%s\" sets nothing, allowed: PATH=VALUE",
 				 path_and_value);

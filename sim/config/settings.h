@@ -16,6 +16,7 @@
 #include "config/config.h"
 #include "config/schema.h"
 
+struct cfg_override;
 struct sim_error;
 
 /* The layers; later ones win. The defaults in the schema are below all of them. */
@@ -28,7 +29,7 @@ enum cfg_layer {
 
 /* Where a tree of JSON came from. */
 struct cfg_source {
-	const char *origin; /* file name, or "--set"; outlives the settings */
+	const char *origin; /* file name, or an option; outlives the settings */
 	enum cfg_layer layer;
 	const char *prefix;   /* path of its root: "", "containers.<name>", ... */
 	const char *own_root; /* the root's path in its file: "" or "gpu" */
@@ -76,8 +77,8 @@ void cfg_settings_destroy(struct cfg_settings *settings);
 int cfg_settings_add(struct cfg_settings *settings, const struct cfg_source *source,
 		     const char *path, json_t *json, struct sim_error *err);
 
-/* Add one --set PATH=VALUE. */
-int cfg_settings_override(struct cfg_settings *settings, const char *path_and_value,
+/* Add one --set PATH=VALUE, or an option of its own for one key. */
+int cfg_settings_override(struct cfg_settings *settings, const struct cfg_override *override,
 			  struct sim_error *err);
 
 /* Write @path as the source's own file has it. */

@@ -351,6 +351,8 @@ int gvmd_plan_check_containers(const struct gvmd_plan *plan, const char *const *
 		}
 	}
 	if (policy->check && policy->check(plan->state, names, count, why))
-		return sim_user_error(err, "%.400s:%s, allowed: %s", plan->file, why, known);
+		return sim_user_error(
+			err, "%.400s:%s%s%s", plan->file, why,
+			strchr(why, '?') ? "" : ", allowed: ", strchr(why, '?') ? "" : known);
 	return 0;
 }

@@ -153,8 +153,8 @@ struct gvmd_policy {
 	/*
 	 * After open(): check that each container in settings of the type JSON is one of
 	 * the @count @names (gvmd_is_named()). gvmd checks settings of the type CONTAINER
-	 * itself. Returns as open() does; gvmd adds the list of names to the reason. NULL:
-	 * no setting has names within JSON.
+	 * itself. Returns as open() does; gvmd adds the list of names to a reason
+	 * without a "?". NULL: no setting has names within JSON.
 	 */
 	int (*check)(const void *state, const char *const *names, size_t count,
 		     char why[GVMD_WHY_MAX]);

@@ -348,6 +348,22 @@ static int rules_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 	return 0;
 }
 
+/* Say that @name is none of the containers @names. */
+static int no_container(const struct rule_place *place, const char *name,
+			const char *const *names, size_t count)
+{
+	struct guess guess;
+
+	guess_begin(&guess, name);
+	for (size_t i = 0; i < count; i++)
+		guess_offer(&guess, names[i]);
+	if (*guess.name)
+		return place_error(place, "container",
+				   "no container \"%.24s\", did you mean \"%.24s\"?", name,
+				   guess.name);
+	return place_error(place, "container", "no container \"%s\"", name);
+}
+
 static int rules_check(const void *state, const char *const *names, size_t count,
 		       char why[GVMD_WHY_MAX])
 {
@@ -359,13 +375,12 @@ static int rules_check(const void *state, const char *const *names, size_t count
 
 		snprintf(place.path, sizeof(place.path), "rules.%u.when", i);
 		if (!gvmd_is_named(names, count, rule->container))
-			return place_error(&place, "container", "no container \"%s\"",
-					   rule->container);
+			return no_container(&place, rule->container, names, count);
 		for (u32 k = 0; k < rule->write_count; k++) {
 			snprintf(place.path, sizeof(place.path), "rules.%u.then.%u", i, k);
 			if (!gvmd_is_named(names, count, rule->writes[k].container))
-				return place_error(&place, "container", "no container \"%s\"",
-						   rule->writes[k].container);
+				return no_container(&place, rule->writes[k].container, names,
+						    count);
 		}
 	}
 	return 0;

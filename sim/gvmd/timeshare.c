@@ -33,6 +33,7 @@
  */
 #include <jansson.h>
 
+#include "engine/guess.h"
 #include "gvmd/policies.h"
 
 #define SLICE_MIN_NS 10000000ull
@@ -101,14 +102,24 @@ static int timeshare_check(const void *state, const char *const *names, size_t c
 			   char why[GVMD_WHY_MAX])
 {
 	const struct timeshare *timeshare = state;
+	struct guess guess;
 	const char *name;
 	json_t *weight;
 
 	json_object_foreach(timeshare->weights, name, weight) {
 		if (gvmd_is_named(names, count, name))
 			continue;
-		snprintf(why, GVMD_WHY_MAX, "weights.%.60s: no container \"%.60s\"", name,
-			 name);
+		guess_begin(&guess, name);
+		for (size_t i = 0; i < count; i++)
+			guess_offer(&guess, names[i]);
+		if (*guess.name)
+			snprintf(why, GVMD_WHY_MAX,
+				 "weights.%.30s: no container \"%.30s\", did you mean "
+				 "\"%.30s\"?",
+				 name, name, guess.name);
+		else
+			snprintf(why, GVMD_WHY_MAX, "weights.%.60s: no container \"%.60s\"",
+				 name, name);
 		return -EINVAL;
 	}
 	return 0;

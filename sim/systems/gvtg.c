@@ -62,6 +62,7 @@
 #include <string.h>
 
 #include "config/check.h"
+#include "engine/guess.h"
 #include "fifo/fifo.h"
 #include "systems/gvtg_policy.h"
 #include "systems/system.h"
@@ -523,16 +524,18 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 		const char *type = container->vgpu_type;
 		size_t gpu = config_gpu_index(config, container);
 		u32 taken = 0, hosts = 0, guests = 0;
+		char right[128];
 
 		if (!container->enabled)
 			continue;
 		if (*type && strcmp(type, "V5_1") != 0 && strcmp(type, "V5_2") != 0 &&
 		    strcmp(type, "V5_4") != 0 && strcmp(type, "V5_8") != 0 &&
-		    !is_host(container))
-			return cfg_reject_container(
-				load, container, "vgpu.type",
-				"\"%s\" is not known, allowed: V5_1, V5_2, V5_4, V5_8, host",
-				type);
+		    !is_host(container)) {
+			guess_describe(type, "V5_1, V5_2, V5_4, V5_8, host", right,
+				       sizeof(right));
+			return cfg_reject_container(load, container, "vgpu.type",
+						    "\"%s\" is not known, %s", type, right);
+		}
 		for (size_t k = 0; k <= i; k++) {
 			const struct cfg_container *other = &config->containers[k];
 

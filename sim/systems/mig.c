@@ -50,6 +50,7 @@
 
 #include "config/check.h"
 #include "config/message.h"
+#include "engine/guess.h"
 #include "systems/mig_layout.h"
 #include "systems/system.h"
 
@@ -102,15 +103,17 @@ static int mig_check_profile(struct cfg_load *load, const struct mig_gpu *mig,
 {
 	const char *name = container->mig.profile;
 	const struct mig_profile *profile = mig_profile_find(mig, name);
-	char allowed[TEXT_MAX] = "";
+	char allowed[TEXT_MAX] = "", right[TEXT_MAX];
 
 	if (*name && !profile) {
 		for (u32 i = 0; i < MIG_PROFILES; i++)
 			cfg_append(allowed, sizeof(allowed), "%s%s", i ? ", " : "",
 				   mig->profiles[i].name);
+		guess_describe(name, allowed, right, sizeof(right));
+		if (strchr(right, '?')) /* near in letters is not always near in size */
+			cfg_append(right, sizeof(right), " It has %s", allowed);
 		return cfg_reject_container(load, container, "mig.profile",
-					    "this GPU has no \"%s\", allowed: %s", name,
-					    allowed);
+					    "this GPU has no \"%s\", %s", name, right);
 	}
 	if (!profile || container->mig.start == CFG_MIG_ANYWHERE ||
 	    mig_profile_starts_at(profile, container->mig.start))

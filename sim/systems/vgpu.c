@@ -49,6 +49,7 @@
 
 #include "config/check.h"
 #include "config/message.h"
+#include "engine/guess.h"
 #include "systems/system.h"
 
 #define NS_PER_S       1000000000ull
@@ -176,7 +177,7 @@ static int check_type(struct cfg_load *load, const struct config *config,
 		      const struct cfg_container *container)
 {
 	const struct cfg_gpu *gpu = config_gpu(config, container);
-	char allowed[TEXT_MAX] = "";
+	char allowed[TEXT_MAX] = "", right[TEXT_MAX];
 
 	if (!gpu_types(gpu))
 		return cfg_reject_container(
@@ -187,9 +188,11 @@ static int check_type(struct cfg_load *load, const struct config *config,
 		return 0;
 	for (const struct vgpu_type *type = gpu_types(gpu); type->name; type++)
 		cfg_append(allowed, sizeof(allowed), "%s%s", *allowed ? ", " : "", type->name);
-	return cfg_reject_container(load, container, "vgpu.type",
-				    "this GPU has no \"%s\", allowed: %s", container->vgpu_type,
-				    allowed);
+	guess_describe(container->vgpu_type, allowed, right, sizeof(right));
+	if (strchr(right, '?')) /* near in letters is not always near in size */
+		cfg_append(right, sizeof(right), " It has %s", allowed);
+	return cfg_reject_container(load, container, "vgpu.type", "this GPU has no \"%s\", %s",
+				    container->vgpu_type, right);
 }
 
 static u64 frame_buffer_bytes(const struct cfg_gpu *gpu, const struct vgpu_type *type)

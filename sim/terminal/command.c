@@ -92,6 +92,15 @@ int command_bad_value(const struct command *command, const char *option, struct 
 			      mistake);
 }
 
+/* May @command's keys be set, by "--set PATH=VALUE"? */
+static bool sets_keys(const struct command *command)
+{
+	for (size_t i = 0; i < count_options(command); i++)
+		if (!strcmp(command->options[i].name, "set"))
+			return true;
+	return false;
+}
+
 /* Report @option, as the user wrote it: no option of @command, or one that @needs_value. */
 static int wrong_option(const struct command *command, const char *option, bool needs_value,
 			struct sim_error *err)
@@ -113,7 +122,28 @@ static int wrong_option(const struct command *command, const char *option, bool 
 		return command_mistake(command, err,
 				       "option '%s' is not valid here, did you mean '%s'?",
 				       option, guess.name);
+	if (!strncmp(name, "--", 2) && sets_keys(command))
+		return command_mistake(command, err,
+				       "option '%s' is not valid here (a key of the scenario "
+				       "is set by '--set %s=VALUE')",
+				       option, name + 2);
 	return command_mistake(command, err, "option '%s' is not valid here", option);
+}
+
+/*
+ * Take an option. A second value of one that has room for one is refused: either may be the one
+ * that was meant.
+ */
+static int take_one(const struct command *command, const struct command_option *option,
+		    bool again, const char *value,
+		    int (*take)(void *data, const char *option, const char *value,
+				struct sim_error *err),
+		    void *data, struct sim_error *err)
+{
+	if (again && option->value && !option->repeats)
+		return command_bad_value(command, option->name, err,
+					 "is given twice, allowed: once");
+	return take(data, option->name, value, err);
 }
 
 int command_parse(const struct command *command, int argc, char **argv,
@@ -122,6 +152,7 @@ int command_parse(const struct command *command, int argc, char **argv,
 		  void *data, struct command_line *ret_line, struct sim_error *err)
 {
 	struct option options[OPTIONS_MAX + 2] = { 0 };
+	bool taken[OPTIONS_MAX] = { 0 };
 	size_t count = count_options(command);
 	int found, status = 0;
 
@@ -142,8 +173,11 @@ int command_parse(const struct command *command, int argc, char **argv,
 			return 0;
 		}
 		if (found >= OPTION_BASE) {
-			status = take(data, command->options[found - OPTION_BASE].name, optarg,
-				      err);
+			size_t i = (size_t)(found - OPTION_BASE);
+
+			status = take_one(command, &command->options[i], taken[i], optarg, take,
+					  data, err);
+			taken[i] = true;
 			continue;
 		}
 		/*

@@ -14,7 +14,7 @@ struct sim_error;
 struct command_option {
 	const char *name;  /* "set", for --set; NULL ends a table */
 	const char *value; /* the word behind it: "PATH=VALUE"; NULL: none */
-	bool repeats;	   /* may stand several times */
+	bool repeats;	   /* may stand several times; a second value of others is refused */
 	const char *help;  /* lines are separated by "\n" */
 };
 

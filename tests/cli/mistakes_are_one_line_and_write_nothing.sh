@@ -15,12 +15,11 @@ expect 2 "run: option '--out': is empty" run "$scenario" --out ""
 expect 2 "no-such.json: no such scenario, .*, which has .*vllm-diffusion-40g" run no-such.json
 # Control characters in a name neither break the line nor ring the bell.
 expect 2 "^gvmsim: no?such?\[31mscenario: no such scenario" run "$(printf 'no\nsuch\033[31mscenario')"
-expect 2 "system.name" run "$scenario" --system no-such-system
+expect 2 "^gvmsim: --system: \"no-such-system\" is not known" run "$scenario" --system no-such-system
 expect 2 "no.such.key" run "$scenario" --set no.such.key=1
 expect 2 "duration" run "$scenario" --set duration=soon
 expect 2 "gpu.profile" run "$scenario" --set gpu.profile=no-such-gpu
 expect 2 'gpu.profile: no profile "a100-40", did you mean "a100-40g"' run "$scenario" --set gpu.profile=a100-40
-expect 2 'system.name: "gosht" is not known, did you mean "ghost"' run "$scenario" --system gosht
 expect 2 'app.model: no config.json in "none"' run "$scenario" --set containers.vllm.app.model=none
 echo '{"architectures": ["LlamaForCausalLM"]}' >.model.json
 expect 2 "\.model.json:hidden_size: is missing, allowed: an integer" \

@@ -45,7 +45,7 @@ expect 2 "unknown figure 'ablatoin', did you mean 'ablation'?" figure ablatoin
 expect 2 "validate: unknown command 'publishd', did you mean 'published'?" validate publishd
 expect 2 "'kyes' is no topic, did you mean 'keys'?" help kyes
 expect 2 "'runn' is no topic, did you mean 'run'?" help runn
-expect 2 'system.name: "gmv" is not known, did you mean "gvm"?' run "$scenario" --system gmv
+expect 2 '^gvmsim: --set:system.name: "gmv" is not known, did you mean "gvm"?' run "$scenario" --set system.name=gmv
 expect 2 'no profile "H100", did you mean "h100-80g"?' run "$scenario" --set gpu.profile=H100
 expect 2 'no profile "vllm-lama-3.2-3b", did you mean "vllm-llama-3.2-3b"?' \
 	run "$scenario" --set containers.vllm.app.profile=vllm-lama-3.2-3b
@@ -54,6 +54,28 @@ expect 2 'app.type: "llmserver" is not known, did you mean "llm-server"?' run "$
 expect 2 'containers.vlm: no such container, did you mean "vllm"?' run "$scenario" --set containers.vlm.app.slo_ttft=1s
 expect 2 'unknown key, did you mean "containers.vllm.gmem.limit.high"?' run "$scenario" --set containers.vllm.gmem.limit.hgih=1G
 expect 2 "reference: unknown document 'sytems', did you mean \"systems\"?" reference sytems
+expect 2 '^gvmsim: --system: "gmv" is not known, did you mean "gvm"?' run "$scenario" --system gmv
+expect 2 "run: option '--duration' is not valid here (a key of the scenario is set by '--set duration=VALUE'), usage" \
+	run "$scenario" --duration 60s
+expect 2 'this GPU has no "20c", did you mean "20C"?' run "$scenario" --system vgpu --set containers.vllm.vgpu.type=20c
+expect 2 'this GPU has no "3g.4gb", did you mean "3g.40gb"?' \
+	run "$scenario" --system mig --set containers.vllm.mig.profile=3g.4gb
+expect 2 '"V5-2" is not known, did you mean "V5_2"?' \
+	run "$scenario" --system gvtg --set containers.vllm.vgpu.type=V5-2
+rules() {
+	printf '{ "policy": "rules", "rules": [ { "when": { "container": "%s", "metric": "gmem.current",
+		"above": 1 }, "then": [ { "container": "%s", "file": "gmem.limit.high", "value": "6e9" } ] } ] }' "$@" >rules.json
+}
+rules vlm diffusion
+expect 2 'rules.0.when.container: no container "vlm", did you mean "vllm"?$' run "$scenario" --set policy.file=rules.json
+rules vllm difusion
+expect 2 'rules.0.then.0.container: no container "difusion", did you mean "diffusion"?$' \
+	run "$scenario" --set policy.file=rules.json
+
+# An option for one value takes one: the last was the only one that counted.
+expect 2 "^gvmsim: run: option '--system': is given twice, allowed: once$" run "$scenario" --system stock --system gvm
+expect 2 "figure ablation: option '--out': is given twice" figure ablation --out a --out=b
+
 printf '{"scenario": "%s", "gird": {"seed": [1]}}' vllm-diffusion-40g >sweep.json
 expect 2 'sweep.json:gird: unknown key, did you mean "grid"?' sweep sweep.json
 printf '{"scenario": "%s", "grid": {"system.name": ["gmv"]}}' vllm-diffusion-40g >sweep.json

@@ -89,7 +89,7 @@ mistake() {
 	grep -qF "$text" .err || fail "$*: no '$text' in: $(cat .err)"
 	[ ! -e wrong ] || fail "$*: something was written"
 }
-mistake 'containers.b.vgpu.type: this GPU has no "16C", allowed: 40C, 20C, 10C, 8C, 5C, 4C' \
+mistake 'containers.b.vgpu.type: this GPU has no "16C", did you mean "10C"? It has 40C, 20C, 10C, 8C, 5C, 4C' \
 	--set containers.b.vgpu.type=16C
 mistake 'containers.c.vgpu.type: a 20C is one too many: with it 3 vGPUs have 60 GB, allowed: at most 2 of this type, and 40 GB' \
 	--set containers.a.vgpu.type=20C --set containers.b.vgpu.type=20C --set containers.c.vgpu.type=20C

@@ -131,7 +131,8 @@ const char *replace(const char *text, const char *from, const char *to)
 
 int load_path(const char *path, const char *first, const char *second)
 {
-	const struct cfg_override overrides[] = { { first }, { second } };
+	const struct cfg_override overrides[] = { { .path_and_value = first },
+						  { .path_and_value = second } };
 
 	config_destroy(&config);
 	error.text[0] = '\0';

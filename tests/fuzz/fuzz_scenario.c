@@ -55,7 +55,7 @@ static size_t find_overrides(const char *text, size_t size, struct cfg_override 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct cfg_override overrides[OVERRIDES_MAX];
+	struct cfg_override overrides[OVERRIDES_MAX] = { 0 };
 	char *text = malloc(size + 1);
 	struct config config;
 	size_t count;

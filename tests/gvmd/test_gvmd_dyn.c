@@ -156,7 +156,7 @@ END_TEST
 START_TEST(a_setting_that_names_no_container_is_a_mistake)
 {
 	assert_no_container("{\"policy\": \"dyn\", \"high\": \"vllm\", \"low\": \"sd\"}",
-			    "low: no container \"sd\"");
+			    "low: no container \"sd\", allowed: vllm, diffusion");
 }
 END_TEST
 

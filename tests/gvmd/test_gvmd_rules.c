@@ -154,13 +154,13 @@ START_TEST(a_rule_over_no_container_is_a_mistake)
 		"{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vlm\", "
 		"\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "
 		"\"diffusion\", \"file\": \"compute.freeze\", \"value\": 1}]}]}",
-		"rules.0.when.container: no container \"vlm\"");
+		"rules.0.when.container: no container \"vlm\", did you mean \"vllm\"?");
 	assert_no_container(
 		"{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vllm\", "
 		"\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "
 		"\"vllm\", \"file\": \"compute.freeze\", \"value\": 1}, {\"container\": "
 		"\"sd\", \"file\": \"compute.freeze\", \"value\": 1}]}]}",
-		"rules.0.then.1.container: no container \"sd\"");
+		"rules.0.then.1.container: no container \"sd\", allowed: vllm, diffusion");
 }
 END_TEST
 

@@ -147,8 +147,9 @@ END_TEST
 
 START_TEST(a_weight_of_no_container_is_a_mistake)
 {
-	assert_no_container(SHARE(", \"weights\": {\"vllm\": 4, \"difusion\": 1}"),
-			    "weights.difusion: no container \"difusion\"");
+	assert_no_container(
+		SHARE(", \"weights\": {\"vllm\": 4, \"difusion\": 1}"),
+		"weights.difusion: no container \"difusion\", did you mean \"diffusion\"?");
 }
 END_TEST
 

@@ -29,7 +29,7 @@ static volatile int not_interrupted;
 
 static int load_with(const char *set)
 {
-	const struct cfg_override override = { set };
+	const struct cfg_override override = { .path_and_value = set };
 	FILE *stream;
 	int status;
 
