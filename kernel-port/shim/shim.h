@@ -16,6 +16,7 @@
  *     shared.c   the limit of a container of several processes
  *     launch.c   launches, graphs.c the kernels of a graph
  *     streams.c  launches by stream, and how many have ended
+ *     marks.c    events that say so
  *     wake.c     wakes the worker
  *     worker.c   the thread that looks which have ended, and hands the counts on
  *     report.c   files for gvmcollect, counts for gvm.ko
@@ -240,23 +241,49 @@ void cold_reset(void);
 
 void vmm_reset(void);
 
-/* streams.c: launches by stream. */
+/* marks.c: events on a stream, which say how many of its launches have ended. */
 
-struct shim_stream {
-	struct CUctx_st *context;
-	struct CUstream_st *stream;
-	pid_t thread; /* of a per-thread default stream, else 0 */
-	int device;
-	_Atomic u64 launched;
-	_Atomic u64 ended;
-	atomic_flag event_busy; /* guards what follows */
-	struct CUevent_st *event;
-	u64 event_count; /* launches up to the event; 0: none is outstanding */
-	struct CUevent_st *next;
-	u64 next_count; /* the same of a later event, for per-thread streams */
-	bool gone;	/* destroyed: nothing more is recorded */
-	bool used;
+/*
+ * Events that are under way on a stream. A channel holds 1022 launches
+ * (plots/reference/hardware/h200-580-queue.txt), 40 ms of an eager framework's kernels: with a look
+ * every 2 ms, 32 events lie less than a queue apart.
+ */
+#define SHIM_MARKS 32u
+
+struct shim_mark {
+	struct CUevent_st *event; /* kept for the next mark in this place */
+	u64 launches;		  /* of the stream, before the event */
 };
+
+/* All-zero: none. The caller has a lock for each. */
+struct shim_marks {
+	struct shim_mark ring[SHIM_MARKS];
+	u32 first;
+	u32 count;
+	u64 newest_ns; /* when the last one was added */
+};
+
+/*
+ * Mark the end of @launches, all that @stream has had so far. marks_add() does nothing where all
+ * places are taken. marks_move() marks it in any case, with the last event where the last one is younger than
+ * GVM_SHIM_PERIOD or all places are taken. False: the driver records no event. The stream's context is current.
+ */
+bool marks_add(const struct shim_real *real, struct shim_marks *marks,
+	       struct CUstream_st *stream, u64 launches);
+bool marks_move(const struct shim_real *real, struct shim_marks *marks,
+		struct CUstream_st *stream, u64 launches);
+/*
+ * Take the marks that the GPU has passed, and raise *ended to the last one's launches. CU_OK, or why the
+ * driver does not say what has ended.
+ */
+cu_result marks_take(const struct shim_real *real, struct shim_marks *marks,
+		     _Atomic u64 *ended);
+/* Is there a mark behind @launches already? */
+bool marks_has(const struct shim_marks *marks, u64 launches);
+/* Give up all marks; with @destroy also their events, which otherwise went with their context. */
+void marks_drop(const struct shim_real *real, struct shim_marks *marks, bool destroy);
+
+/* streams.c: launches by stream. */
 
 /* @kernels were launched on a stream of the current context. */
 void streams_launched(struct CUstream_st *stream, u64 kernels);

@@ -2,13 +2,12 @@
 /*
  * Launches by stream, and how many have ended (GVM 4.4).
  *
- * A launch adds to its stream's count. The worker records an event behind what was launched so far, and asks
- * for it later: when it has come, all of that has ended. There is at most one event under way on a
- * stream, and the worker records the next one only when launches were added. So a burst is complete
- * at its last event, however short, and a launch costs an addition.
+ * A launch adds to its stream's count. At each look the worker records an event behind what was launched since
+ * the last one, and asks for earlier ones: when one has come, all before it has ended (marks.c). So a
+ * burst is complete at its last event, however short, and a launch costs an addition.
  *
  * The default stream of a thread means another stream in every thread. So the launching thread
- * records the events there: one under way, and one that moves with each launch.
+ * records the events there, and the last one moves with each launch.
  *
  * Streams of a context and their counts stay in place until the process ends; a destroyed one is used again
  * for the next stream.
@@ -24,7 +23,19 @@
 #include "shim.h"
 
 #define STREAMS_MAX 4096
-#define NO_EVENT    0ull
+
+struct shim_stream {
+	struct CUctx_st *context;
+	struct CUstream_st *stream;
+	pid_t thread; /* of a per-thread default stream, else 0 */
+	int device;
+	_Atomic u64 launched;
+	_Atomic u64 ended;
+	atomic_flag marks_busy; /* guards what follows */
+	struct shim_marks marks;
+	bool gone; /* destroyed: nothing more is recorded */
+	bool used;
+};
 
 static struct shim_stream streams[STREAMS_MAX];
 static _Atomic u32 stream_count;   /* places ever used */
@@ -68,15 +79,15 @@ u32 streams_count(void)
 	return stream_count;
 }
 
-static void lock_events(struct shim_stream *entry)
+static void lock_marks(struct shim_stream *entry)
 {
-	while (atomic_flag_test_and_set_explicit(&entry->event_busy, memory_order_acquire))
+	while (atomic_flag_test_and_set_explicit(&entry->marks_busy, memory_order_acquire))
 		sched_yield();
 }
 
-static void unlock_events(struct shim_stream *entry)
+static void unlock_marks(struct shim_stream *entry)
 {
-	atomic_flag_clear_explicit(&entry->event_busy, memory_order_release);
+	atomic_flag_clear_explicit(&entry->marks_busy, memory_order_release);
 }
 
 /* The default stream of a thread is not destroyed by a call: it goes with the thread. */
@@ -88,25 +99,16 @@ static bool thread_has_ended(const struct shim_stream *entry)
 
 static void empty_locked(struct shim_stream *entry)
 {
-	lock_events(entry);
-	for (int i = 0; i < 2; i++) {
-		struct CUevent_st *event = i ? entry->next : entry->event;
-
-		if (event)
-			shim_real()->cuEventDestroy_v2(event);
-	}
+	lock_marks(entry);
+	marks_drop(shim_real(), &entry->marks, true);
 	moves++;
 	lost_launched[entry->device] += entry->launched;
 	entry->launched = 0;
 	entry->ended = 0;
 	moves++;
-	entry->event = NULL;
-	entry->next = NULL;
-	entry->event_count = NO_EVENT;
-	entry->next_count = NO_EVENT;
 	entry->gone = false;
 	entry->used = false;
-	unlock_events(entry);
+	unlock_marks(entry);
 }
 
 /* A free place, a new one, or those of threads that have ended. */
@@ -198,29 +200,6 @@ void streams_capture_ended(void)
 		;
 }
 
-/* Record @event on the entry's stream. The context is current, or the worker pushes it. */
-static bool record(const struct shim_real *real, struct shim_stream *entry,
-		   struct CUevent_st **event)
-{
-	if (!*event && real->cuEventCreate(event, CU_EVENT_NO_TIMING) != CU_OK) {
-		*event = NULL;
-		return false;
-	}
-	return real->cuEventRecord(*event, entry->stream) == CU_OK;
-}
-
-static void record_own(const struct shim_real *real, struct shim_stream *entry)
-{
-	lock_events(entry);
-	if (entry->event_count == NO_EVENT) {
-		if (record(real, entry, &entry->event))
-			entry->event_count = entry->launched;
-	} else if (record(real, entry, &entry->next)) {
-		entry->next_count = entry->launched;
-	}
-	unlock_events(entry);
-}
-
 void streams_launched(struct CUstream_st *stream, u64 kernels)
 {
 	const struct shim_real *real = shim_real();
@@ -240,50 +219,32 @@ void streams_launched(struct CUstream_st *stream, u64 kernels)
 		return;
 	}
 	atomic_fetch_add(&entry->launched, kernels);
-	if (entry->thread && !captures)
-		record_own(real, entry);
+	if (entry->thread && !captures) {
+		lock_marks(entry);
+		marks_move(real, &entry->marks, stream, entry->launched);
+		unlock_marks(entry);
+	}
 	shim_wake_if_idle();
 }
 
-/*
- * An event is over: it has completed, or its query failed. The launches that it covers count as
- * ended. Under the event's lock.
- */
-static void take_event(struct shim_stream *entry)
-{
-	struct CUevent_st *event = entry->event;
-
-	if (entry->event_count > entry->ended)
-		entry->ended = entry->event_count;
-	entry->event = entry->next;
-	entry->event_count = entry->next_count;
-	entry->next = event;
-	entry->next_count = NO_EVENT;
-}
-
-static void give_up(struct shim_stream *entry)
+/* What can be said of the stream no more counts as ended. Under the marks' lock. */
+static void give_up(struct shim_stream *entry, bool destroy)
 {
 	entry->ended = entry->launched;
-	entry->event = NULL;
-	entry->next = NULL;
-	entry->event_count = NO_EVENT;
-	entry->next_count = NO_EVENT;
+	marks_drop(shim_real(), &entry->marks, destroy);
 }
 
-/* Record an event behind what was launched since the last one. Under the event's lock. */
-static void record_next(const struct shim_real *real, struct shim_stream *entry)
+/* Mark what was launched since the last mark. Under the marks' lock. */
+static void mark_next(const struct shim_real *real, struct shim_stream *entry)
 {
 	struct CUctx_st *popped;
-	u64 launched = entry->launched;
 
 	if (entry->thread || entry->gone || captures)
 		return;
 	recording = true;
 	if (!captures && real->cuCtxPushCurrent_v2(entry->context) == CU_OK) {
-		if (record(real, entry, &entry->event))
-			entry->event_count = launched;
-		else
-			give_up(entry);
+		if (!marks_add(real, &entry->marks, entry->stream, entry->launched))
+			give_up(entry, false);
 		real->cuCtxPopCurrent_v2(&popped);
 	}
 	recording = false;
@@ -291,25 +252,19 @@ static void record_next(const struct shim_real *real, struct shim_stream *entry)
 
 static void poll_stream(const struct shim_real *real, struct shim_stream *entry)
 {
-	lock_events(entry);
-	if (entry->event_count != NO_EVENT) {
-		cu_result result = real->cuEventQuery(entry->event);
+	cu_result result;
 
-		if (result == CU_OK) {
-			take_event(entry);
-		} else if (result == CU_CAPTURED_EVENT) {
-			real->cuEventDestroy_v2(entry->event);
-			entry->event = NULL;
-			entry->event_count = NO_EVENT;
-		} else if (result != CU_NOT_READY) {
-			shim_log("a stream failed with error %u: its launches count as ended",
-				 result);
-			give_up(entry);
-		}
+	lock_marks(entry);
+	result = marks_take(real, &entry->marks, &entry->ended);
+	if (result == CU_CAPTURED_EVENT) {
+		marks_drop(real, &entry->marks, true);
+	} else if (result != CU_OK) {
+		shim_log("a stream failed with error %u: its launches count as ended", result);
+		give_up(entry, false);
 	}
-	if (entry->event_count == NO_EVENT && entry->launched != entry->ended)
-		record_next(real, entry);
-	unlock_events(entry);
+	if (entry->launched != entry->ended && !marks_has(&entry->marks, entry->launched))
+		mark_next(real, entry);
+	unlock_marks(entry);
 }
 
 u64 streams_poll(const struct shim_real *real)
@@ -362,17 +317,11 @@ void streams_counts(int device, u64 *ret_launched, u64 *ret_ended)
  */
 static void forget(struct shim_stream *entry, bool destroy_events)
 {
-	lock_events(entry);
-	for (int i = 0; destroy_events && i < 2; i++) {
-		struct CUevent_st *event = i ? entry->next : entry->event;
-
-		if (event)
-			shim_real()->cuEventDestroy_v2(event);
-	}
+	lock_marks(entry);
 	entry->gone = true;
-	give_up(entry);
+	give_up(entry, destroy_events);
 	entry->used = false;
-	unlock_events(entry);
+	unlock_marks(entry);
 }
 
 void streams_forget(struct CUstream_st *stream)
@@ -414,7 +363,7 @@ void streams_reset(void)
 {
 	pthread_mutex_init(&streams_lock, NULL);
 	pthread_mutex_init(&poll_lock, NULL);
-	memset(streams, 0, sizeof(streams));
+	memset(streams, 0, stream_count * sizeof(*streams));
 	memset(lost_launched, 0, sizeof(lost_launched));
 	stream_count = 0;
 	moves = 0;

@@ -18,6 +18,8 @@ cu_result cuCtxSetCurrent(struct CUctx_st *context);
 /* From now on launches do not end; fake_release() ends them all. */
 void fake_hold(void);
 void fake_release(void);
+/* Meanwhile the first @count of all launches have ended. */
+void fake_end_first(unsigned long count);
 cu_result fake_graph_create(struct CUgraph_st **graph);
 /* Append a kernel, or a graph where @child is one. */
 struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st *f,

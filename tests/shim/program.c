@@ -23,6 +23,7 @@ struct program_calls cu;
 
 void (*hold)(void);
 void (*release)(void);
+void (*end_first)(unsigned long count);
 static __typeof__(&fake_graph_create) graph_create;
 static __typeof__(&fake_graph_add) graph_add;
 static const char *way;
@@ -63,6 +64,7 @@ void find_calls(void)
 		fail(dlerror());
 	hold = (void (*)(void))dlsym(library, "fake_hold");
 	release = (void (*)(void))dlsym(library, "fake_release");
+	end_first = (void (*)(unsigned long))dlsym(library, "fake_end_first");
 	graph_create = (__typeof__(graph_create))dlsym(library, "fake_graph_create");
 	graph_add = (__typeof__(graph_add))dlsym(library, "fake_graph_add");
 	if (!strcmp(way, "linked")) {
@@ -307,6 +309,23 @@ static void task_pending(int number)
 	CHECK(cu.cuMemFree_v2(memory));
 }
 
+/* Three times NUMBER launches, each when it is told to; then those of the first two times end. */
+static void task_queue(int number)
+{
+	open_device();
+	allocate_numbers();
+	hold();
+	for (int i = 0; i < 3; i++) {
+		for (int j = 0; j < number; j++)
+			launch(NULL);
+		wait_for_line();
+	}
+	end_first(2 * (unsigned long)number);
+	wait_for_line();
+	release();
+	CHECK(cu.cuMemFree_v2(memory));
+}
+
 /* The parent forks before it uses the GPU: NUMBER children, which end by _exit() or exit(). */
 static void task_fork(int number)
 {
@@ -453,19 +472,13 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(int number);
 	} tasks[] = {
-		{ "launches", task_launches },
-		{ "memory", task_memory },
-		{ "fill", task_fill },
-		{ "streams", task_streams },
-		{ "pending", task_pending },
-		{ "fork", task_fork },
-		{ "fork_late", task_fork_late },
-		{ "exec", task_exec },
-		{ "exit_launching", task_exit_launching },
-		{ "reset", task_reset },
-		{ "exit_in_handler", task_exit_in_handler },
-		{ "export", task_export },
-		{ "symbols", task_symbols },
+		{ "launches", task_launches }, { "memory", task_memory },
+		{ "fill", task_fill },	       { "streams", task_streams },
+		{ "pending", task_pending },   { "queue", task_queue },
+		{ "fork", task_fork },	       { "fork_late", task_fork_late },
+		{ "exec", task_exec },	       { "exit_launching", task_exit_launching },
+		{ "reset", task_reset },       { "exit_in_handler", task_exit_in_handler },
+		{ "export", task_export },     { "symbols", task_symbols },
 	};
 
 	if (argc < 3)

@@ -20,6 +20,7 @@ struct program_calls {
 extern struct program_calls cu;
 extern void (*hold)(void);
 extern void (*release)(void);
+extern void (*end_first)(unsigned long count);
 
 /* A kernel that changes the numbers in memory. */
 extern struct CUfunc_st *const kernel;

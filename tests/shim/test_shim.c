@@ -69,6 +69,33 @@ START_TEST(pending_launches_are_seen_and_end)
 }
 END_TEST
 
+/* A queue that never runs empty: what has ended of it is not known a whole queue later. */
+START_TEST(the_end_of_a_part_of_a_queue_is_seen)
+{
+	struct program program;
+
+	start(&program, true, "ask", "queue", 4, NULL);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 4\nnr_ended_kernels: 0\nnr_pending_kernels: 4\n");
+	go_on(&program);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 8\nnr_ended_kernels: 0\nnr_pending_kernels: 8\n");
+	go_on(&program);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 12\nnr_ended_kernels: 0\nnr_pending_kernels: 12\n");
+	go_on(&program);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 12\nnr_ended_kernels: 8\nnr_pending_kernels: 4\n");
+	go_on(&program);
+	finish(&program);
+	assert_nothing_left();
+}
+END_TEST
+
 /* Device memory is managed, and the program is told that it is not. All is freed, by the call that fits. */
 START_TEST(memory_is_redirected_and_freed)
 {
@@ -325,6 +352,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, launches_are_counted_exactly);
 	tcase_add_test(tests, sixty_four_streams_of_eight_threads_are_counted);
 	tcase_add_test(tests, pending_launches_are_seen_and_end);
+	tcase_add_test(tests, the_end_of_a_part_of_a_queue_is_seen);
 	tcase_add_test(tests, memory_is_redirected_and_freed);
 	tcase_add_test(tests, a_limit_holds_to_the_byte);
 	tcase_add_test(tests, a_limit_above_the_device_is_allowed);
