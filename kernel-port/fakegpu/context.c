@@ -87,13 +87,21 @@ static void context_check_evictor(struct fakegpu_context *context, int status)
 		gvm_warn("%s: no evictor: %d", context->gpu->name, status);
 }
 
+/* Its name in the core, in ranges and faults. */
+static void *context_space(const struct fakegpu_context *context)
+{
+	return (void *)(unsigned long)context->id;
+}
+
 /* Undo context_attach(), which may have ended early with an error. */
 static void context_detach(struct fakegpu_context *context)
 {
 	struct fakegpu *gpu = context->gpu;
 
-	if (context->id)
+	if (context->id) {
+		gvm_space_end(context->member, context_space(context));
 		xa_erase(&gpu->contexts, context->id);
+	}
 	context_destroy_tsgs(context);
 	if (context->evicts)
 		gvm_container_evictor_put(context->container);
@@ -123,8 +131,11 @@ static int context_attach(struct fakegpu_context *context,
 	if (!status)
 		status = xa_alloc_cyclic(&gpu->contexts, &context->id, context, xa_limit_31b,
 					 &gpu->next_context, GFP_KERNEL);
-	if (status < 0) {
+	if (status < 0)
 		context->id = 0;
+	else
+		status = gvm_space_begin(context->member, context_space(context));
+	if (status) {
 		context_detach(context);
 		return status;
 	}
@@ -222,7 +233,7 @@ static int mapping_create(struct fakegpu_context *context, const struct gvm_fake
 	u32 count = (u32)((map->bytes + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
 	struct gvm_range_config config = {
 		.container = context->container,
-		.space = (void *)(unsigned long)context->id,
+		.space = context_space(context),
 		.va = context->next_va,
 		.bytes = map->bytes,
 		.on_host = map->flags & GVM_FAKEGPU_MAP_ON_HOST,

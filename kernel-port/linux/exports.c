@@ -32,6 +32,8 @@ EXPORT_SYMBOL_GPL(gvm_device_index);
 EXPORT_SYMBOL_GPL(gvm_process_attach);
 EXPORT_SYMBOL_GPL(gvm_process_detach);
 EXPORT_SYMBOL_GPL(gvm_process_find);
+EXPORT_SYMBOL_GPL(gvm_space_begin);
+EXPORT_SYMBOL_GPL(gvm_space_end);
 EXPORT_SYMBOL_GPL(gvm_member_container);
 EXPORT_SYMBOL_GPL(gvm_container_count_kernels);
 EXPORT_SYMBOL_GPL(gvm_container_count_event);

@@ -9,6 +9,7 @@
  */
 #include "gvm_control_files.h"
 
+#include <linux/cred.h>
 #include <linux/debugfs.h>
 #include <linux/kobject.h>
 
@@ -27,9 +28,9 @@ struct gvm_control_path {
 	char name[];
 };
 
-/* <path>/<gpu>/. Set once. */
+/* <path>/<gpu>/, or a directory in one. Set once. */
 struct gvm_control_dir {
-	struct gvm_control_path *path;
+	struct gvm_control_path *path;	 /* NULL: in another one */
 	struct gvm_debugfs_dir *debugfs; /* NULL: there was no memory */
 	struct gvm_sysfs_dir *sysfs;
 };
@@ -146,7 +147,26 @@ int gvm_control_dir_create(const char *path, const void *owner, u32 gpu,
 	status = gvm_files_debugfs_create(dir->path->debugfs, name, container, &dir->debugfs);
 	if (status)
 		return status;
-	dir->sysfs = gvm_files_sysfs_create(dir->path->sysfs, name, container);
+	dir->sysfs = gvm_files_sysfs_create(dir->path->sysfs, name, container, GLOBAL_ROOT_UID,
+					    GLOBAL_ROOT_GID);
+	return dir->sysfs ? 0 : -ENOMEM;
+}
+
+int gvm_control_dir_create_in(struct gvm_control_dir *parent, const char *name,
+			      struct gvm_container *container, struct gvm_control_dir **ret_dir)
+{
+	struct gvm_control_dir *dir = kzalloc(sizeof(*dir), GFP_KERNEL);
+	int status;
+
+	*ret_dir = dir;
+	if (!dir)
+		return -ENOMEM;
+	status = gvm_files_debugfs_create(gvm_files_debugfs_entry(parent->debugfs), name,
+					  container, &dir->debugfs);
+	if (status)
+		return status;
+	dir->sysfs = gvm_files_sysfs_create(gvm_files_sysfs_kobject(parent->sysfs), name,
+					    container, current_euid(), current_egid());
 	return dir->sysfs ? 0 : -ENOMEM;
 }
 

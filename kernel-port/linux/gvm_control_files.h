@@ -20,6 +20,15 @@ int gvm_control_dir_create(const char *path, const void *owner, u32 gpu,
 			   struct gvm_container *container, struct gvm_control_dir **ret_dir);
 
 /*
+ * Make the directory @name in @parent, with the control files of @container. In sysfs they
+ * belong to the user and group of the calling process. The rest as above. @parent is removed
+ * after it.
+ */
+int gvm_control_dir_create_in(struct gvm_control_dir *parent, const char *name,
+			      struct gvm_container *container,
+			      struct gvm_control_dir **ret_dir);
+
+/*
  * Remove it. On return no operation on its files is under way, and none will begin. Nothing for
  * NULL. CONTEXT: process, the registry's mutex not held.
  */

@@ -187,6 +187,11 @@ int gvm_files_debugfs_create(struct dentry *parent, const char *name,
 	return status;
 }
 
+struct dentry *gvm_files_debugfs_entry(struct gvm_debugfs_dir *dir)
+{
+	return dir->dir;
+}
+
 void gvm_files_debugfs_remove(struct gvm_debugfs_dir *dir)
 {
 	debugfs_remove(dir->dir);

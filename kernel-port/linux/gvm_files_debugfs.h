@@ -25,6 +25,9 @@ int gvm_files_debugfs_error(const struct dentry *entry);
 int gvm_files_debugfs_create(struct dentry *parent, const char *name,
 			     struct gvm_container *container, struct gvm_debugfs_dir **ret_dir);
 
+/* What debugfs has for it. CONTEXT: atomic. */
+struct dentry *gvm_files_debugfs_entry(struct gvm_debugfs_dir *dir);
+
 /*
  * Remove it. On return no operation on its files is under way, and none will begin: files that
  * are still open answer -EIO. free comes after it. CONTEXT: process, no lock held.

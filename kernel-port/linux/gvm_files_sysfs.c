@@ -11,6 +11,7 @@
 
 #include <linux/kobject.h>
 #include <linux/sysfs.h>
+#include <linux/version.h>
 
 #include "gvm/control.h"
 
@@ -18,6 +19,8 @@
 struct gvm_sysfs_dir {
 	struct kobject kobject;
 	struct gvm_container *container;
+	kuid_t user;
+	kgid_t group;
 };
 
 static struct kobject *gvm_sysfs_root;
@@ -48,6 +51,19 @@ static void gvm_sysfs_release(struct kobject *kobject)
 	kfree(container_of(kobject, struct gvm_sysfs_dir, kobject));
 }
 
+/* Linux 6.2 has made the kobject const. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+static void gvm_sysfs_owner(struct kobject *kobject, kuid_t *user, kgid_t *group)
+#else
+static void gvm_sysfs_owner(const struct kobject *kobject, kuid_t *user, kgid_t *group)
+#endif
+{
+	const struct gvm_sysfs_dir *dir = container_of(kobject, struct gvm_sysfs_dir, kobject);
+
+	*user = dir->user;
+	*group = dir->group;
+}
+
 static const struct sysfs_ops gvm_sysfs_ops = {
 	.show = gvm_sysfs_show,
 	.store = gvm_sysfs_store,
@@ -56,17 +72,21 @@ static const struct sysfs_ops gvm_sysfs_ops = {
 static const struct kobj_type gvm_sysfs_type = {
 	.release = gvm_sysfs_release,
 	.sysfs_ops = &gvm_sysfs_ops,
+	.get_ownership = gvm_sysfs_owner,
 	.default_groups = gvm_sysfs_groups,
 };
 
 struct gvm_sysfs_dir *gvm_files_sysfs_create(struct kobject *parent, const char *name,
-					     struct gvm_container *container)
+					     struct gvm_container *container, kuid_t user,
+					     kgid_t group)
 {
 	struct gvm_sysfs_dir *dir = kzalloc(sizeof(*dir), GFP_KERNEL);
 
 	if (!dir)
 		return NULL;
 	dir->container = container;
+	dir->user = user;
+	dir->group = group;
 	if (kobject_init_and_add(&dir->kobject, &gvm_sysfs_type, parent, "%s", name)) {
 		kobject_put(&dir->kobject);
 		return NULL;
@@ -82,6 +102,11 @@ void gvm_files_sysfs_remove(struct gvm_sysfs_dir *dir)
 void gvm_files_sysfs_free(struct gvm_sysfs_dir *dir)
 {
 	kobject_put(&dir->kobject);
+}
+
+struct kobject *gvm_files_sysfs_kobject(struct gvm_sysfs_dir *dir)
+{
+	return &dir->kobject;
 }
 
 struct kobject *gvm_files_sysfs_root(void)

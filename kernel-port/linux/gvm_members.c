@@ -28,6 +28,17 @@ LIST_HEAD(gvm_registrations);
 LIST_HEAD(gvm_cgroups);
 DECLARE_WAIT_QUEUE_HEAD(gvm_member_left);
 
+struct gvm_registration *gvm_registration_find_locked(u32 gpu)
+{
+	struct gvm_registration *registration;
+
+	gvm_mutex_assert_held(&gvm_registry_mutex);
+	list_for_each_entry(registration, &gvm_registrations, node)
+		if (registration->index == gpu)
+			return registration;
+	return NULL;
+}
+
 /* The process @pid, leaving or not; or NULL. */
 struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,
 					  const struct pid *pid)
@@ -77,6 +88,7 @@ static void gvm_member_leave_locked(struct gvm_member *member)
 	struct gvm_container *container = member->container;
 
 	member->leaving = true;
+	WARN_ON_ONCE(!list_empty(&member->named) || !list_empty(&member->children));
 	gvm_mutex_unlock(&gvm_registry_mutex);
 	gvm_control_dir_remove(member->dir);
 	gvm_mutex_lock(&gvm_registry_mutex);
@@ -127,6 +139,8 @@ int gvm_member_create_locked(struct gvm_registration *registration,
 	member->cgroup = cgroup;
 	member->spaces = 1;
 	member->container = container;
+	INIT_LIST_HEAD(&member->named);
+	INIT_LIST_HEAD(&member->children);
 	if (cgroup)
 		cgroup->members++;
 	list_add_tail(&member->node, &registration->members);

@@ -45,6 +45,8 @@ struct gvm_member {
 	bool leaving;			 /* its directory is being removed: not to be joined */
 	struct gvm_container *container; /* held by each of the spaces */
 	struct gvm_control_dir *dir;
+	struct list_head named;	   /* gvm_space.node: spaces whose names are known */
+	struct list_head children; /* gvm_child.node */
 };
 
 /* See gvm_registry.h for its place in the order of locks. */
@@ -54,6 +56,9 @@ extern struct list_head gvm_cgroups;
 
 /* For news of members that have left. */
 extern wait_queue_head_t gvm_member_left;
+
+/* The device number @gpu, or NULL. CONTEXT: process, mutex held. */
+struct gvm_registration *gvm_registration_find_locked(u32 gpu);
 
 /* The process @pid, leaving or not; or NULL. CONTEXT: process, mutex held. */
 struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,

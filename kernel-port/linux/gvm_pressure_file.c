@@ -22,6 +22,7 @@
 
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
+#include "gvm_children.h"
 #include "gvm_ioctl.h"
 #include "gvm_registry.h"
 
@@ -264,10 +265,24 @@ static long gvm_dev_report(struct gvm_dev_file *dev, const struct gvm_launch_rep
 	return status;
 }
 
+static long gvm_dev_child(unsigned int command, const struct gvm_child_request *request)
+{
+	switch (command) {
+	case GVM_IOCTL_CHILD_OPEN:
+		return gvm_own_child_open(request->gpu, request->number, request->va,
+					  request->bytes);
+	case GVM_IOCTL_CHILD_RESIZE:
+		return gvm_own_child_resize(request->gpu, request->number, request->bytes);
+	default:
+		return gvm_own_child_close(request->gpu, request->number);
+	}
+}
+
 static long gvm_dev_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
 	struct gvm_pressure_request request;
 	struct gvm_launch_report report;
+	struct gvm_child_request child;
 
 	switch (command) {
 	case GVM_IOCTL_PRESSURE_OPEN:
@@ -278,6 +293,12 @@ static long gvm_dev_ioctl(struct file *file, unsigned int command, unsigned long
 		if (copy_from_user(&report, (void __user *)argument, sizeof(report)))
 			return -EFAULT;
 		return gvm_dev_report(file->private_data, &report);
+	case GVM_IOCTL_CHILD_OPEN:
+	case GVM_IOCTL_CHILD_RESIZE:
+	case GVM_IOCTL_CHILD_CLOSE:
+		if (copy_from_user(&child, (void __user *)argument, sizeof(child)))
+			return -EFAULT;
+		return gvm_dev_child(command, &child);
 	}
 	return -ENOTTY;
 }

@@ -37,17 +37,6 @@ struct gvm_container *gvm_member_container(const struct gvm_member *member)
 	return member->container;
 }
 
-/* The device number @gpu, or NULL. */
-static struct gvm_registration *gvm_registration_find_locked(u32 gpu)
-{
-	struct gvm_registration *registration;
-
-	list_for_each_entry(registration, &gvm_registrations, node)
-		if (registration->index == gpu)
-			return registration;
-	return NULL;
-}
-
 void gvm_process_detach(struct gvm_member *member)
 {
 	gvm_mutex_lock(&gvm_registry_mutex);

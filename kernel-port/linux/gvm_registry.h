@@ -6,6 +6,7 @@
  *   gvm_device_register()                 the GPU, its gvm_gpu_ops
  *   gvm_fault_handler_start()             and evictors, as it likes
  *   gvm_process_attach()                  a process opened an address space on it
+ *   gvm_space_begin()                     and may divide it among children
  *   gvm_tsg_attach(), gvm_range_init()... what that process made
  *
  * WHICH CONTAINER a process gets is decided when it opens its first address space on a device,
@@ -72,6 +73,16 @@ struct gvm_container *gvm_member_container(const struct gvm_member *member);
  * process.
  */
 void gvm_process_detach(struct gvm_member *member);
+
+/*
+ * An address space of the member is @space in its ranges: from now on its process can divide
+ * it (gvm_children.h). end: it cannot any more, and its children are closed; their directories
+ * have gone. end comes after its ranges are destroyed and before gvm_process_detach(), in any
+ * process. begin: 0 or -ENOMEM.
+ * CONTEXT: process.
+ */
+int gvm_space_begin(struct gvm_member *member, void *space);
+void gvm_space_end(struct gvm_member *member, void *space);
 
 /*
  * The container on device number @gpu of the process whose number is @tgid in the caller's pid

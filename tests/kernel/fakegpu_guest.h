@@ -156,6 +156,7 @@ void test_contended(void);
 void test_scheduling(void);
 void test_kill(void);
 void test_containers(void);
+void test_children(void);
 void test_identity(void);
 void test_membership(void);
 void test_policies(void);

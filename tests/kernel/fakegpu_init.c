@@ -30,6 +30,7 @@ static const struct fakegpu_test fakegpu_tests[] = {
 	{ "errors", test_errors },
 	{ "hostmemory", test_host_memory },
 	{ "containers", test_containers },
+	{ "children", test_children },
 	{ "identity", test_identity },
 	{ "membership", test_membership },
 	{ "cgroups", test_cgroups },

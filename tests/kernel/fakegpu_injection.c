@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
+#include "gvm_ioctl.h"
 #include "inject.h"
 
 #define RANGE_CHUNKS   4u
@@ -73,6 +74,17 @@ static int map(void)
 static int map_on_host(void)
 {
 	return fakegpu_map_on_host(context, RANGE_CHUNKS * CHUNK, 5, &va);
+}
+
+static int open_child(void)
+{
+	struct gvm_child_request request = { .number = 1, .va = CHUNK, .bytes = CHUNK };
+	int dev = open("/dev/gvm", O_RDWR | O_CLOEXEC);
+	int error = dev < 0 || ioctl(dev, GVM_IOCTL_CHILD_OPEN, &request) ? errno : 0;
+
+	if (dev >= 0)
+		close(dev);
+	return error;
 }
 
 static bool map_first(void)
@@ -202,6 +214,10 @@ static const struct inject_entry entries[] = {
 	{ .name = "create a context",
 	  .prepare = device_first,
 	  .run = create,
+	  .undo = close_context },
+	{ .name = "make a child",
+	  .prepare = context_first,
+	  .run = open_child,
 	  .undo = close_context },
 	{ .name = "map", .prepare = context_first, .run = map, .undo = close_context },
 	{ .name = "map host memory",

@@ -48,7 +48,7 @@
  *
  * No paper has this. Guardian has partitions without paging. GVM and Ghost have limits and
  * paging for whole processes. On NVIDIA's driver the hook that finds the container of a VA range
- * would ask gvm_child_payer(); it does not do so yet.
+ * would ask gvm_child_payer(); it does not do so yet. Processes reach it by /dev/gvm.
  */
 #include "gvm/child.h"
 
