@@ -30,14 +30,31 @@ static bool softgpu_method(struct softgpu_channel *channel, u32 header, u32 data
 	channel->gpu->stats.methods++;
 	if (method < SOFTGPU_HOST_METHODS)
 		return softgpu_host_method(channel, method, data);
-	if (subchannel == SOFTGPU_COPY_SUBCHANNEL) {
-		softgpu_copy_method(channel, method, data);
-	} else {
-		channel->gpu->stats.unknown_methods++;
-		pr_warn_ratelimited("softgpu: method %x on subchannel %u\n", method,
-				    subchannel);
-	}
+	if (subchannel == SOFTGPU_COPY_SUBCHANNEL)
+		return softgpu_copy_method(channel, method, data);
+	channel->gpu->stats.unknown_methods++;
+	pr_warn_ratelimited("softgpu: method %x on subchannel %u\n", method, subchannel);
 	return true;
+}
+
+void *softgpu_channel_translate(struct softgpu_channel *channel, u64 va, enum softgpu_op op,
+				bool host, u64 *bytes)
+{
+	u32 fault;
+	void *p = softgpu_translate(channel->space, va, op, bytes, &fault);
+
+	if (p)
+		return p;
+	if (channel->user && fault != SOFTGPU_NO_FAULT) {
+		softgpu_engine_fault_post(channel->user, va, fault, op, host);
+		return NULL;
+	}
+	if (fault != SOFTGPU_NO_FAULT) {
+		channel->gpu->stats.bad_addresses++;
+		pr_err_ratelimited("softgpu: an engine faults at %llx, type %x\n", va, fault);
+	}
+	softgpu_channel_fail(channel);
+	return NULL;
 }
 
 void softgpu_lose(struct softgpu *gpu)
@@ -90,15 +107,15 @@ static bool softgpu_next_segment(struct softgpu_channel *channel)
 	return true;
 }
 
-static void softgpu_header(struct softgpu_channel *channel, u32 header)
+/* Returns false if it has to be tried again. */
+static bool softgpu_header(struct softgpu_channel *channel, u32 header)
 {
 	u32 count = header >> 16 & 0x1fff;
 
 	channel->header = header;
 	switch (header >> 29) {
 	case NVC56F_DMA_SEC_OP_IMMD_DATA_METHOD:
-		softgpu_method(channel, header, count);
-		break;
+		return softgpu_method(channel, header, count);
 	case NVC56F_DMA_SEC_OP_INC_METHOD:
 	case NVC56F_DMA_SEC_OP_NON_INC_METHOD:
 	case NVC56F_DMA_SEC_OP_ONE_INC:
@@ -110,6 +127,7 @@ static void softgpu_header(struct softgpu_channel *channel, u32 header)
 			pr_warn_ratelimited("softgpu: unknown header %x\n", header);
 		}
 	}
+	return true;
 }
 
 /* Run a data word. Returns false if it has to be tried again. */
@@ -130,6 +148,12 @@ static bool softgpu_data(struct softgpu_channel *channel, u32 data)
 	return true;
 }
 
+bool softgpu_channel_word(struct softgpu_channel *channel, u32 word)
+{
+	return channel->header_words ? softgpu_data(channel, word) :
+				       softgpu_header(channel, word);
+}
+
 /* Run a channel until it has no work, waits or failed. Returns whether it did anything. */
 static bool softgpu_channel_run(struct softgpu_channel *channel)
 {
@@ -145,12 +169,9 @@ static bool softgpu_channel_run(struct softgpu_channel *channel)
 			worked = true;
 			continue;
 		}
-		word = softgpu_translate(channel->space, channel->segment, &bytes);
-		if (!word)
-			softgpu_channel_fail(channel);
-		else if (!channel->header_words)
-			softgpu_header(channel, *word);
-		else if (!softgpu_data(channel, *word))
+		word = softgpu_channel_translate(channel, channel->segment, SOFTGPU_READ, true,
+						 &bytes);
+		if (!word || !softgpu_channel_word(channel, *word))
 			return worked;
 		worked = true;
 		channel->segment += sizeof(u32);
@@ -220,11 +241,29 @@ void nvUvmInterfaceTsgDestroy(uvmGpuTsgHandle tsg)
 	kfree(tsg);
 }
 
-static void softgpu_channel_free(struct softgpu_channel *channel)
+void softgpu_channel_free(struct softgpu_channel *channel)
 {
 	vfree(channel->ring);
 	kfree((void *)channel->notifier); /* the type is volatile */
 	kvfree(channel);
+}
+
+struct softgpu_channel *softgpu_channel_new(struct softgpu_space *space, u32 ring_entries)
+{
+	struct softgpu_channel *channel = kvzalloc(sizeof(*channel), GFP_KERNEL);
+
+	if (!channel)
+		return NULL;
+	channel->ring = vzalloc(ring_entries * sizeof(*channel->ring));
+	channel->notifier = kcalloc(4, sizeof(*channel->notifier), GFP_KERNEL);
+	if (!channel->ring || !channel->notifier) {
+		softgpu_channel_free(channel);
+		return NULL;
+	}
+	channel->ring_entries = ring_entries;
+	channel->gpu = space->gpu;
+	channel->space = space;
+	return channel;
 }
 
 NV_STATUS nvUvmInterfaceChannelAllocate(const uvmGpuTsgHandle handle,
@@ -240,18 +279,9 @@ NV_STATUS nvUvmInterfaceChannelAllocate(const uvmGpuTsgHandle handle,
 	status = softgpu_allocates(gpu, SOFTGPU_FAIL_RM_ALLOC);
 	if (status != NV_OK)
 		return status;
-	channel = kvzalloc(sizeof(*channel), GFP_KERNEL);
+	channel = softgpu_channel_new(tsg->space, params->numGpFifoEntries);
 	if (!channel)
 		return NV_ERR_NO_MEMORY;
-	channel->ring = vzalloc(params->numGpFifoEntries * sizeof(*channel->ring));
-	channel->notifier = kcalloc(4, sizeof(*channel->notifier), GFP_KERNEL);
-	if (!channel->ring || !channel->notifier) {
-		softgpu_channel_free(channel);
-		return NV_ERR_NO_MEMORY;
-	}
-	channel->ring_entries = params->numGpFifoEntries;
-	channel->gpu = gpu;
-	channel->space = tsg->space;
 	mutex_lock(&gpu->lock);
 	channel->id = gpu->next_channel++;
 	channel->token = channel->id;

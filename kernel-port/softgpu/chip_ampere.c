@@ -13,5 +13,7 @@ const struct softgpu_chip softgpu_ampere = {
 	.copy_class = AMPERE_DMA_COPY_A,
 	.compute_class = SOFTGPU_COMPUTE_CLASS,
 	.graphics_engine = NV_PFAULT_MMU_ENG_ID_GRAPHICS,
+	.copy_engine = NV_PFAULT_MMU_ENG_ID_CE0,
+	.host_engine = NV_PFAULT_MMU_ENG_ID_HOST0,
 	.walk = softgpu_mmu_v2_walk,
 };

@@ -2,7 +2,7 @@
 /*
  * A GH100. Beside the page tables, which are another version, it has more than a GA100 at three places:
  * addresses of 57 bits, so the ring sets the upper bits of push buffers (channel.c); memsets by the
- * scrubber of the copy engine (copy_engine.c); an engine number of its own for faults.
+ * scrubber of the copy engine (copy_engine.c); engine numbers of its own for faults.
  */
 #include "softgpu.h"
 
@@ -17,6 +17,8 @@ const struct softgpu_chip softgpu_hopper = {
 	.copy_class = HOPPER_DMA_COPY_A,
 	.compute_class = SOFTGPU_COMPUTE_CLASS,
 	.graphics_engine = NV_PFAULT_MMU_ENG_ID_GRAPHICS,
+	.copy_engine = NV_PFAULT_MMU_ENG_ID_CE0,
+	.host_engine = NV_PFAULT_MMU_ENG_ID_HOST0,
 	.scrubs = true,
 	.walk = softgpu_mmu_v3_walk,
 };

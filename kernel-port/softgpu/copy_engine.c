@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The copy engine (classes C6B5 and C8B5): copies, memsets and semaphores, on physical addresses of vidmem
- * and host memory and on virtual ones. A virtual address has to be mapped: faults of engines
- * cannot be replayed.
+ * and host memory and on virtual ones. A push of user mode may fault on a virtual address: engine_faults.c.
+ * The copy goes on there, then. UVM's own pushes have to find it mapped.
  */
 #include "softgpu.h"
 
@@ -11,16 +11,21 @@
 
 /* The bytes at one end of a transfer, as many as lie together. */
 static void *softgpu_copy_end(struct softgpu_channel *channel, bool physical, u32 mode,
-			      u64 address, u64 *bytes)
+			      u64 address, enum softgpu_op op, u64 *bytes)
 {
+	void *end;
+
 	if (!physical)
-		return softgpu_translate(channel->space, address, bytes);
-	return softgpu_physical(channel->gpu,
-				DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode) ==
-						NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB ?
-					SOFTGPU_VIDMEM :
-					SOFTGPU_SYSMEM,
-				address, bytes);
+		return softgpu_channel_translate(channel, address, op, false, bytes);
+	end = softgpu_physical(channel->gpu,
+			       DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode) ==
+					       NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB ?
+				       SOFTGPU_VIDMEM :
+				       SOFTGPU_SYSMEM,
+			       address, bytes);
+	if (!end)
+		softgpu_channel_fail(channel);
+	return end;
 }
 
 /* Whether memory that an address of this kind leads to is in vidmem. */
@@ -30,7 +35,8 @@ static bool softgpu_copy_in_vidmem(bool physical, u32 mode)
 				   NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB;
 }
 
-static void softgpu_copy(struct softgpu_channel *channel, u32 launch)
+/* Returns false if the copy is not done: it faulted, or the channel has failed. */
+static bool softgpu_copy(struct softgpu_channel *channel, u32 launch)
 {
 	struct softgpu *gpu = channel->gpu;
 	bool from_physical = DRF_VAL(C6B5, _LAUNCH_DMA, _SRC_TYPE, launch);
@@ -50,29 +56,32 @@ static void softgpu_copy(struct softgpu_channel *channel, u32 launch)
 		.bytes = CE(channel, LINE_LENGTH_IN),
 	};
 
-	for (u64 left = event.bytes; left;) {
-		u64 bytes = left;
-		void *source =
-			softgpu_copy_end(channel, from_physical, from_mode, from, &bytes);
-		void *target = softgpu_copy_end(channel, to_physical, to_mode, to, &bytes);
+	while (channel->transferred < event.bytes) {
+		u64 done = channel->transferred;
+		u64 bytes = event.bytes - done;
+		void *source = softgpu_copy_end(channel, from_physical, from_mode, from + done,
+						SOFTGPU_READ, &bytes);
+		void *target;
 
-		if (!source || !target) {
-			softgpu_channel_fail(channel);
-			return;
-		}
-		if (left == event.bytes && bytes >= PAGE_SIZE)
+		if (!source)
+			return false;
+		target = softgpu_copy_end(channel, to_physical, to_mode, to + done,
+					  SOFTGPU_WRITE, &bytes);
+		if (!target)
+			return false;
+		if (!done && bytes >= PAGE_SIZE)
 			event.word = ((const u64 *)source)[1];
 		memmove(target, source, bytes);
-		left -= bytes;
-		from += bytes;
-		to += bytes;
+		channel->transferred += bytes;
 	}
+	channel->transferred = 0;
 	if (event.how & SOFTGPU_FROM_VIDMEM && softgpu_fails(gpu, SOFTGPU_FAIL_ECC))
 		WRITE_ONCE(gpu->ecc_interrupt, 1);
 	gpu->stats.copies++;
 	gpu->stats.copy_bytes[event.how & 3] += event.bytes;
 	if (event.bytes >= PAGE_SIZE)
 		softgpu_event(gpu, &event);
+	return true;
 }
 
 /* Fill @bytes at @target with the pattern. It begins and ends at a whole pattern. */
@@ -90,8 +99,11 @@ static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width)
 	}
 }
 
-/* Fill with a pattern of up to 16 bytes. The scrubber counts in bytes, not in patterns. */
-static void softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scrubs)
+/*
+ * Fill with a pattern of up to 16 bytes. The scrubber counts in bytes, not in patterns. Returns as softgpu_copy()
+ * does.
+ */
+static bool softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scrubs)
 {
 	struct softgpu *gpu = channel->gpu;
 	bool physical = DRF_VAL(C6B5, _LAUNCH_DMA, _DST_TYPE, launch);
@@ -116,27 +128,29 @@ static void softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scr
 
 		memcpy(pattern + i * component, &value, component);
 	}
-	for (u64 left = event.bytes; left;) {
-		u64 bytes = left;
+	while (channel->transferred < event.bytes) {
+		u64 bytes = event.bytes - channel->transferred;
 		u8 *target = softgpu_copy_end(channel, physical, CE(channel, SET_DST_PHYS_MODE),
-					      to, &bytes);
+					      to + channel->transferred, SOFTGPU_WRITE, &bytes);
 
-		if (!target) {
-			softgpu_channel_fail(channel);
-			return;
-		}
+		if (!target)
+			return false;
 		softgpu_fill(target, bytes, pattern, component * components);
-		left -= bytes;
-		to += bytes;
+		channel->transferred += bytes;
 	}
+	channel->transferred = 0;
 	gpu->stats.memsets++;
 	gpu->stats.memset_bytes += event.bytes;
 	if (event.bytes >= PAGE_SIZE)
 		softgpu_event(gpu, &event);
+	return true;
 }
 
-/* The semaphore at the end of a transfer: a release, or an increment up to the payload. */
-static void softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
+/*
+ * The semaphore at the end of a transfer: a release, or an increment up to the payload. Returns as
+ * softgpu_copy() does.
+ */
+static bool softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
 {
 	u32 type = DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_TYPE, launch);
 	u64 va = CE_ADDRESS(channel, SET_SEMAPHORE_A, SET_SEMAPHORE_B);
@@ -145,40 +159,41 @@ static void softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
 	u32 *semaphore;
 
 	if (type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_NONE)
-		return;
+		return true;
 	if (!DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION_ENABLE, launch)) {
-		softgpu_host_release(
+		return softgpu_host_release(
 			channel, va, payload,
-			type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_RELEASE_FOUR_WORD_SEMAPHORE);
-		return;
+			type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_RELEASE_FOUR_WORD_SEMAPHORE,
+			false);
 	}
 	if (DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION, launch) !=
 	    NVC6B5_LAUNCH_DMA_SEMAPHORE_REDUCTION_INC) {
 		channel->gpu->stats.unknown_methods++;
-		return;
+		return true;
 	}
-	semaphore = softgpu_translate(channel->space, va, &bytes);
-	if (semaphore)
-		WRITE_ONCE(*semaphore, *semaphore >= payload ? 0 : *semaphore + 1);
-	else
-		softgpu_channel_fail(channel);
+	semaphore = softgpu_channel_translate(channel, va, SOFTGPU_WRITE, false, &bytes);
+	if (!semaphore)
+		return false;
+	WRITE_ONCE(*semaphore, *semaphore >= payload ? 0 : *semaphore + 1);
+	return true;
 }
 
-void softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data)
+/* Launched again after a fault of its semaphore, a transfer is done again: its bytes are the same. */
+bool softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data)
 {
 	channel->copy[method / 4] = data;
 	if (method != NVC6B5_LAUNCH_DMA)
-		return;
+		return true;
 	if (DRF_VAL(C6B5, _LAUNCH_DMA, _DATA_TRANSFER_TYPE, data) !=
 	    NVC6B5_LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE) {
 		bool scrubs = channel->gpu->chip->scrubs &&
 			      DRF_VAL(C8B5, _LAUNCH_DMA, _MEMORY_SCRUB_ENABLE, data);
 
-		if (scrubs || DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data))
-			softgpu_memset(channel, data, scrubs);
-		else
-			softgpu_copy(channel, data);
+		bool fills = scrubs || DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data);
+
+		if (!(fills ? softgpu_memset(channel, data, scrubs) :
+			      softgpu_copy(channel, data)))
+			return false;
 	}
-	if (!channel->failed)
-		softgpu_copy_semaphore(channel, data);
+	return softgpu_copy_semaphore(channel, data);
 }

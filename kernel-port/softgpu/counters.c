@@ -17,8 +17,7 @@
 
 #include "clc365.h"
 
-#define SOFTGPU_PACKET_WORDS (NVC365_NOTIFY_BUF_SIZE / 4)
-#define SOFTGPU_PARTS	     32u /* of a region, in a notification */
+#define SOFTGPU_PARTS 32u /* of a region, in a notification */
 
 #ifdef SOFTGPU_CONST_COUNTER
 #define SOFTGPU_ADDRESSES NVC365_NOTIFY_BUF_ENTRY_ADDR_TYPE_GVA

@@ -21,6 +21,25 @@ static long softgpu_ioctl_access(struct softgpu *gpu, void __user *user)
 	return status;
 }
 
+static long softgpu_ioctl_push(struct softgpu *gpu, void __user *user)
+{
+	struct softgpu_push push;
+	u32 *words;
+	long status;
+
+	if (copy_from_user(&push, user, sizeof(push)))
+		return -EFAULT;
+	if (push.count > SOFTGPU_PUSH_WORDS)
+		return -EINVAL;
+	words = memdup_user(u64_to_user_ptr(push.words), push.count * sizeof(*words));
+	if (IS_ERR(words))
+		return PTR_ERR(words);
+	push.faults = 0;
+	status = softgpu_push(gpu, &push, words);
+	kfree(words);
+	return copy_to_user(user, &push, sizeof(push)) ? -EFAULT : status;
+}
+
 static long softgpu_ioctl_take(struct softgpu *gpu, void __user *user)
 {
 	u64 bytes;
@@ -89,6 +108,8 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 	switch (command) {
 	case SOFTGPU_ACCESS:
 		return softgpu_ioctl_access(gpu, user);
+	case SOFTGPU_PUSH:
+		return softgpu_ioctl_push(gpu, user);
 	case SOFTGPU_STATS:
 		return copy_to_user(user, &gpu->stats, sizeof(gpu->stats)) ? -EFAULT : 0;
 	case SOFTGPU_RM_TAKE:

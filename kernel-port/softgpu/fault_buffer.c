@@ -17,8 +17,7 @@
 
 #include "hwref/ampere/ga100/dev_fault.h" /* types of accesses, which all chips share */
 
-#define SOFTGPU_PACKET_WORDS 8u
-#define SOFTGPU_GET_MASK     0xfffffu /* above: bits that clear conditions */
+#define SOFTGPU_GET_MASK 0xfffffu /* above: bits that clear conditions */
 
 static u32 softgpu_fault_get(struct softgpu_fault_buffer *buffer)
 {
@@ -32,7 +31,8 @@ static bool softgpu_faults_pending(struct softgpu_fault_buffer *buffer)
 
 static bool softgpu_interrupt_pending(struct softgpu *gpu)
 {
-	return softgpu_faults_pending(&gpu->faults) || softgpu_counters_pending(gpu);
+	return softgpu_faults_pending(&gpu->faults) || softgpu_counters_pending(gpu) ||
+	       softgpu_engine_faults_pending(gpu);
 }
 
 /*
@@ -104,7 +104,7 @@ void softgpu_faults_end(struct softgpu *gpu)
 	wake_up(&buffer->posted);
 }
 
-static u32 softgpu_fault_access(enum softgpu_op op)
+u32 softgpu_fault_access(enum softgpu_op op)
 {
 	switch (op) {
 	case SOFTGPU_READ:
@@ -252,8 +252,7 @@ NV_STATUS nvUvmInterfaceInitFaultInfo(uvmGpuDeviceHandle device, UvmGpuFaultInfo
 	ret_info->replayable.replayableFaultMask = 1;
 	ret_info->replayable.bufferAddress = buffer->packets;
 	ret_info->replayable.bufferSize = buffer->entries * NVC369_BUF_SIZE;
-	ret_info->nonReplayable.shadowBufferAddress = buffer->shadow;
-	ret_info->nonReplayable.bufferSize = sizeof(buffer->shadow);
+	softgpu_engine_faults_describe((struct softgpu *)device, ret_info);
 	ret_info->faultBufferHandle = 1;
 	return NV_OK;
 }
@@ -265,20 +264,6 @@ NV_STATUS nvUvmInterfaceDestroyFaultInfo(uvmGpuDeviceHandle device, UvmGpuFaultI
 
 NV_STATUS nvUvmInterfaceOwnPageFaultIntr(uvmGpuDeviceHandle device, NvBool own)
 {
-	return NV_OK;
-}
-
-NV_STATUS nvUvmInterfaceHasPendingNonReplayableFaults(UvmGpuFaultInfo *info,
-						      NvBool *ret_pending)
-{
-	*ret_pending = NV_FALSE;
-	return NV_OK;
-}
-
-NV_STATUS nvUvmInterfaceGetNonReplayableFaults(UvmGpuFaultInfo *info, void *buffer,
-					       NvU32 *ret_count)
-{
-	*ret_count = 0;
 	return NV_OK;
 }
 

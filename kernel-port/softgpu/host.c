@@ -17,15 +17,14 @@ void softgpu_channel_fail(struct softgpu_channel *channel)
 	WRITE_ONCE(channel->notifier->status, SOFTGPU_ERROR);
 }
 
-void softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp)
+bool softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp,
+			  bool host)
 {
 	u64 bytes = timestamp ? 16 : 4;
-	u32 *semaphore = softgpu_translate(channel->space, va, &bytes);
+	u32 *semaphore = softgpu_channel_translate(channel, va, SOFTGPU_WRITE, host, &bytes);
 
-	if (!semaphore) {
-		softgpu_channel_fail(channel);
-		return;
-	}
+	if (!semaphore)
+		return false;
 	if (timestamp) {
 		u64 now = ktime_get_ns();
 
@@ -35,6 +34,7 @@ void softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, 
 	/* What came before the semaphore is seen before it is. */
 	smp_store_release(semaphore, payload);
 	channel->gpu->stats.releases++;
+	return true;
 }
 
 static bool softgpu_semaphore_reached(u32 operation, u32 value, u32 payload)
@@ -59,17 +59,15 @@ static bool softgpu_semaphore(struct softgpu_channel *channel, u32 execute)
 
 	switch (operation) {
 	case NVC56F_SEM_EXECUTE_OPERATION_RELEASE:
-		softgpu_host_release(channel, va, payload,
-				     DRF_VAL(C56F, _SEM_EXECUTE, _RELEASE_TIMESTAMP, execute));
-		return true;
+		return softgpu_host_release(
+			channel, va, payload,
+			DRF_VAL(C56F, _SEM_EXECUTE, _RELEASE_TIMESTAMP, execute), true);
 	case NVC56F_SEM_EXECUTE_OPERATION_ACQUIRE:
 	case NVC56F_SEM_EXECUTE_OPERATION_ACQ_STRICT_GEQ:
 	case NVC56F_SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ:
-		semaphore = softgpu_translate(channel->space, va, &bytes);
-		if (!semaphore) {
-			softgpu_channel_fail(channel);
-			return true;
-		}
+		semaphore = softgpu_channel_translate(channel, va, SOFTGPU_READ, true, &bytes);
+		if (!semaphore)
+			return false;
 		if (!softgpu_semaphore_reached(operation, smp_load_acquire(semaphore), payload))
 			return false;
 		channel->gpu->stats.acquires++;

@@ -58,6 +58,7 @@ static int softgpu_init(struct softgpu *gpu)
 	init_rwsem(&gpu->uvm_lock);
 	softgpu_scheduler_init(gpu);
 	softgpu_counters_init(gpu);
+	softgpu_engine_faults_init(gpu);
 	INIT_LIST_HEAD(&gpu->channels);
 	INIT_LIST_HEAD(&gpu->spaces);
 	INIT_LIST_HEAD(&gpu->user_channels);

@@ -26,25 +26,24 @@ static struct softgpu_memory *softgpu_memory_find(struct softgpu_space *space, u
 	return NULL;
 }
 
-void *softgpu_translate(struct softgpu_space *space, u64 va, u64 *bytes)
+void *softgpu_translate(struct softgpu_space *space, u64 va, enum softgpu_op op, u64 *bytes,
+			u32 *ret_fault)
 {
 	struct softgpu *gpu = space->gpu;
 	struct softgpu_memory *memory = softgpu_memory_find(space, va);
 	struct softgpu_mapping mapping;
-	u32 fault;
 
 	if (memory) {
+		*ret_fault = SOFTGPU_NO_FAULT;
 		*bytes = min(*bytes, memory->va + memory->bytes - va);
 		if (memory->cpu)
 			return memory->cpu + (va - memory->va);
 		return softgpu_physical(gpu, SOFTGPU_VIDMEM, memory->vidmem + (va - memory->va),
 					bytes);
 	}
-	if (!softgpu_tlb_translate(space, va, SOFTGPU_READ, &mapping, &fault)) {
-		gpu->stats.bad_addresses++;
-		pr_err_ratelimited("softgpu: an engine faults at %llx, type %x\n", va, fault);
+	if (!softgpu_tlb_translate(space, va, op, &mapping, ret_fault))
 		return NULL;
-	}
+	*ret_fault = SOFTGPU_NO_FAULT;
 	*bytes = min(*bytes, mapping.page_bytes - (va & (mapping.page_bytes - 1)));
 	return softgpu_physical(gpu, mapping.aperture, mapping.address, bytes);
 }

@@ -39,8 +39,11 @@ struct softgpu_user_channel *softgpu_user_channel_find(struct softgpu *gpu, u32 
 void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *channel)
 {
 	mutex_lock(&gpu->lock);
-	if (!--channel->references)
+	if (!--channel->references) {
+		if (channel->engine)
+			softgpu_channel_free(channel->engine);
 		kfree(channel);
+	}
 	mutex_unlock(&gpu->lock);
 }
 
@@ -220,6 +223,8 @@ int softgpu_access(struct softgpu *gpu, struct softgpu_access *access)
 	run->access = access;
 	mutex_lock(&gpu->lock);
 	run->channel = softgpu_user_channel_find(gpu, access->client, access->channel);
+	if (run->channel && run->channel->engine)
+		run->channel = NULL;
 	if (run->channel)
 		run->channel->references++;
 	mutex_unlock(&gpu->lock);
@@ -251,6 +256,10 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 	channel->object = object;
 	channel->references = 1;
 	channel->space = space;
+	if (object >= SOFTGPU_COPY_CHANNELS && softgpu_push_init(channel)) {
+		kfree(channel);
+		return NULL;
+	}
 	softgpu_tsg_init(channel);
 	channel->id = gpu->next_user_channel++;
 	/* Instance blocks lie in RM's part of vidmem, 4 KB each. Nobody reads them. */
@@ -290,7 +299,9 @@ NV_STATUS nvUvmInterfaceRetainChannel(uvmGpuAddressSpaceHandle handle, NvHandle 
 	ret_info->bTsgChannel = NV_TRUE;
 	ret_info->tsgId = channel->id;
 	ret_info->tsgMaxSubctxCount = 64;
-	ret_info->channelEngineType = UVM_GPU_CHANNEL_ENGINE_TYPE_GR;
+	ret_info->channelEngineType = channel->engine ? UVM_GPU_CHANNEL_ENGINE_TYPE_CE :
+							UVM_GPU_CHANNEL_ENGINE_TYPE_GR;
+	ret_info->clearFaultedToken = channel->id;
 	ret_info->pChramChannelRegister = &channel->chram;
 #ifdef SOFTGPU_RUNLIST_PRI
 	ret_info->pRunlistPRIBaseRegister = channel->runlist;
@@ -312,9 +323,11 @@ static void softgpu_user_channel_stop(struct softgpu_user_channel *channel)
 {
 	struct softgpu *gpu = channel->space->gpu;
 
+	mutex_lock(&gpu->lock); /* which pushes hold while they run */
 	down_write(&gpu->walkers);
 	channel->gone = true;
 	up_write(&gpu->walkers);
+	mutex_unlock(&gpu->lock);
 	softgpu_wake_accesses(gpu);
 }
 

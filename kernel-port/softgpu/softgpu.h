@@ -9,7 +9,8 @@
  *          |    '--notifications-- counters.c <--host memory-----------------------------'
  *          |                                                            ^
  *          '--push buffers--> channel.c --> host.c ---invalidate, replay'
- *                                 '-------> copy_engine.c --> memory.c
+ *                              ^  '-------> copy_engine.c --> memory.c
+ *     pushes of user mode--> push.c <--miss of an engine-- engine_faults.c
  *
  * It is a GA100 (host class C56F, copy class C6B5, page tables of version 2) or a GH100 (C86F, C8B5, version 3):
  * struct softgpu_chip. Device memory is host memory, allocated in chunks of 2 MB when it is touched.
@@ -19,7 +20,7 @@
  *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all
  *                         of them
  *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
- *   softgpu_fault_buffer.lock, softgpu_counters.lock: leaves. Spinlocks.
+ *   softgpu_fault_buffer.lock, softgpu_engine_faults.lock, softgpu_counters.lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
  */
 #ifndef SOFTGPU_H
@@ -46,6 +47,8 @@
 #define SOFTGPU_COUNTERS      256u
 #define SOFTGPU_NOTIFICATIONS 256u
 #define SOFTGPU_DMA_BITS      47u
+#define SOFTGPU_PACKET_WORDS  8u /* of a fault */
+#define SOFTGPU_ENGINE_FAULTS 64u
 
 struct softgpu;
 
@@ -81,7 +84,9 @@ struct softgpu_chip {
 	u32 copy_class;
 	u32 compute_class;
 	u32 graphics_engine; /* number of the MMU's engine that SMs belong to */
-	bool scrubs;	     /* the copy engine has a scrubber */
+	u32 copy_engine;     /* of the copy engine's, and of host's */
+	u32 host_engine;
+	bool scrubs; /* the copy engine has a scrubber */
 	/*
 	 * Walk the page tables that UVM writes. Returns whether @va is mapped; else the type of fault.
 	 */
@@ -113,11 +118,16 @@ struct softgpu_tsg {
 	u32 engine;
 };
 
-/* A channel of UVM's. Guarded by softgpu.lock, but for what both sides write. */
+/*
+ * A channel of UVM's, or the engine of one of user mode. Guarded by softgpu.lock, but for what both
+ * sides write.
+ */
 struct softgpu_channel {
-	struct list_head node; /* in softgpu.channels */
+	struct list_head node; /* in softgpu.channels, if it is UVM's */
 	struct softgpu *gpu;
 	struct softgpu_space *space;
+	struct softgpu_user_channel
+		*user; /* whose faults UVM services; NULL: it is UVM's own */
 	u32 id;
 	u64 *ring; /* GP entries */
 	u32 ring_entries;
@@ -131,12 +141,16 @@ struct softgpu_channel {
 	u32 segment_words; /* that are left */
 	u32 header;	   /* of the methods that are being read */
 	u32 header_words;  /* data words of these that are left */
+	u64 transferred;   /* bytes of a copy or memset, before it faulted */
 	bool failed;	   /* it runs no more */
 	u32 host[0x100 / 4];
 	u32 copy[0x4000 / 4];
 };
 
-/* A channel of CUDA's user mode, which UVM registered. Its kernels are accesses by sm.c. */
+/*
+ * A channel of CUDA's user mode, which UVM registered. Its kernels are accesses by sm.c; one of the copy
+ * engine runs pushes instead.
+ */
 struct softgpu_user_channel {
 	struct list_head node; /* in softgpu.user_channels; softgpu.lock */
 	u32 client;
@@ -146,6 +160,10 @@ struct softgpu_user_channel {
 	u32 id;
 	bool gone; /* softgpu.walkers */
 	struct softgpu_space *space;
+	struct softgpu_channel *engine; /* of pushes; NULL: it runs kernels */
+	bool pushing;			/* softgpu.lock */
+	u32 fault;  /* the bit in chram of the fault that it waits for, or 0; softgpu.lock */
+	u64 faults; /* of its pushes; softgpu.lock */
 	struct list_head turn; /* in the runlist; this and all that follow: scheduler.lock */
 	u64 timeslice_us;
 	u64 ran;		      /* accesses since it got the SMs */
@@ -192,10 +210,20 @@ struct softgpu_fault_buffer {
 	u64 replays; /* lock */
 	u64 cancels; /* lock */
 	struct softgpu_cancel cancel[SOFTGPU_CANCELS]; /* the last ones; lock */
-	u32 shadow[64 * 8]; /* non-replayable faults: there are none */
 	wait_queue_head_t posted;
 	wait_queue_head_t replayed;
 	struct task_struct *interrupts;
+};
+
+/*
+ * Faults of the copy engine and of host, which cannot be replayed. On hardware RM moves them into this
+ * buffer, from which UVM takes all at once. @head and @tail count packets.
+ */
+struct softgpu_engine_faults {
+	spinlock_t lock;
+	u64 head; /* written under lock, as tail is */
+	u64 tail;
+	u32 packets[SOFTGPU_ENGINE_FAULTS * SOFTGPU_PACKET_WORDS];
 };
 
 /* Accesses to one region that were counted. */
@@ -256,6 +284,7 @@ struct softgpu {
 	u32 time0;		    /* registers of the timer */
 	u32 time1;
 	struct softgpu_fault_buffer faults;
+	struct softgpu_engine_faults engine_faults;
 	bool lost;	   /* fell off the bus; softgpu.lock to set */
 	u32 ecc_interrupt; /* register: ECC has something to say */
 	NvBool ecc_error;  /* RM has seen what */
@@ -356,14 +385,31 @@ void softgpu_tlb_invalidate(struct softgpu *gpu, u64 directory, u64 va, u32 orde
 /* rm_space.c */
 
 /*
- * The bytes at a virtual address, for an engine: memory of RM or what the page tables map.
- * *bytes as in softgpu_physical(). Returns NULL, with a message, where nothing is mapped.
+ * The bytes at a virtual address, for an engine that does @op: memory of RM or what the page tables map.
+ * *bytes as in softgpu_physical(). Returns NULL where nothing is mapped, with the type of fault, or
+ * where there is no memory, with SOFTGPU_NO_FAULT.
  * LOCKING: softgpu.lock.
  */
-void *softgpu_translate(struct softgpu_space *space, u64 va, u64 *bytes);
+#define SOFTGPU_NO_FAULT U32_MAX
+void *softgpu_translate(struct softgpu_space *space, u64 va, enum softgpu_op op, u64 *bytes,
+			u32 *ret_fault);
 
 /* channel.c: the thread that runs the channels; softgpu.engine. */
 int softgpu_channel_engine(void *gpu);
+
+/* A channel without a place in softgpu.channels, or NULL without memory; and its end. */
+struct softgpu_channel *softgpu_channel_new(struct softgpu_space *space, u32 ring_entries);
+void softgpu_channel_free(struct softgpu_channel *channel);
+
+/* Run the next word of a push. Returns false if it has to be tried again. LOCKING: softgpu.lock. */
+bool softgpu_channel_word(struct softgpu_channel *channel, u32 word);
+
+/*
+ * As softgpu_translate(), for the copy engine or @host. Where it returns NULL, a channel of UVM's has failed; one
+ * of user mode has a fault, and what was to be done has to be tried again.
+ */
+void *softgpu_channel_translate(struct softgpu_channel *channel, u64 va, enum softgpu_op op,
+				bool host, u64 *bytes);
 
 /* host.c: a channel stops, and UVM finds an error in its notifier. LOCKING: softgpu.lock. */
 void softgpu_channel_fail(struct softgpu_channel *channel);
@@ -374,11 +420,39 @@ void softgpu_lose(struct softgpu *gpu);
 /* Run a method of host. Returns false if it has to be tried again: an acquire that waits. */
 bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data);
 
-/* Write a semaphore at @va, with a time stamp if @timestamp. */
-void softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp);
+/*
+ * Write a semaphore at @va, with a time stamp if @timestamp. @host: host does it, not the copy engine. Returns
+ * false if it has to be tried again.
+ */
+bool softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp,
+			  bool host);
 
-/* copy_engine.c: run a method of the copy engine. */
-void softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data);
+/* copy_engine.c: run a method of the copy engine. Returns false if it has to be tried again. */
+bool softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data);
+
+/* push.c: the engine of a channel of user mode, for pushes; -ENOMEM. */
+int softgpu_push_init(struct softgpu_user_channel *channel);
+
+/*
+ * Run a push of user mode, whose words are in kernel memory: softgpu_ioctl.h. Returns what SOFTGPU_PUSH does.
+ */
+int softgpu_push(struct softgpu *gpu, struct softgpu_push *push, const u32 *words);
+
+/* engine_faults.c */
+void softgpu_engine_faults_init(struct softgpu *gpu);
+
+/* A push faults, and its channel leaves the engine until UVM has serviced that. LOCKING: softgpu.lock. */
+void softgpu_engine_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
+			       enum softgpu_op op, bool host);
+
+/* Say in @ret_info where UVM finds them; forgets those of before. */
+void softgpu_engine_faults_describe(struct softgpu *gpu, UvmGpuFaultInfo *ret_info);
+
+/* Whether UVM has cleared the channel's fault. LOCKING: softgpu.lock. */
+bool softgpu_engine_fault_cleared(struct softgpu_user_channel *channel);
+
+/* Whether UVM has such faults to read. */
+bool softgpu_engine_faults_pending(struct softgpu *gpu);
 
 /* fault_buffer.c */
 int softgpu_faults_init(struct softgpu *gpu, u32 entries);
@@ -394,6 +468,9 @@ void softgpu_faults_end(struct softgpu *gpu);
  */
 bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 			enum softgpu_op op);
+
+/* What an operation is in a packet: NV_PFAULT_ACCESS_TYPE_*. */
+u32 softgpu_fault_access(enum softgpu_op op);
 
 /* How many replays there were. */
 u64 softgpu_replays(struct softgpu *gpu);

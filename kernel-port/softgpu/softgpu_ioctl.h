@@ -49,6 +49,28 @@ struct softgpu_access {
 	__u64 wrong;   /* the address of a wrong word, if there is one */
 };
 
+/*
+ * A channel that is registered with a number of this or more is one of the copy engine. It runs pushes, and its
+ * faults cannot be replayed.
+ */
+#define SOFTGPU_COPY_CHANNELS 0x100u
+
+/*
+ * Run a push on such a channel: headers and methods as in a push buffer, those of host and, on subchannel 4, of the
+ * copy engine. The caller is trusted, as RM is: nothing stops physical addresses. Returns when all is done: 0;
+ * ENOENT: no such channel; EBUSY: it runs another push; EIO: it has stopped with an error, for ever; ENODEV: it
+ * went away; ETIMEDOUT: a fault was not serviced, or a semaphore not reached, for 30 s; EINTR: killed.
+ */
+#define SOFTGPU_PUSH_WORDS 1024u
+struct softgpu_push {
+	__u32 client;
+	__u32 channel;
+	__u64 words; /* a pointer to 32-bit words */
+	__u32 count; /* up to SOFTGPU_PUSH_WORDS */
+	__u32 pad;
+	__u64 faults; /* out: of the copy engine and of host */
+};
+
 /* Counted since the module was loaded. Copies are counted by [2 * from vidmem + to vidmem]. */
 struct softgpu_stats {
 	__u64 pushes, methods, copies, copy_bytes[4], memsets, memset_bytes;
@@ -57,8 +79,9 @@ struct softgpu_stats {
 	__u64 tlb_hits, tlb_misses;
 	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
 	__u64 unknown_methods, bad_addresses, channel_errors, failures;
-	__u64 switches, preempt_timeouts; /* of TSGs */
-	__u64 notifications;		  /* of access counters */
+	__u64 switches, preempt_timeouts;  /* of TSGs */
+	__u64 notifications;		   /* of access counters */
+	__u64 engine_faults, engine_kills; /* of pushes; channels that UVM had killed for one */
 };
 
 enum softgpu_event_kind {
@@ -138,6 +161,7 @@ struct softgpu_fail {
 #define SOFTGPU_SLEEP _IOW('S', 6, __u32)
 /* A control call of RM: softgpu_rmapi.h. op is ignored. */
 #define SOFTGPU_CONTROL _IOWR('S', 7, struct softgpu_rmapi_control)
+#define SOFTGPU_PUSH	_IOWR('S', 8, struct softgpu_push)
 /*
  * read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none.
  */

@@ -198,6 +198,11 @@ void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int 
 		guest_check(false, "a failure can be asked for: %s", guest_error_name(errno));
 }
 
+int softgpu_push(struct softgpu_push *push)
+{
+	return ioctl(softgpu_device, SOFTGPU_PUSH, push) ? errno : 0;
+}
+
 int softgpu_control(struct softgpu_rmapi_control *call)
 {
 	return ioctl(softgpu_device, SOFTGPU_CONTROL, call) ? errno : 0;

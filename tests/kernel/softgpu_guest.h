@@ -76,6 +76,16 @@ struct softgpu_access softgpu_touch(struct softgpu_tenant *tenant, void *p, uint
 /* Likewise with all fields of @access, but for client and channel, which are the tenant's. */
 void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *access);
 
+/* Run a push: SOFTGPU_PUSH. Returns 0 or the errno. */
+int softgpu_push(struct softgpu_push *push);
+
+/* One more channel of the tenant's, of the copy engine: SOFTGPU_COPY_CHANNELS. 0, an NV_STATUS or a negative errno. */
+int softgpu_register_copy(struct softgpu_tenant *tenant, unsigned int channel);
+
+/* Let the copy engine copy, on the first such channel. Returns 0 or the errno. */
+int softgpu_copy(struct softgpu_tenant *tenant, void *to, const void *from, size_t bytes,
+		 uint64_t *ret_faults);
+
 struct softgpu_stats softgpu_stats(void);
 
 /* Make an operation fail: SOFTGPU_FAIL. */
@@ -99,6 +109,7 @@ const struct softgpu_event *softgpu_events(size_t *ret_count);
 
 /* The parts of the test. A tenant of the caller's is attached. */
 void test_paging(struct softgpu_tenant *tenant);
+void test_engines(struct softgpu_tenant *tenant);
 void test_tlb(struct softgpu_tenant *tenant);
 void test_reference(struct softgpu_tenant *tenant);
 void test_judge(struct softgpu_tenant *tenant);

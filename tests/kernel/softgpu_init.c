@@ -22,6 +22,7 @@ struct softgpu_test {
 static const struct softgpu_test softgpu_tests[] = {
 	{ "paging", "", "", test_paging },
 	{ "tlb", "", "", test_tlb },
+	{ "engines", "vidmem_mb=64", "", test_engines },
 	{ "reference", "", "", test_reference },
 	{ "judge", "vidmem_mb=64", "", test_judge },
 	{ "thrash", "vidmem_mb=64", THRASH_LAPSE, test_thrash },
@@ -42,6 +43,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "hmmorder", "", "uvm_disable_hmm=0", test_hmm_order },
 	{ "hopper", "chip=hopper", "", test_paging },
 	{ "hoppertlb", "chip=hopper", "", test_tlb },
+	{ "hopperengines", "chip=hopper vidmem_mb=64", "", test_engines },
 	{ "hopperreference", "chip=hopper", "", test_reference },
 	{ "hopperbuiltin", "chip=hopper", "", test_builtin },
 	{ "hoppercounters", "chip=hopper", "", test_counters },
