@@ -54,6 +54,22 @@ static const char *read_field(const struct place *object, const char *key, const
 	return text;
 }
 
+/* Read a whole number from @least to @most. Returns @standard: it is none, and the reader knows. */
+static int read_whole(const struct place *object, const char *key, int standard, int least,
+		      int most)
+{
+	double number = place_real(object, key, standard);
+	struct place member = place_member(object, key);
+
+	if (!(number >= least && number <= most))
+		place_fail(&member, "is out of range, allowed: %d to %d", least, most);
+	else if (number != (int)number)
+		place_fail(&member, "is not a whole number, allowed: %d to %d", least, most);
+	else
+		return (int)number;
+	return standard;
+}
+
 /* An array of texts, ended by NULL; NULL: there is no such member. */
 static const char **read_texts(const struct place *object, const char *key, size_t *ret_count)
 {
@@ -186,10 +202,11 @@ static void read_runs(const struct place *root, struct figure *figure)
 
 		for (size_t k = 0; k < count_points(&entry); k++) {
 			struct place point = place_element(&points, k);
-			struct figure_run *run = &figure->runs[figure->run_count++];
+			struct figure_run *run;
 
 			if (points.json && !place_is_object(&point, point_keys))
 				return;
+			run = &figure->runs[figure->run_count++];
 			read_run(root, &entry, points.json ? &point : NULL, run);
 			if (!run->folder && !run->scenario && !figure->scenario)
 				place_fail(&entry, "has no scenario, allowed: a scenario here "
@@ -384,7 +401,7 @@ static void read_panel(const struct place *entry, const struct figure *figure,
 	panel->over = read_label(entry, "over", figure);
 	panel->layout =
 		(enum figure_layout)place_choice(entry, "layout", figure_layouts, FIGURE_BARS);
-	panel->digits = (int)place_real(entry, "digits", 3);
+	panel->digits = read_whole(entry, "digits", 3, 0, 9);
 	panel->log_y = place_bool(entry, "log", false);
 	panel->log_x = place_bool(entry, "log_x", false);
 	panel->total = place_bool(entry, "total", false);
@@ -422,18 +439,6 @@ static void read_reference(const struct place *root, struct figure *figure)
 	reference->panels = read_texts(&entry, "panels", &reference->panel_count);
 }
 
-/* Read a whole number from 1 to @most. */
-static unsigned int read_side(const struct place *layout, const char *key, double standard,
-			      double most)
-{
-	double number = place_real(layout, key, standard);
-	struct place member = place_member(layout, key);
-
-	if (!(number >= 1 && number <= most))
-		place_fail(&member, "is out of range, allowed: 1 to %g", most);
-	return (unsigned int)number;
-}
-
 static void read_layout(const struct place *root, struct figure *figure)
 {
 	static const char *const keys[] = { "columns", "width", "height", "across", NULL };
@@ -441,9 +446,9 @@ static void read_layout(const struct place *root, struct figure *figure)
 
 	if (layout.json && !place_is_object(&layout, keys))
 		return;
-	figure->columns = read_side(&layout, "columns", 3, 8);
-	figure->width = read_side(&layout, "width", 1720, SIDE_MAX);
-	figure->height = read_side(&layout, "height", 1000, SIDE_MAX);
+	figure->columns = (u32)read_whole(&layout, "columns", 3, 1, 8);
+	figure->width = (u32)read_whole(&layout, "width", 1720, 1, SIDE_MAX);
+	figure->height = (u32)read_whole(&layout, "height", 1000, 1, SIDE_MAX);
 	figure->across = place_bool(&layout, "across", true);
 }
 
