@@ -91,8 +91,8 @@ static bool valid(int device)
 u64 books_limit(int device, u64 total)
 {
 	(void)device;
-	if (shim_settings.limit_percent)
-		return total / 100 * shim_settings.limit_percent;
+	if (shim_settings.limit_ppm)
+		return shim_share(total, shim_settings.limit_ppm);
 	return shim_settings.limit_given ? shim_settings.limit_bytes : total;
 }
 

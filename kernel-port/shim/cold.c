@@ -74,10 +74,10 @@ u64 cold_host_bytes(int device)
 /* The most bytes that may be on the GPU, by GVM_RESIDENT; SHIM_NO_LIMIT: all. */
 static u64 resident_of(int device)
 {
-	if (!shim_settings.resident_percent)
+	if (!shim_settings.resident_ppm)
 		return shim_settings.resident_bytes;
-	return memory_facts_of(shim_real(), device)->total / 100 *
-	       shim_settings.resident_percent;
+	return shim_share(memory_facts_of(shim_real(), device)->total,
+			  shim_settings.resident_ppm);
 }
 
 static u64 limit_of(int device)

@@ -253,7 +253,7 @@ static void publish_device(int index)
 	put(device, PEAK, text);
 	snprintf(text, sizeof(text), "%llu\n", on_host);
 	put(device, SWAP, text);
-	if (shim_settings.limit_percent &&
+	if (shim_settings.limit_ppm &&
 	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
 		limit = books_limit(index, total);
 	if (limit == SHIM_NO_LIMIT)
@@ -302,7 +302,7 @@ static bool take(enum report_file file, const char *text)
 			return false;
 		shim_settings.limit_bytes = value; /* first: another thread may be allocating */
 		shim_settings.limit_given = true;
-		shim_settings.limit_percent = 0;
+		shim_settings.limit_ppm = 0;
 		return true;
 	case TIMESLICE:
 		if (!shim_parse_timeslice(text, &value))

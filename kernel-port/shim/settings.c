@@ -13,6 +13,7 @@
 
 #define TIMESLICE_MAX_US 16000000ull
 #define PRIORITY_MAX	 16u
+#define SHARE_MAX_PPM	 10000000ull
 #define PERIOD_DEFAULT	 (2 * SHIM_MS)
 
 struct shim_settings shim_settings = {
@@ -105,42 +106,110 @@ static void wrong(const char *name, const char *value, const char *allowed)
 	shim_warn("%s=%s is ignored; allowed: %s", name, value, allowed);
 }
 
-/* A size, or a share in percent. False: neither. */
-static bool parse_share(const char *text, u64 *ret_bytes, u32 *ret_percent)
+/* "50%" or "0.25" of the device, up to ten times of it, in millionths. False: no share. */
+static bool parse_ppm(const char *text, u32 *ret_ppm)
 {
 	size_t length = strlen(text);
+	bool percent = length && text[length - 1] == '%';
+	u64 unit = percent ? 10000 : 1000000;
+	const char *point = strchr(text, '.');
+	size_t whole_length = point ? (size_t)(point - text) : length - percent;
 	char number[8];
-	u64 value;
+	u64 whole;
 
-	if (length < 2 || length >= sizeof(number) || text[length - 1] != '%')
-		return shim_parse_bytes(text, ret_bytes);
-	memcpy(number, text, length - 1);
-	number[length - 1] = '\0';
-	if (!shim_parse_number(number, 1000, &value) || !value)
+	if (whole_length >= sizeof(number) || (!percent && !point))
 		return false;
-	*ret_percent = (u32)value;
+	memcpy(number, text, whole_length);
+	number[whole_length] = '\0';
+	if (!shim_parse_number(number, SHARE_MAX_PPM / unit, &whole))
+		return false;
+	whole *= unit;
+	for (text = point ? point + 1 : text + whole_length; isdigit((unsigned char)*text);
+	     text++) {
+		unit /= 10;
+		whole += unit * (u64)(*text - '0');
+	}
+	if (!whole || whole > SHARE_MAX_PPM || strcmp(text, percent ? "%" : "") != 0)
+		return false;
+	*ret_ppm = (u32)whole;
 	return true;
+}
+
+/* A size, or a share. False: neither. */
+static bool parse_share(const char *text, u64 *ret_bytes, u32 *ret_ppm)
+{
+	return parse_ppm(text, ret_ppm) || shim_parse_bytes(text, ret_bytes);
+}
+
+u64 shim_share(u64 total, u32 ppm)
+{
+	return total / 1000000 * ppm + total % 1000000 * ppm / 1000000;
+}
+
+/* As HAMi writes it: 1g, 1024m, 1048576k, or bytes. */
+static bool parse_hami(const char *text, u64 *ret_bytes)
+{
+	char copy[24];
+	size_t length = strlen(text);
+
+	if (!length || length >= sizeof(copy))
+		return false;
+	strcpy(copy, text);
+	copy[length - 1] = (char)toupper((unsigned char)copy[length - 1]);
+	return shim_parse_bytes(copy, ret_bytes);
+}
+
+/*
+ * Without GVM_LIMIT: what the plug-ins of HAMi and KAI have put into the container's environment. 0 is a whole GPU.
+ * All GPUs of a container get the first one's.
+ */
+static void read_plugin_limit(void)
+{
+	static const char *const names[] = { "CUDA_DEVICE_MEMORY_LIMIT",
+					     "CUDA_DEVICE_MEMORY_LIMIT_0" };
+	const char *portion = getenv("GPU_PORTION");
+	u64 bytes;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *text = getenv(names[i]);
+
+		if (!text || !*text)
+			continue;
+		if (!parse_hami(text, &bytes))
+			wrong(names[i], text, "bytes with k, m or g");
+		else if (bytes) {
+			shim_settings.limit_given = true;
+			shim_settings.limit_bytes = bytes;
+			return;
+		}
+	}
+	if (!portion || !*portion || !strcmp(portion, "1"))
+		return;
+	shim_settings.limit_given = parse_ppm(portion, &shim_settings.limit_ppm);
+	if (!shim_settings.limit_given)
+		wrong("GPU_PORTION", portion, "a share such as 0.5");
 }
 
 static void read_limits(void)
 {
 	static const char allowed[] =
-		"bytes with K, M, G or T, 8e9, a share such as 50%, or max";
+		"bytes with K, M, G or T, 8e9, a share such as 50% or 0.5, or max";
 	const char *limit = getenv("GVM_LIMIT");
 	const char *resident = getenv("GVM_RESIDENT");
 	u64 bytes = SHIM_NO_LIMIT;
 
-	if (limit && *limit) {
+	if (!limit || !*limit) {
+		read_plugin_limit();
+	} else {
 		shim_settings.limit_given =
-			parse_share(limit, &bytes, &shim_settings.limit_percent);
+			parse_share(limit, &bytes, &shim_settings.limit_ppm);
 		if (shim_settings.limit_given)
 			shim_settings.limit_bytes = bytes;
 		else
 			wrong("GVM_LIMIT", limit, allowed);
 	}
 	if (resident && *resident &&
-	    !parse_share(resident, &shim_settings.resident_bytes,
-			 &shim_settings.resident_percent))
+	    !parse_share(resident, &shim_settings.resident_bytes, &shim_settings.resident_ppm))
 		wrong("GVM_RESIDENT", resident, allowed);
 	else if (resident && *resident && !shim_settings.managed)
 		shim_warn("GVM_RESIDENT needs GVM_SHIM_MANAGED=1: all memory stays on the GPU");

@@ -73,8 +73,8 @@ struct shim_settings {
 	_Atomic u64 limit_bytes; /* SHIM_NO_LIMIT: none */
 	bool limit_given;
 	u64 resident_bytes;	  /* that may be on the GPU; SHIM_NO_LIMIT: all */
-	u32 resident_percent;	  /* of the device; 0: it is in bytes */
-	u32 limit_percent;	  /* of the device; 0: the limit is in bytes */
+	u32 resident_ppm;	  /* of the device; 0: it is in bytes */
+	u32 limit_ppm;		  /* of the device; 0: the limit is in bytes */
 	_Atomic u64 timeslice_us; /* 0: as the driver has it */
 	_Atomic u32 priority;	  /* SHIM_PRIORITY_NO: none */
 	u64 period_ns;		  /* between two looks at the GPU */
@@ -111,6 +111,9 @@ void shim_settings_read(void);
  * user could have links in it that lead our writes elsewhere.
  */
 const char *shim_make_directory(void);
+
+/* Millionths of a device's memory. */
+u64 shim_share(u64 total, u32 ppm);
 
 /* "8G", "8e9", "max". False: no size. */
 bool shim_parse_bytes(const char *text, u64 *ret_bytes);

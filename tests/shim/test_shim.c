@@ -160,6 +160,36 @@ START_TEST(a_limit_holds_to_the_byte)
 }
 END_TEST
 
+/* Shares as KAI's annotation has them, and what the plug-ins of HAMi and KAI put into a container. GVM_LIMIT is stronger. */
+START_TEST(limits_of_plug_ins_hold)
+{
+	static const struct {
+		const char *variables, *out;
+	} runs[] = {
+		{ "GVM_LIMIT=0.25", "allocated 50, free 0\n" },
+		{ "GVM_LIMIT=12.5%", "allocated 25, free 0\n" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT_0=20m", "allocated 20, free 0\n" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT=10240k GPU_PORTION=0.5", "allocated 10, free 0\n" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT_0=0m GPU_PORTION=0.5", "allocated 100, free 0\n" },
+		{ "GVM_LIMIT=5M CUDA_DEVICE_MEMORY_LIMIT_0=20m", "allocated 5, free 0\n" },
+		{ "GPU_PORTION=1", "allocated 200, free 0\n" },
+	};
+	struct program program;
+	char variables[256];
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		snprintf(variables, sizeof(variables), "FAKE_MEMORY=209715200 %s",
+			 runs[i].variables);
+		start(&program, true, "dlsym", "fill", 2000, variables);
+		wait_ready(&program);
+		ck_assert_msg(strstr(program.out, runs[i].out), "%s: %s", variables,
+			      program.out);
+		kill(program.pid, SIGKILL);
+		finish(&program);
+	}
+}
+END_TEST
+
 /* Managed memory may exceed the device where the user says so. */
 START_TEST(a_limit_above_the_device_is_allowed)
 {
@@ -308,6 +338,10 @@ START_TEST(wrong_settings_are_named)
 		const char *setting, *message;
 	} wrong[] = {
 		{ "GVM_LIMIT=8X", "GVM_LIMIT=8X is ignored; allowed: bytes" },
+		{ "GVM_LIMIT=0.5G", "GVM_LIMIT=0.5G is ignored; allowed: bytes" },
+		{ "GVM_LIMIT=0.0", "GVM_LIMIT=0.0 is ignored; allowed: bytes" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT_0=5x", "CUDA_DEVICE_MEMORY_LIMIT_0=5x is ignored" },
+		{ "GPU_PORTION=half", "GPU_PORTION=half is ignored" },
 		{ "GVM_LIMIT=99999999999G", "GVM_LIMIT=" },
 		{ "GVM_PRIORITY=17", "GVM_PRIORITY=17 is ignored; allowed: 0 to 16" },
 		{ "GVM_TIMESLICE=0", "GVM_TIMESLICE=0 is ignored" },
@@ -355,6 +389,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, the_end_of_a_part_of_a_queue_is_seen);
 	tcase_add_test(tests, memory_is_redirected_and_freed);
 	tcase_add_test(tests, a_limit_holds_to_the_byte);
+	tcase_add_test(tests, limits_of_plug_ins_hold);
 	tcase_add_test(tests, a_limit_above_the_device_is_allowed);
 	tcase_add_test(tests, a_container_of_two_processes_has_one_limit);
 	tcase_add_test(tests, control_files_can_be_written);

@@ -30,6 +30,11 @@ void shim_warn(const char *fmt, ...)
 	(void)fmt;
 }
 
+u64 shim_share(u64 whole, u32 ppm)
+{
+	return whole / 1000000 * ppm;
+}
+
 u64 shim_now_ns(void)
 {
 	return now_ns;
