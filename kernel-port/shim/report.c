@@ -253,8 +253,7 @@ static void publish_device(int index)
 	put(device, PEAK, text);
 	snprintf(text, sizeof(text), "%llu\n", on_host);
 	put(device, SWAP, text);
-	if (shim_settings.limit_ppm &&
-	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
+	if (shim_settings.limit_ppm && shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
 		limit = books_limit(index, total);
 	if (limit == SHIM_NO_LIMIT)
 		strcpy(text, "max\n");

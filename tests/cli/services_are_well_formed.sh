@@ -60,8 +60,8 @@ if [ -n "$python" ]; then
 import yaml
 pod = yaml.safe_load(open("pod.yaml"))
 (container,) = pod["spec"]["containers"]
-env = {e["name"]: e["value"] for e in container["env"]}
-assert pod["kind"] == "Pod" and env["GVM_LIMIT"] == "25%", pod
+env = {e["name"]: e.get("value") or e["valueFrom"]["fieldRef"]["fieldPath"] for e in container["env"]}
+assert pod["kind"] == "Pod" and env["GVM_LIMIT"] == "metadata.annotations['gpu-fraction']", pod
 assert env["LD_PRELOAD"].startswith(container["volumeMounts"][0]["mountPath"]), env
 assert pod["metadata"]["annotations"]["gpu-fraction"] == "0.25", pod
 END

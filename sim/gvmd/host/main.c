@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The program gvmd. */
 #include "gvmd/host/cmd_daemon.h"
+#include "gvmd/host/cmd_hook.h"
 #include "gvmd/host/cmd_policies.h"
 #include "gvmd/host/cmd_pressure.h"
 #include "terminal/program.h"
 
-static const struct command *const commands[] = { &command_daemon, &command_check,
-						  &command_policies, &command_pressure, NULL };
+static const struct command *const commands[] = { &command_daemon,   &command_check,
+						  &command_policies, &command_pressure,
+						  &command_hook,     NULL };
 
 /* clang-format off */
 static const struct command gvmd = {

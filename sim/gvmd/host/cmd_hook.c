@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * "gvmd hook", see cmd_hook.h.
+ *
+ * A container's runtime (runc, crun) calls the hooks "createRuntime" when the container's cgroup is there and its
+ * program has not started. That is the moment at which gvm.ko has to learn of the cgroup: a process that has
+ * opened the GPU keeps the container that it had.
+ *
+ *     kubelet, podman --> config.json: annotations, environment
+ *                             |
+ *     runc, crun  --state--> gvmd hook --> +PATH in /sys/kernel/gvm/cgroups
+ *                             |            20G  in /sys/kernel/gvm/cgroup/PATH/0/gmem.limit.high
+ *     the program starts <----'
+ *
+ * A hook that fails keeps the container from starting. So a container that was to have a limit never runs without.
+ * The reason is in the system's log. Nothing is to be undone: the module lets go of a cgroup that has been removed.
+ */
+#include "gvmd/host/cmd_hook.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "config/units.h"
+#include "engine/error.h"
+#include "gvmd/host/wishes.h"
+
+#define DEFAULT_ROOT "/sys/kernel/gvm"
+
+static int run(int argc, char **argv, struct sim_error *err);
+
+/* clang-format off */
+static const struct command_option options[] = {
+	{ "memory", "SIZE", false,
+"what a GPU of this host has, for containers that are to have a\n"
+"share of it; without it a share is an error" },
+	{ "root", "DIR", false, "the module's control files; " DEFAULT_ROOT " by default" },
+	{ NULL, NULL, false, NULL },
+};
+
+const struct command command_hook = {
+	.name = "gvmd hook",
+	.summary = "give a container its limits before it starts: an OCI hook",
+	.about =
+"Reads the state of a container on standard input, as a runtime hands it to its hooks, and the\n"
+"config.json of its bundle. It makes the container's cgroup a container of gvm.ko and writes what\n"
+"annotations and environment ask for. A container that asks for nothing is left alone. If a limit\n"
+"cannot be set, the hook fails, and the container does not start.\n",
+	.options = options,
+	.more =
+"The strongest word for memory counts: annotation gvm.gmem.limit.high, GVM_LIMIT in the\n"
+"environment, the annotations gpu-memory (MiB) and gpu-fraction, then CUDA_DEVICE_MEMORY_LIMIT,\n"
+"CUDA_DEVICE_MEMORY_LIMIT_0 and GPU_PORTION in the environment. For time: gvm.compute.weight, then\n"
+"CUDA_DEVICE_SM_LIMIT. An annotation gvm.FILE writes any control file.\n",
+	.examples = "    gvmd hook --memory 80G <state.json\n",
+	.run = run,
+};
+/* clang-format on */
+
+struct hook_args {
+	const char *root;
+	u64 gpu_bytes;
+};
+
+/* What the runtime tells. */
+struct hook_container {
+	json_t *state;	/* owned */
+	json_t *config; /* owned */
+	json_t *annotations;
+	const json_t *environment;
+	pid_t pid;
+	char cgroup[PATH_MAX];
+};
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	struct hook_args *args = data;
+
+	if (!strcmp(option, "root"))
+		args->root = value;
+	else if (units_parse_size(value, &args->gpu_bytes) || !args->gpu_bytes)
+		return command_bad_value(&command_hook, option, err,
+					 "'%s' is no size, e.g. 80G", value);
+	return 0;
+}
+
+/* The path of a process in the hierarchy of version 2. */
+static int read_cgroup(struct hook_container *container, struct sim_error *err)
+{
+	char path[64], line[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)container->pid);
+	file = fopen(path, "r");
+	if (!file)
+		return sim_runtime_error(err, "%s: %s", path, strerror(errno));
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::/", 4))
+			snprintf(container->cgroup, sizeof(container->cgroup), "%s", line + 3);
+	}
+	fclose(file);
+	if (!container->cgroup[0] || !container->cgroup[1])
+		return sim_runtime_error(err, "%s: the container has no cgroup of version 2",
+					 path);
+	return 0;
+}
+
+static int read_container(struct hook_container *container, struct sim_error *err)
+{
+	char path[PATH_MAX];
+	const char *bundle;
+	json_error_t wrong;
+
+	container->state = json_loadf(stdin, 0, &wrong);
+	if (!container->state)
+		return sim_user_error(err, "standard input is no state of a container: %s",
+				      wrong.text);
+	container->pid = (pid_t)json_integer_value(json_object_get(container->state, "pid"));
+	bundle = json_string_value(json_object_get(container->state, "bundle"));
+	if (container->pid <= 0 || !bundle)
+		return sim_user_error(err, "the state has no pid or no bundle");
+	if ((size_t)snprintf(path, sizeof(path), "%s/config.json", bundle) >= sizeof(path))
+		return sim_user_error(err, "%s: %s", bundle, strerror(ENAMETOOLONG));
+	container->config = json_load_file(path, 0, &wrong);
+	if (!container->config)
+		return sim_runtime_error(err, "%s: %s", path, wrong.text);
+	container->annotations = json_object_get(container->config, "annotations");
+	container->environment =
+		json_object_get(json_object_get(container->config, "process"), "env");
+	return 0;
+}
+
+/* The container that holds a pod's namespaces runs nothing of the user's. Names: CRI of containerd and of CRI-O. */
+static bool is_sandbox(const struct hook_container *container)
+{
+	static const char *const names[] = { "io.kubernetes.cri.container-type",
+					     "io.kubernetes.cri-o.ContainerType" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *type =
+			json_string_value(json_object_get(container->annotations, names[i]));
+
+		if (type && !strcmp(type, "sandbox"))
+			return true;
+	}
+	return false;
+}
+
+/* Is the cgroup, or one above it, a container? @ret_length: of its path. */
+static bool find_container(const char *list, const char *cgroup, size_t *ret_length)
+{
+	char line[PATH_MAX];
+	FILE *file = fopen(list, "r");
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		*ret_length = strcspn(line, "\n");
+		found = *ret_length && !strncmp(line, cgroup, *ret_length) &&
+			(!cgroup[*ret_length] || cgroup[*ret_length] == '/');
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/*
+ * Make the cgroup a container. *ret_above: one above it is a container already, whose limits hold for all below it.
+ */
+static int add_cgroup(const char *root, const char *cgroup, bool *ret_above,
+		      struct sim_error *err)
+{
+	char list[PATH_MAX], line[PATH_MAX + 2];
+	int size = snprintf(line, sizeof(line), "+%s\n", cgroup);
+	size_t length;
+	int fd, failed = 0;
+
+	*ret_above = false;
+	snprintf(list, sizeof(list), "%s/cgroups", root);
+	if (find_container(list, cgroup, &length)) {
+		*ret_above = cgroup[length] != '\0';
+		return 0;
+	}
+	fd = open(list, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return sim_runtime_error(err, "%s is missing: gvm.ko is not loaded", list);
+	if (fd < 0)
+		return sim_runtime_error(err, "%s: %s", list, strerror(errno));
+	if (write(fd, line, (size_t)size) != size && errno != EEXIST)
+		failed = errno;
+	close(fd);
+	return failed ? sim_runtime_error(err, "%s: +%s: %s", list, cgroup, strerror(failed)) :
+			0;
+}
+
+static int write_wishes(const char *folder, const char *gpu, const struct wishes *wishes,
+			struct sim_error *err)
+{
+	struct ctl_container files = { 0 };
+	int status;
+
+	if ((size_t)snprintf(files.path, sizeof(files.path), "%s/%s", folder, gpu) >=
+	    sizeof(files.path))
+		return sim_runtime_error(err, "%s: %s", folder, strerror(ENAMETOOLONG));
+	for (size_t i = 0; i < wishes->count; i++) {
+		const struct wish *wish = &wishes->wishes[i];
+
+		status = ctl_write(&files, wish->file, wish->value);
+		if (status)
+			return sim_runtime_error(err, "%s/%s: '%s': %s", files.path, wish->file,
+						 wish->value, strerror(-status));
+	}
+	return 0;
+}
+
+static int write_all(const char *root, const char *cgroup, const struct wishes *wishes,
+		     struct sim_error *err)
+{
+	char folder[PATH_MAX];
+	struct dirent *entry;
+	size_t gpus = 0;
+	int status = 0;
+	DIR *dir;
+
+	if ((size_t)snprintf(folder, sizeof(folder), "%s/cgroup%s", root, cgroup) >=
+	    sizeof(folder))
+		return sim_runtime_error(err, "%s: %s", cgroup, strerror(ENAMETOOLONG));
+	dir = opendir(folder);
+	while (dir && !status && (entry = readdir(dir)))
+		if (entry->d_name[strspn(entry->d_name, "0123456789")] == '\0') {
+			gpus++;
+			status = write_wishes(folder, entry->d_name, wishes, err);
+		}
+	if (dir)
+		closedir(dir);
+	if (!status && !gpus)
+		return sim_runtime_error(err, "%s: gvm.ko knows no GPU", folder);
+	return status;
+}
+
+static int give_limits(const struct hook_args *args, struct hook_container *container,
+		       struct sim_error *err)
+{
+	struct wishes wishes;
+	bool above;
+	int status = read_container(container, err);
+
+	if (status || is_sandbox(container))
+		return status;
+	status = wishes_read(container->annotations, container->environment, args->gpu_bytes,
+			     &wishes, err);
+	if (status || !wishes.count)
+		return status;
+	status = read_cgroup(container, err);
+	if (!status)
+		status = add_cgroup(args->root, container->cgroup, &above, err);
+	if (status)
+		return status;
+	if (above) {
+		fprintf(stderr,
+			"gvmd hook: a cgroup above %s is a container: its limits hold\n",
+			container->cgroup);
+		return 0;
+	}
+	return write_all(args->root, container->cgroup, &wishes, err);
+}
+
+static int run(int argc, char **argv, struct sim_error *err)
+{
+	struct hook_args args = { .root = DEFAULT_ROOT };
+	struct hook_container container = { 0 };
+	struct command_line line;
+	int status = command_parse(&command_hook, argc, argv, take_option, &args, &line, err);
+
+	if (status)
+		return status;
+	if (line.help)
+		return command_print_help(&command_hook, err);
+	if (line.operand_count)
+		return command_mistake(&command_hook, err, "'%s' is not valid here",
+				       line.operands[0]);
+	status = give_limits(&args, &container, err);
+	if (status) /* crun does not show what a hook prints */
+		syslog(LOG_ERR | LOG_DAEMON, "gvmd hook: %s", err->text);
+	json_decref(container.state);
+	json_decref(container.config);
+	return status;
+}

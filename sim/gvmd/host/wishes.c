@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * Words for the same limit, the strongest first:
+ *
+ *     gvm.gmem.limit.high=20G        annotation: any control file that can be written, behind "gvm."
+ *     GVM_LIMIT=20G                  environment: the shim's word
+ *     gpu-memory=2000                annotation of KAI, in MiB
+ *     gpu-fraction=0.5               annotation of KAI
+ *     CUDA_DEVICE_MEMORY_LIMIT_0=3000m, CUDA_DEVICE_MEMORY_LIMIT=1g
+ *                                    environment: the plug-ins of HAMi and KAI
+ *     GPU_PORTION=0.5                environment: the plug-in of KAI
+ *
+ * and for time gvm.compute.weight, then CUDA_DEVICE_SM_LIMIT=30, in percent. Annotations are the pod's. A
+ * plug-in sets the environment of the one container that has the GPU.
+ */
+#include "gvmd/host/wishes.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config/units.h"
+#include "engine/error.h"
+#include "gvm/control.h"
+
+#define PREFIX "gvm."
+
+/* Where words come from, and what a share is a share of. */
+struct source {
+	json_t *annotations;
+	const json_t *environment;
+	u64 gpu_bytes;
+};
+
+enum form { FORM_SIZE, FORM_MIB, FORM_SHARE, FORM_HAMI, FORM_PERCENT };
+
+/* In the order of strength. A container may have CUDA_DEVICE_MEMORY_LIMIT_1 and so on: all GPUs get the first one. */
+static const struct word {
+	const char *name;
+	bool annotation;
+	enum form form;
+	const char *file;
+} words[] = {
+	{ "GVM_LIMIT", false, FORM_SIZE, "gmem.limit.high" },
+	{ "gpu-memory", true, FORM_MIB, "gmem.limit.high" },
+	{ "gpu-fraction", true, FORM_SHARE, "gmem.limit.high" },
+	{ "CUDA_DEVICE_MEMORY_LIMIT", false, FORM_HAMI, "gmem.limit.high" },
+	{ "CUDA_DEVICE_MEMORY_LIMIT_0", false, FORM_HAMI, "gmem.limit.high" },
+	{ "GPU_PORTION", false, FORM_SHARE, "gmem.limit.high" },
+	{ "CUDA_DEVICE_SM_LIMIT", false, FORM_PERCENT, "compute.weight" },
+};
+
+/* The value of a variable; NULL: it is not set, or empty. */
+static const char *variable(const json_t *environment, const char *name)
+{
+	size_t length = strlen(name);
+	const json_t *entry;
+	size_t i;
+
+	json_array_foreach(environment, i, entry) {
+		const char *text = json_string_value(entry);
+
+		if (text && !strncmp(text, name, length) && text[length] == '=' &&
+		    text[length + 1])
+			return text + length + 1;
+	}
+	return NULL;
+}
+
+static const char *value_of(const struct source *source, const struct word *word)
+{
+	const char *text =
+		word->annotation ?
+			json_string_value(json_object_get(source->annotations, word->name)) :
+			variable(source->environment, word->name);
+
+	return text && *text ? text : NULL;
+}
+
+static bool has(const struct wishes *wishes, const char *file)
+{
+	for (size_t i = 0; i < wishes->count; i++)
+		if (!strcmp(wishes->wishes[i].file, file))
+			return true;
+	return false;
+}
+
+/* "0.25" of a GPU, above 0 and up to 1. @parts: 1, or 100 for a text in percent. False: no share. */
+static bool parse_share(const struct source *source, const char *text, u64 parts,
+			u64 *ret_bytes)
+{
+	u64 ppm;
+
+	if (units_parse_ppm(text, &ppm) || ppm / parts > 1000000)
+		return false;
+	ppm /= parts;
+	*ret_bytes =
+		source->gpu_bytes / 1000000 * ppm + source->gpu_bytes % 1000000 * ppm / 1000000;
+	return ppm > 0;
+}
+
+/* HAMi: 1g, 1024m, 1048576k or bytes, of powers of 1024. */
+static bool parse_hami(const char *text, u64 *ret_bytes)
+{
+	char copy[32];
+	size_t length = strlen(text);
+
+	if (!length || length >= sizeof(copy))
+		return false;
+	strcpy(copy, text);
+	copy[length - 1] = (char)toupper((unsigned char)copy[length - 1]);
+	return units_parse_size(copy, ret_bytes) == UNITS_OK;
+}
+
+/* A word as a number of its control file. False: no such value. */
+static bool parse(const struct source *source, const struct word *word, const char *text,
+		  u64 *ret_value)
+{
+	size_t length = strlen(text);
+	char copy[32];
+
+	switch (word->form) {
+	case FORM_SIZE:
+		if (length < 2 || length >= sizeof(copy) || text[length - 1] != '%')
+			return units_parse_size(text, ret_value) == UNITS_OK;
+		memcpy(copy, text, length - 1);
+		copy[length - 1] = '\0';
+		return parse_share(source, copy, 100, ret_value);
+	case FORM_MIB:
+		if (units_parse_integer(text, ret_value) || *ret_value > 1ull << 40)
+			return false;
+		*ret_value <<= 20;
+		return true;
+	case FORM_SHARE:
+		return parse_share(source, text, 1, ret_value);
+	case FORM_HAMI:
+		return parse_hami(text, ret_value);
+	case FORM_PERCENT:
+		return !units_parse_integer(text, ret_value) && *ret_value <= 100;
+	}
+	return false;
+}
+
+static bool is_share(const struct word *word, const char *text)
+{
+	return word->form == FORM_SHARE || (word->form == FORM_SIZE && strchr(text, '%'));
+}
+
+static int add_word(const struct source *source, const struct word *word, struct wishes *wishes,
+		    struct sim_error *err)
+{
+	const char *text = value_of(source, word);
+	struct wish *wish = &wishes->wishes[wishes->count];
+	u64 value;
+
+	if (!text || has(wishes, word->file))
+		return 0;
+	if (is_share(word, text) && !source->gpu_bytes)
+		return sim_user_error(
+			err,
+			"%s=%s is a share of a GPU; the hook needs --memory SIZE, "
+			"what one has",
+			word->name, text);
+	if (!parse(source, word, text, &value))
+		return sim_user_error(err, "%s=%s is no limit", word->name, text);
+	/* HAMi says 0 for a whole GPU. */
+	if (!value)
+		return 0;
+	wish->file = word->file;
+	snprintf(wish->value, sizeof(wish->value), value == U64_MAX ? "max" : "%llu", value);
+	wishes->count++;
+	return 0;
+}
+
+/* Annotations of ours name control files. The module checks the value. */
+static int add_own(const char *name, const json_t *value, struct wishes *wishes,
+		   struct sim_error *err)
+{
+	const struct gvm_control_file *file = gvm_control_find(name + strlen(PREFIX));
+	const char *text = json_string_value(value);
+	struct wish *wish = &wishes->wishes[wishes->count];
+
+	if (!file || !(file->mode & 0200))
+		return sim_user_error(err, "%s: no control file that can be written", name);
+	if (!text || !*text || strlen(text) >= sizeof(wish->value))
+		return sim_user_error(err, "%s has no value", name);
+	if (wishes->count == WISHES_MAX)
+		return sim_user_error(err, "too many annotations of gvm");
+	wish->file = file->name;
+	strcpy(wish->value, text);
+	wishes->count++;
+	return 0;
+}
+
+int wishes_read(json_t *annotations, const json_t *environment, u64 gpu_bytes,
+		struct wishes *ret_wishes, struct sim_error *err)
+{
+	const struct source source = { annotations, environment, gpu_bytes };
+	const char *name;
+	json_t *value;
+	int status = 0;
+
+	*ret_wishes = (struct wishes){ 0 };
+	json_object_foreach(annotations, name, value)
+		if (!status && !strncmp(name, PREFIX, strlen(PREFIX)))
+			status = add_own(name, value, ret_wishes, err);
+	for (size_t i = 0; !status && i < sizeof(words) / sizeof(words[0]); i++)
+		if (ret_wishes->count < WISHES_MAX)
+			status = add_word(&source, &words[i], ret_wishes, err);
+	return status;
+}

@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# gvmd hook: what a container asks for, in words of ours, of KAI and of HAMi, stands in its control files before it starts.
+# Files take the place of gvm.ko's, and a process of ours that of the container. Usage: NAME.sh GVMSIM SOURCE
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+gvmd=$(dirname "$gvmsim")/gvmd
+program=$gvmd
+
+# The root cgroup cannot be a container: there this script moves into one below, where it may.
+cgroup=$(sed -n 's/^0:://p' /proc/self/cgroup)
+mount=$(sed -n 's/^[^ ]* \([^ ]*\) cgroup2 .*/\1/p' /proc/mounts | head -n 1)
+if [ "$cgroup" = / ] && mkdir -p "$mount/gvm-test-$$/sub" 2>/dev/null && echo $$ 2>/dev/null >"$mount/gvm-test-$$/sub/cgroup.procs"; then
+	trap 'echo $$ >"$mount/cgroup.procs"; rmdir "$mount/gvm-test-$$/sub" "$mount/gvm-test-$$"; rm -rf "$work"' EXIT
+	cgroup=/gvm-test-$$/sub
+fi
+[ "$cgroup" != / ] || cgroup=
+mkdir -p bundle "root/cgroup$cgroup/0" "root/cgroup$cgroup/1"
+
+# container ANNOTATIONS ENVIRONMENT: as JSON without the outer brackets
+container() {
+	rm -f "root/cgroup$cgroup"/*/*
+	: >root/cgroups
+	echo "{\"annotations\": {$1}, \"process\": {\"env\": [\"PATH=/bin\"$2]}}" >bundle/config.json
+	echo "{\"ociVersion\": \"1.0.2\", \"id\": \"c\", \"pid\": $$, \"bundle\": \"$work/bundle\"}" >state
+}
+
+# gives ANNOTATIONS ENVIRONMENT FILE VALUE: the value stands there for each GPU
+gives() {
+	container "$1" "$2"
+	"$gvmd" hook --root root --memory 80G <state || fail "$1 $2"
+	[ "$(cat root/cgroups)" = "+$cgroup" ] || fail "$1 $2: the cgroup is no container: $(cat root/cgroups)"
+	for gpu in 0 1; do
+		[ "$(cat "root/cgroup$cgroup/$gpu/$3")" = "$4" ] || fail "$1 $2: $3 of GPU $gpu is not $4"
+	done
+}
+
+# refuses PATTERN ANNOTATIONS ENVIRONMENT [OPTION...]
+refuses() {
+	pattern=$1
+	container "$2" "$3"
+	shift 3
+	status=0
+	"$gvmd" hook --root root "$@" <state 2>err || status=$?
+	[ "$status" != 0 ] || fail "not refused: $pattern"
+	grep -q -e "$pattern" err || fail "$pattern: $(cat err)"
+	[ "$(wc -l <err)" = 1 ] || fail "more than a line: $(cat err)"
+	[ ! -s root/cgroups ] || fail "$pattern: it was written all the same"
+}
+
+if [ -n "$cgroup" ]; then
+	high=gmem.limit.high
+	gives '"gvm.gmem.limit.high": "20G"' '' $high 20G
+	gives '"gvm.compute.priority": "2"' '' compute.priority 2
+	gives '' ', "GVM_LIMIT=20G"' $high 21474836480
+	gives '' ', "GVM_LIMIT=25%"' $high 21474836480
+	gives '' ', "GVM_LIMIT=max"' $high max
+	gives '"gpu-memory": "2000"' '' $high 2097152000
+	gives '"gpu-fraction": "0.5"' '' $high 42949672960
+	gives '' ', "CUDA_DEVICE_MEMORY_LIMIT_0=3000m", "CUDA_DEVICE_MEMORY_LIMIT_1=3000m"' $high 3145728000
+	gives '' ', "CUDA_DEVICE_MEMORY_LIMIT=1g"' $high 1073741824
+	gives '' ', "GPU_PORTION=0.25"' $high 21474836480
+	gives '' ', "CUDA_DEVICE_SM_LIMIT=30"' compute.weight 30
+	# The strongest word counts.
+	gives '"gpu-fraction": "0.5", "gpu-memory": "2000"' ', "GVM_LIMIT=1G", "GPU_PORTION=0.25"' $high 1073741824
+	gives '"gvm.gmem.limit.high": "3G", "gpu-fraction": "0.5"' ', "GVM_LIMIT=1G"' $high 3G
+	gives '"gvm.compute.weight": "70"' ', "CUDA_DEVICE_SM_LIMIT=30"' compute.weight 70
+
+	# A cgroup above it is a container: the limits there hold, and none are written here.
+	container '"gpu-memory": "2000"' ''
+	echo "${cgroup%/*}" >root/cgroups
+	if [ "${cgroup%/*}" != "" ]; then
+		"$gvmd" hook --root root <state 2>err || fail "a pod's limit: $(cat err)"
+		grep -q 'a cgroup above' err || fail "no word of the cgroup above"
+		[ ! -e "root/cgroup$cgroup/0/$high" ] || fail "a limit was written below a container"
+	fi
+
+	mv root/cgroups kept
+	echo >bundle/empty
+	status=0
+	"$gvmd" hook --root root <state 2>err || status=$?
+	[ "$status" = 1 ] && grep -q 'gvm.ko is not loaded' err || fail "without the module: $(cat err)"
+	mv kept root/cgroups
+	rm -r "root/cgroup$cgroup"/*
+	container '"gpu-memory": "2000"' ''
+	status=0
+	"$gvmd" hook --root root <state 2>err || status=$?
+	[ "$status" = 1 ] && grep -q 'gvm.ko knows no GPU' err || fail "without a GPU: $(cat err)"
+fi
+
+# Nothing is asked for, or by a container that only holds a pod's namespaces, or all of a GPU, as HAMi writes it.
+for annotations in '' '"other": "1"' '"io.kubernetes.cri.container-type": "sandbox", "gpu-memory": "2000"'; do
+	container "$annotations" ', "CUDA_DEVICE_SM_LIMIT=0", "GVM_LIMIT="'
+	"$gvmd" hook --root root <state || fail "$annotations"
+	[ ! -s root/cgroups ] || fail "$annotations: it was written all the same"
+done
+
+refuses 'gpu-fraction=0.5 is a share of a GPU; the hook needs --memory' '"gpu-fraction": "0.5"' ''
+refuses 'GVM_LIMIT=50% is a share' '' ', "GVM_LIMIT=50%"'
+refuses 'gpu-fraction=1.5 is no limit' '"gpu-fraction": "1.5"' '' --memory 80G
+refuses 'gpu-memory=much is no limit' '"gpu-memory": "much"' ''
+refuses 'GVM_LIMIT=-1 is no limit' '' ', "GVM_LIMIT=-1"'
+refuses 'CUDA_DEVICE_SM_LIMIT=130 is no limit' '' ', "CUDA_DEVICE_SM_LIMIT=130"'
+refuses 'gvm.gmem.limit.hihg: no control file' '"gvm.gmem.limit.hihg": "1G"' ''
+refuses 'gvm.gmem.current: no control file that can be written' '"gvm.gmem.current": "1G"' ''
+expect 2 'standard input is no state' hook --root root </dev/null
+echo '{"pid": 0}' >state
+expect 2 'no pid or no bundle' hook --root root <state
+echo "{\"pid\": 1, \"bundle\": \"$work/none\"}" >state
+expect 1 'none/config.json' hook --root root <state
+expect 2 "'much' is no size" hook --memory much </dev/null
+
+# The hook for podman and CRI-O starts this program with words that it knows.
+hook=$source/packaging/oci/gvm-hook.json
+grep -q '"path": "/usr/bin/gvmd"' "$hook" || fail "$hook"
+grep -q '"args": \["gvmd", "hook"\]' "$hook" || fail "$hook"
