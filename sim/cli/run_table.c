@@ -180,19 +180,13 @@ static void print_memory(const char *name, const struct cfg_gpu *gpu)
 /* Requests of all traces that arrived, and how many of them a second of wall time simulates. */
 static void print_speed(const struct summary *summary)
 {
-	const struct summary_value *value;
-	u64 requests = 0;
-
 	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
 	       summary->wall_seconds);
 	if (summary->speedup.known)
 		printf(", %.0f times real time", summary->speedup.real);
-	for (size_t i = 0; i < summary->container_count; i++)
-		if (summary_find_metric(&summary->containers[i], "requests.arrived", &value))
-			requests += value->count;
-	if (requests && summary->wall_seconds > 0)
-		printf("; %llu requests of the trace, %.0f a second", requests,
-		       (double)requests / summary->wall_seconds);
+	if (summary->requests_per_wall_second.known)
+		printf("; %llu requests of the trace, %.0f a second", summary->requests,
+		       summary->requests_per_wall_second.real);
 	putchar('\n');
 }
 

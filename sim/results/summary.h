@@ -104,6 +104,8 @@ struct summary {
 	double sim_seconds;
 	double wall_seconds; /* of the simulation alone */
 	struct summary_value speedup;
+	u64 requests; /* of all traces and users that arrived, in simulated time */
+	struct summary_value requests_per_wall_second; /* unknown without requests */
 	u64 seed;
 	struct summary_gpu gpus[1 + CFG_GPUS_MAX]; /* none if measured or read back */
 	size_t gpu_count;

@@ -122,6 +122,7 @@ static json_t *policy_json(const struct summary *summary)
 static int put_head(json_t *root, const struct summary *summary)
 {
 	const struct summary_value *speedup = &summary->speedup;
+	const struct summary_value *rate = &summary->requests_per_wall_second;
 	int status;
 
 	status = json_object_set_new(root, "name", json_string(summary->name));
@@ -133,6 +134,10 @@ static int put_head(json_t *root, const struct summary *summary)
 	status |= json_object_set_new(root, "wall_seconds", json_real(summary->wall_seconds));
 	status |= json_object_set_new(root, "speedup",
 				      speedup->known ? json_real(speedup->real) : json_null());
+	status |= json_object_set_new(root, "requests",
+				      json_integer((json_int_t)summary->requests));
+	status |= json_object_set_new(root, "requests_per_wall_second",
+				      rate->known ? json_real(rate->real) : json_null());
 	status |= json_object_set_new(
 		root, "seed",
 		summary->measured ? json_null() : json_integer((json_int_t)summary->seed));

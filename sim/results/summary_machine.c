@@ -317,6 +317,21 @@ static void compute_gpu_times(struct summary *summary, const struct machine *mac
 	}
 }
 
+/* Count the requests of all containers, and how many a second of wall time simulated. */
+static void compute_requests(struct summary *summary)
+{
+	const struct summary_value *arrived;
+
+	for (size_t i = 0; i < summary->container_count; i++)
+		if (summary_find_metric(&summary->containers[i], "requests.arrived", &arrived))
+			summary->requests += arrived->count;
+	if (summary->requests && summary->wall_seconds > 0)
+		summary->requests_per_wall_second = (struct summary_value){
+			.known = true,
+			.real = (double)summary->requests / summary->wall_seconds,
+		};
+}
+
 int summary_compute(struct summary *summary, const struct machine *machine,
 		    struct sim_error *err)
 {
@@ -335,6 +350,7 @@ int summary_compute(struct summary *summary, const struct machine *machine,
 					   &machine->containers[i]);
 	if (!status)
 		status = find_ignored(summary, machine);
+	compute_requests(summary);
 	if (!status)
 		return 0;
 	summary_destroy(summary);

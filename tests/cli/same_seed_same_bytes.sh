@@ -6,7 +6,7 @@
 . "$(dirname "$0")/common.inc"
 
 without_wall_time() {
-	sed -e '/"wall_seconds":/d' -e '/"speedup":/d' "$1"
+	sed -e '/"wall_seconds":/d' -e '/"speedup":/d' -e '/"requests_per_wall_second":/d' "$1"
 }
 
 for system in exclusive stock; do

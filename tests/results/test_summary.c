@@ -13,6 +13,7 @@ START_TEST(summary_is_golden)
 	static const char golden[] =
 		"{\"name\": \"golden\", \"system\": \"test\", \"complete\": true, "
 		"\"sim_seconds\": 10.0, \"wall_seconds\": 0.04, \"speedup\": 250.0, "
+		"\"requests\": 6, \"requests_per_wall_second\": 150.0, "
 		"\"seed\": 7, \"gpu_reserved_bytes\": 1073741824, \"gpus\": {\"gpu0\": "
 		"{\"busy_share\": 0.5, \"switching_share\": 0.1, \"stalled_share\": "
 		"0.15, \"idle_share\": 0.25, \"switches\": 7}}, \"config_hash\": "

@@ -17,7 +17,7 @@ results() {
 	rm -rf "$build-results"
 	"$build/gvmsim" run "$source/scenarios/vllm-diffusion-80g.json" --set duration=120s --quiet \
 		--out "$build-results"
-	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' "$build-results/summary.json"
+	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' -e '/"requests_per_wall_second":/d' "$build-results/summary.json"
 }
 
 for compiler in gcc clang; do

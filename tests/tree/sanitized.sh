@@ -24,7 +24,7 @@ compare() {
 	rm -rf "$work/$name-checked" "$work/$name-plain"
 	"$work/build/gvmsim" run "$@" --quiet --out "$work/$name-checked"
 	"$gvmsim" run "$@" --quiet --out "$work/$name-plain"
-	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' "$work/$name"-*/summary.json
+	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' -e '/"requests_per_wall_second":/d' "$work/$name"-*/summary.json
 	diff -r "$work/$name-checked" "$work/$name-plain"
 }
 
