@@ -35,8 +35,8 @@ static const struct command_option options[] = {
 	{ "limit", "TIME", false, "The longest that a client's kernels may run at a stretch; 30s by default." },
 	{ "gpu", "NUMBER", false, "Which GPU; 0 by default." },
 	{ "local-stores", NULL, false,
-"Serve code with stores to local memory through a register, too. ptxas may keep bounds there, so\n"
-"a hostile client could leave its partition." },
+"Serve kernels that have local memory and stores to it through a register, too. ptxas may keep\n"
+"bounds there, so a hostile client could leave its partition." },
 	{ NULL, NULL, false, NULL },
 };
 

@@ -40,8 +40,51 @@ static bool patch_mode_of(enum gvm_fence_mode mode, enum patch_mode *ret_mode)
 	return false;
 }
 
+/* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES. */
+#define CU_FUNC_LOCAL_BYTES 3u
+
+/*
+ * Can a kernel that stores to any place of local memory change bounds there? Not if it has no local
+ * memory. It is the driver that says how much it has; nothing of the client's text is believed.
+ * A size that equals that of the kernel's own variables is no proof: docs/guardian.md.
+ */
+static bool keeps_bounds(const struct tenant *tenant, struct CUmod_st *module,
+			 const struct confined *confined, const struct verify_entry *entry)
+{
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	char *name = strndup(confined->bytes + entry->name, entry->name_length);
+	struct CUfunc_st *function;
+	int bytes = -1;
+
+	if (!name)
+		return false;
+	if (cuda->cuModuleGetFunction(&function, module, name) != CU_OK ||
+	    cuda->cuFuncGetAttribute(&bytes, CU_FUNC_LOCAL_BYTES, function) != CU_OK)
+		bytes = -1;
+	if (bytes)
+		fprintf(stderr,
+			"gvmfenced: client %llu: refused: kernel %.200s has %d bytes of local "
+			"memory, and stores that may reach bounds there (%llu); --local-stores "
+			"serves it\n",
+			tenant->id, name, bytes, entry->local_stores);
+	free(name);
+	return !bytes;
+}
+
+static bool all_keep_bounds(const struct tenant *tenant, struct CUmod_st *module,
+			    const struct confined *confined)
+{
+	const struct verify_report *report = &confined->report;
+
+	for (size_t i = 0; i < report->entry_count; i++)
+		if (report->entries[i].local_stores &&
+		    !keeps_bounds(tenant, module, confined, &report->entries[i]))
+			return false;
+	return true;
+}
+
 /* Load a text that verifies, and write its bounds. */
-static cu_result load_confined(struct tenant *tenant, const struct confined *confined,
+static cu_result load_confined(const struct tenant *tenant, const struct confined *confined,
 			       struct CUmod_st **ret_module)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
@@ -56,7 +99,10 @@ static cu_result load_confined(struct tenant *tenant, const struct confined *con
 	result = cuda->cuModuleLoadDataEx(ret_module, confined->bytes, 0, NULL, NULL);
 	if (result != CU_OK)
 		return result;
-	result = cuda->cuModuleGetGlobal_v2(&ptr, &bytes, *ret_module, PATCH_BOUNDS);
+	if (!tenant->gpu->local_stores && !all_keep_bounds(tenant, *ret_module, confined))
+		result = CU_INVALID_PTX;
+	if (result == CU_OK)
+		result = cuda->cuModuleGetGlobal_v2(&ptr, &bytes, *ret_module, PATCH_BOUNDS);
 	if (result == CU_OK && bytes != sizeof(bounds))
 		result = CU_INVALID_VALUE;
 	if (result == CU_OK)
@@ -91,21 +137,12 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 	} else if (confine_text("module", text, strlen(text), &options, &confined, &err)) {
 		fprintf(stderr, "gvmfenced: client %llu: refused: %s\n", tenant->id, err.text);
 		result = CU_INVALID_PTX;
-		tenant->refused++;
-	} else if (confined.report.local_stores && !tenant->gpu->local_stores) {
-		fprintf(stderr,
-			"gvmfenced: client %llu: refused: module has %llu stores that may "
-			"reach bounds in local memory; "
-			"--local-stores serves it\n",
-			tenant->id, confined.report.local_stores);
-		result = CU_INVALID_PTX;
-		tenant->refused++;
-		confined_destroy(&confined);
 	} else {
 		result = load_confined(tenant, &confined, &module);
 		confined_destroy(&confined);
 	}
 	free(text);
+	tenant->refused += result == CU_INVALID_PTX;
 	if (result != CU_OK)
 		return result;
 	tenant->modules[slot] = module;

@@ -49,18 +49,28 @@ static int run(int argc, char **argv, struct sim_error *err)
 	if (status)
 		return status;
 	status = verify_text(&source.text, &report, err);
-	source_destroy(&source);
-	if (status)
+	if (status) {
+		source_destroy(&source);
 		return status;
+	}
 	printf("%s: verified: mode %s, bounds in %s, margin %llu; %llu fenced accesses, %llu "
 	       "to "
 	       "variables, %llu confined by hardware, %llu jumps through tables\n",
 	       line.operands[0], modes[report.mode],
 	       report.pass == PATCH_CONST ? "constants" : "parameters", report.margin,
 	       report.accesses, report.direct, report.confined, report.tables);
-	if (report.local_stores)
-		printf("%s: %llu stores may reach all of local memory, where ptxas may keep "
-		       "fenced addresses\n",
-		       line.operands[0], report.local_stores);
+	for (size_t i = 0; i < report.entry_count; i++) {
+		const struct verify_entry *entry = &report.entries[i];
+
+		if (entry->local_stores)
+			printf("%s: kernel %.*s: %llu stores may reach all of local memory, "
+			       "where ptxas may keep fenced addresses; its variables there "
+			       "have %llu bytes\n",
+			       line.operands[0], (int)entry->name_length,
+			       source.text.bytes + entry->name, entry->local_stores,
+			       entry->local_bytes);
+	}
+	verify_report_destroy(&report);
+	source_destroy(&source);
 	return command_flush(err);
 }

@@ -39,8 +39,10 @@ int confine_text(const char *name, const char *ptx, size_t size,
 		ptx_text_destroy(&text);
 	}
 	if (!status && (ret_confined->report.mode != options->mode ||
-			ret_confined->report.pass != options->pass))
+			ret_confined->report.pass != options->pass)) {
 		status = sim_user_error(err, "%s: verified with another mode", name);
+		verify_report_destroy(&ret_confined->report);
+	}
 	if (!status) {
 		ret_confined->bytes = result.bytes;
 		ret_confined->size = result.size;
@@ -52,6 +54,7 @@ int confine_text(const char *name, const char *ptx, size_t size,
 
 void confined_destroy(struct confined *confined)
 {
+	verify_report_destroy(&confined->report);
 	free(confined->bytes);
 	confined->bytes = NULL;
 }

@@ -161,6 +161,30 @@ static int verify_header(struct verifier *verifier, bool *ret_header)
 	return 0;
 }
 
+/* The kernel whose head begins at @first gets an entry in the report, and the verifier is in it. */
+static int begin_entry(struct verifier *verifier, size_t first)
+{
+	struct verify_report *report = verifier->report;
+	const struct ptx_text *text = verifier->text;
+	struct verify_entry *more;
+	size_t name = first;
+
+	while (!ptx_is(text, name, ".entry"))
+		name = ptx_next(text, name);
+	name = ptx_next(text, name);
+	if (text->tokens[name].kind != PTX_WORD)
+		return verify_refuse(verifier, name, "a kernel without a name");
+	more = realloc(report->entries, (report->entry_count + 1) * sizeof(*more));
+	if (!more)
+		return sim_runtime_error(verifier->err, "%s: out of memory", text->file);
+	report->entries = more;
+	more[report->entry_count++] =
+		(struct verify_entry){ .name = text->tokens[name].start,
+				       .name_length = text->tokens[name].length };
+	verifier->in_entry = true;
+	return 0;
+}
+
 /* One statement of the module, with the body of a function. */
 static int verify_module_statement(struct verifier *verifier)
 {
@@ -181,8 +205,12 @@ static int verify_module_statement(struct verifier *verifier)
 		if (!verifier->has_format)
 			return verify_refuse(verifier, first, "the module is not patched");
 		status = verify_head(verifier, first, entry);
+		if (!status && body && entry)
+			status = begin_entry(verifier, first);
 		verify_step(verifier);
-		return status || !body ? status : verify_body(verifier);
+		status = status || !body ? status : verify_body(verifier);
+		verifier->in_entry = false;
+		return status;
 	}
 	for (size_t at = first; at < verifier->at; at = ptx_next(text, at))
 		reserved |= flow_is_reserved(text, at);
@@ -208,7 +236,16 @@ int verify_text(const struct ptx_text *text, struct verify_report *ret_report,
 	if (!status && ret_report->pass == PATCH_CONST && !verifier.has_bounds)
 		status = sim_user_error(err, "%s: the module has no bounds", text->file);
 	free(verifier.names);
+	if (status)
+		verify_report_destroy(ret_report);
 	return status;
+}
+
+void verify_report_destroy(struct verify_report *report)
+{
+	free(report->entries);
+	report->entries = NULL;
+	report->entry_count = 0;
 }
 
 bool verify_knows(const struct ptx_text *text, size_t at)

@@ -18,11 +18,12 @@
 #include "verify_report.h"
 
 /*
- * Verify a text. Returns 0 and fills *ret_report, or a negative enum sim_exit with one line in
- * *err, "FILE:LINE: WORD: reason".
+ * Verify a text. Returns 0 and fills *ret_report, which verify_report_destroy() frees; or a
+ * negative enum sim_exit with one line in *err, "FILE:LINE: WORD: reason", and nothing to free.
  */
 int verify_text(const struct ptx_text *text, struct verify_report *ret_report,
 		struct sim_error *err);
+void verify_report_destroy(struct verify_report *report);
 
 /* Would an instruction with this opcode be accepted anywhere? For the comparison of both tables. */
 bool verify_knows(const struct ptx_text *text, size_t at);

@@ -127,6 +127,14 @@ static bool is_inside_parameter(const struct ptx_text *text, size_t name, s64 of
 	return false;
 }
 
+/* A store that may reach all of local memory. */
+static void count_local_store(struct verify_report *report, bool in_entry)
+{
+	report->local_stores++;
+	if (in_entry)
+		report->entries[report->entry_count - 1].local_stores++;
+}
+
 /* An instruction that has one address. */
 int verify_access(struct verifier *verifier, const struct flow_instruction *instruction,
 		  u32 operand)
@@ -172,9 +180,9 @@ int verify_access(struct verifier *verifier, const struct flow_instruction *inst
 		return verify_refuse(
 			verifier, instruction->opcode,
 			"it could change a return address, since the module has calls");
-	verifier->report->local_stores +=
-		writes && (generic || (in[2] && (!variable ||
-						 !verify_is_inside(variable, offset, shift))));
+	if (writes &&
+	    (generic || (in[2] && (!variable || !verify_is_inside(variable, offset, shift)))))
+		count_local_store(verifier->report, verifier->in_entry);
 	if (verifier->has_calls && writes && variable &&
 	    !verify_is_inside(variable, offset, shift))
 		return verify_refuse(verifier, instruction->opcode,

@@ -204,7 +204,8 @@ static int verify_declaration(struct verifier *verifier)
 	const struct ptx_text *text = verifier->text;
 	bool reg = verify_is(verifier, ".reg"), local = verify_is(verifier, ".local"),
 	     known = false;
-	size_t type = ptx_next(text, verifier->at);
+	size_t type = ptx_next(text, verifier->at), first = verifier->at;
+	u64 bytes = 0;
 	int status;
 
 	/* ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on. */
@@ -234,8 +235,13 @@ static int verify_declaration(struct verifier *verifier)
 			return verify_refuse(verifier, verifier->at,
 					     "a name of a fence is declared");
 	}
+	status =
+		local ? verify_variables(verifier, first, verifier->at, NAME_LOCAL, &bytes) : 0;
+	if (local && verifier->in_entry)
+		verifier->report->entries[verifier->report->entry_count - 1].local_bytes +=
+			bytes;
 	verify_step(verifier);
-	return 0;
+	return status;
 }
 
 static bool step_numbers(struct verifier *verifier, u32 count)

@@ -122,9 +122,8 @@ int verify_refuse_hiding(const struct verifier *verifier, size_t at, bool local)
 	return refuse_numbered(verifier, at);
 }
 
-/* The variables of one declaration. One of unknown length gets 0 bytes: nothing of it may be touched. */
-static int collect_variables(struct verifier *verifier, size_t first, size_t end,
-			     enum name_kind kind)
+int verify_variables(struct verifier *verifier, size_t first, size_t end, enum name_kind kind,
+		     u64 *all_bytes)
 {
 	const struct ptx_text *text = verifier->text;
 	u64 element = 0, vector = 1;
@@ -154,6 +153,7 @@ static int collect_variables(struct verifier *verifier, size_t first, size_t end
 						     "a length that is not understood");
 		}
 		status = add_name(verifier, kind, name, bytes);
+		*all_bytes += bytes;
 		/* Over an initial value, to the comma behind it. */
 		for (u32 depth = 0; at < end; at = ptx_next(text, at)) {
 			if (ptx_is(text, at, "{") || ptx_is(text, at, "("))
@@ -210,7 +210,7 @@ int verify_collect(struct verifier *verifier)
 	const struct ptx_text *text = verifier->text;
 	int status = refuse_directives(verifier);
 	u32 depth = 0;
-	u64 number;
+	u64 number = 0;
 
 	for (size_t at = 0; at < text->count && !status; at++) {
 		size_t end = at;
@@ -229,8 +229,8 @@ int verify_collect(struct verifier *verifier)
 				before--;
 			while (!ptx_is(text, end, ";") && text->tokens[end].kind != PTX_END)
 				end++;
-			status = collect_variables(verifier, global && !depth ? before : at,
-						   end, global ? NAME_GLOBAL : NAME_LOCAL);
+			status = verify_variables(verifier, global && !depth ? before : at, end,
+						  global ? NAME_GLOBAL : NAME_LOCAL, &number);
 			at = end;
 		} else if (ptx_is(text, at, ".param")) {
 			size_t name = ptx_next(text, at);

@@ -28,6 +28,7 @@ struct verifier {
 	size_t name_count, name_room;
 	bool has_calls, has_format, has_bounds;
 	u32 headers;   /* .version, .target, .address_size: bits */
+	bool in_entry; /* in the body of the last entry of the report */
 	bool prologue; /* only loads of bounds so far, in this function */
 	u32 depth;
 	size_t body; /* behind the brace that opens this function */
@@ -49,6 +50,14 @@ void verify_step(struct verifier *verifier);
  * negative enum sim_exit with one line in verifier->err.
  */
 int verify_collect(struct verifier *verifier);
+
+/*
+ * Names of the variables of one declaration, from its token @first to its semicolon @end. One of
+ * unknown length gets 0 bytes: nothing of it may be touched. Adds their bytes to *bytes. Returns 0
+ * or a negative enum sim_exit.
+ */
+int verify_variables(struct verifier *verifier, size_t first, size_t end, enum name_kind kind,
+		     u64 *bytes);
 
 /* The name of this kind that token @at has; NULL: none. */
 const struct name *verify_find_name(const struct verifier *verifier, enum name_kind kind,

@@ -97,7 +97,7 @@ static cu_result fence_image(const struct shim_real *real, const void *image,
 	enum fatbin_kind kind;
 	int status = -1;
 
-	ret_fenced->bytes = NULL;
+	*ret_fenced = (struct confined){ .bytes = NULL };
 	kind = fatbin_text(image, capability(real), &text);
 	if (kind == FATBIN_PTX) {
 		status =

@@ -23,11 +23,19 @@ static const char refused_text[] = ".version 8.0\n.target sm_90\n.address_size 6
 				   ".global .u32 secret;\n.visible .entry add_one()\n{\n"
 				   ".reg .b64 %rd<3>;\nmov.u64 %rd1, secret;\nret;\n}\n";
 
-/* A store whose address may be one of local memory, where ptxas keeps what has no register. */
-static const char local_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-				 ".visible .entry poke(.param .u64 address)\n{\n"
-				 ".reg .b64 %rd<3>;\nld.param.u64 %rd1, [address];\n"
-				 "st.u64 [%rd1], %rd1;\nret;\n}\n";
+/*
+ * A store whose address may be one of local memory, where ptxas keeps what has no register. The
+ * other kernel has local memory, and no such store. With .maxnreg ptxas spills.
+ */
+#define LOCAL_TEXT(registers)                                             \
+	".version 8.0\n.target sm_90\n.address_size 64\n"                 \
+	".visible .entry add_one(.param .u64 numbers, .param .u32 count)" \
+	"{ .local .b8 own[16]; ret; }\n"                                  \
+	".visible .entry poke(.param .u64 address) " registers "\n{\n"    \
+	".reg .b64 %rd<3>;\nld.param.u64 %rd1, [address];\n"              \
+	"st.u64 [%rd1], %rd1;\nret;\n}\n"
+static const char local_text[] = LOCAL_TEXT("");
+static const char spilled_text[] = LOCAL_TEXT(".maxnreg 24");
 
 static struct CUmod_st *module;
 static struct CUstream_st *stream;
@@ -190,6 +198,8 @@ static void task_local(void)
 {
 	open_gpu();
 	printf("local stores: code %u\n", cuModuleLoadData(&module, local_text));
+	printf("local stores and local memory: code %u\n",
+	       cuModuleLoadData(&module, spilled_text));
 }
 
 /* Are NUMBER megabytes of new memory zero? */

@@ -29,6 +29,7 @@ struct CUfunc_st {
 
 struct CUmod_st {
 	bool fenced;
+	int local_bytes; /* of its kernel poke */
 	unsigned long long bounds[16];
 	struct CUfunc_st functions[KERNELS];
 };
@@ -188,6 +189,7 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 	(void)count, (void)options, (void)values;
 	*module = calloc(1, sizeof(**module));
 	(*module)->fenced = strstr(image, "gvmf_bounds");
+	(*module)->local_bytes = strstr(image, ".maxnreg") ? 496 : 0;
 	for (int i = 0; i < KERNELS; i++)
 		(*module)->functions[i] = (struct CUfunc_st){ *module, (enum kernel)i };
 	return CU_OK;
@@ -237,8 +239,10 @@ FAKE cu_result cuFuncSetAttribute(struct CUfunc_st *function, unsigned int attri
 FAKE cu_result cuFuncGetAttribute(int *value, unsigned int attribute,
 				  struct CUfunc_st *function)
 {
-	(void)attribute, (void)function;
-	*value = 1024;
+	if (attribute == 3 && strstr(names[function->kernel], "poke"))
+		*value = function->module->local_bytes;
+	else
+		*value = attribute == 3 ? 16 : 1024;
 	return CU_OK;
 }
 

@@ -238,19 +238,23 @@ START_TEST(a_hostile_client_reaches_nobody)
 END_TEST
 
 /* ptxas may have spilled bounds to local memory, which such a store could change. */
-START_TEST(a_store_that_may_reach_spilled_bounds_is_refused)
+START_TEST(a_kernel_that_may_reach_spilled_bounds_is_refused)
 {
 	struct client client;
 
 	start_manager("once", "10s");
 	run(&client, "local", 1, "16M");
 	stop_manager();
-	ck_assert_msg(strstr(client.out, "local stores: code 218\n"), "%s", client.out);
-	ck_assert_ptr_nonnull(strstr(log_text(), "1 stores that may reach bounds"));
+	ck_assert_msg(strstr(client.out, "local stores: code 0\n"), "%s", client.out);
+	ck_assert_msg(strstr(client.out, "local stores and local memory: code 218\n"), "%s",
+		      client.out);
+	ck_assert_ptr_nonnull(
+		strstr(log_text(), "refused: kernel poke has 496 bytes of local"));
 	start_manager_with("once", "10s", "--local-stores");
 	run(&client, "local", 1, "16M");
 	stop_manager();
-	ck_assert_msg(strstr(client.out, "local stores: code 0\n"), "%s", client.out);
+	ck_assert_msg(strstr(client.out, "local stores and local memory: code 0\n"), "%s",
+		      client.out);
 }
 END_TEST
 
@@ -342,7 +346,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
-	tcase_add_test(tests, a_store_that_may_reach_spilled_bounds_is_refused);
+	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, a_broken_context_is_survived);

@@ -17,6 +17,8 @@ static bool is_verified(const char *bytes, size_t size)
 
 	if (!status) {
 		status = verify_text(&text, &report, &err);
+		if (!status)
+			verify_report_destroy(&report);
 		ptx_text_destroy(&text);
 	}
 	if (status)

@@ -23,6 +23,8 @@ static int verify_bytes(const char *bytes, struct sim_error *err)
 	if (status)
 		return status;
 	status = verify_text(&text, &report, err);
+	if (!status)
+		verify_report_destroy(&report);
 	ptx_text_destroy(&text);
 	return status;
 }
@@ -460,19 +462,23 @@ START_TEST(stores_that_may_reach_spilled_addresses_are_counted)
 	static const struct {
 		const char *store;
 		u64 count;
+		u64 bytes; /* of its own variables in local memory */
 	} stores[] = {
-		{ "st.local.u32 [%rd1], %r1;", 1 },
-		{ ".local .b8 x[16]; st.local.u32 [x+12], %r1;", 0 },
-		{ ".local .b8 x[16]; st.local.u32 [x+16], %r1;", 1 },
-		{ "st.shared.u32 [%rd1], %r1;", 0 },
-		{ FENCE "st.global.u32 [%gvmf_a], %r1;", 0 },
+		{ "st.local.u32 [%rd1], %r1;", 1, 0 },
+		{ ".local .b8 x[16]; st.local.u32 [x+12], %r1;", 0, 16 },
+		{ ".local .b8 x[16]; st.local.u32 [x+16], %r1;", 1, 16 },
+		{ ".local .align 16 .b8 x[3], y[2][2]; { .local .v2 .u64 x; } "
+		  "st.local.u32 [%rd1], %r1;",
+		  1, 3 + 4 + 16 },
+		{ "st.shared.u32 [%rd1], %r1;", 0, 0 },
+		{ FENCE "st.global.u32 [%gvmf_a], %r1;", 0, 0 },
 		{ ".reg .pred %gvmf_p, %gvmf_q; mov.b64 %gvmf_s, %rd1; and.b64 %gvmf_t, "
 		  "%gvmf_s, "
 		  "%gvmf_mask2; or.b64 %gvmf_a, %gvmf_t, %gvmf_base; isspacep.shared %gvmf_p, "
 		  "%gvmf_s; isspacep.local %gvmf_q, %gvmf_s; or.pred %gvmf_p, %gvmf_p, "
 		  "%gvmf_q; "
 		  "selp.b64 %gvmf_a, %gvmf_s, %gvmf_a, %gvmf_p; st.u32 [%gvmf_a], %r1;",
-		  1 },
+		  1, 0 },
 	};
 	struct verify_report report;
 	struct sim_error err = { 0 };
@@ -483,6 +489,10 @@ START_TEST(stores_that_may_reach_spilled_addresses_are_counted)
 	ck_assert(!ptx_lex("in.ptx", source, strlen(source), &text, &err));
 	ck_assert_msg(!verify_text(&text, &report, &err), "%s", err.text);
 	ck_assert_uint_eq(report.local_stores, stores[_i].count);
+	ck_assert_uint_eq(report.entry_count, 1);
+	ck_assert_uint_eq(report.entries[0].local_stores, stores[_i].count);
+	ck_assert_uint_eq(report.entries[0].local_bytes, stores[_i].bytes);
+	verify_report_destroy(&report);
 	ptx_text_destroy(&text);
 }
 END_TEST
@@ -497,7 +507,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, what_the_patcher_writes_is_accepted, 0, files);
 	tcase_add_loop_test(tests, every_mutant_is_refused, 0, files);
 	tcase_add_test(tests, both_tables_of_opcodes_agree);
-	tcase_add_loop_test(tests, stores_that_may_reach_spilled_addresses_are_counted, 0, 6);
+	tcase_add_loop_test(tests, stores_that_may_reach_spilled_addresses_are_counted, 0, 7);
 	tcase_add_loop_test(tests, text_that_no_patcher_writes_is_refused, 0,
 			    (int)(sizeof(attacks) / sizeof(*attacks)));
 }

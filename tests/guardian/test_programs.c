@@ -213,6 +213,7 @@ static void check_verifies(const char *text)
 
 	ck_assert(!ptx_lex("in.ptx", text, strlen(text), &words, &err));
 	ck_assert_msg(!verify_text(&words, &report, &err), "%s\n%s", err.text, text);
+	verify_report_destroy(&report);
 	ptx_text_destroy(&words);
 }
 
