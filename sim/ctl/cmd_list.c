@@ -44,7 +44,8 @@ const struct command command_list = {
 	.summary = "processes that share the GPUs, with memory and settings",
 	.about =
 "Prints a line for each process and GPU: memory, limit, timeslice, priority, and kernels that are\n"
-"queued or run. \"-\" is unknown. \"(ended)\" is a process that was killed and left its files.\n",
+"queued or run. \"-\" is unknown. \"(ended)\" is a process that was killed and left its files. Cgroups\n"
+"that are containers of gvm.ko come last, with their path in the place of the command.\n",
 	.options = list_options,
 	.examples = "    gvmctl list\n",
 	.run = run_list,
@@ -68,11 +69,23 @@ struct list_args {
 	u64 count; /* 0: without end */
 };
 
-/* What a list before this one said of a process. */
+/* What a list before this one said of a process or cgroup. */
 struct list_before {
-	u64 pid, gpu;
+	u64 key, gpu;
 	u64 launched;
 };
+
+/* The process's number; of a cgroup a number that its path alone has, but for one in 2^63. */
+static u64 key_of(const struct ctl_container *container)
+{
+	u64 key = 0xcbf29ce484222325;
+
+	if (container->pid)
+		return container->pid;
+	for (const char *c = container->cgroup; *c; c++)
+		key = (key ^ (u64)(unsigned char)*c) * 0x100000001b3;
+	return key | 1ull << 63;
+}
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
@@ -142,8 +155,11 @@ static void add_row(struct table *table, const struct ctl_container *container,
 	u64 pending;
 
 	table_add(table);
-	table_set(table, 0, "%llu", container->pid);
-	table_set(table, 1, "%s", container->command);
+	if (container->pid)
+		table_set(table, 0, "%llu", container->pid);
+	else
+		table_set(table, 0, "-");
+	table_set(table, 1, "%s", container->pid ? container->command : container->cgroup);
 	table_set(table, 2, "%llu", container->gpu);
 	set_bytes(table, 3, container, "gmem.current");
 	set_bytes(table, 4, container, "gmem.peak");
@@ -161,7 +177,7 @@ static void add_row(struct table *table, const struct ctl_container *container,
 	table_set(table, 8, "%llu", pending);
 	table_set(table, 9, "%llu", *ret_launched);
 	for (size_t i = 0; i < before_count; i++)
-		if (before[i].pid == container->pid && before[i].gpu == container->gpu &&
+		if (before[i].key == key_of(container) && before[i].gpu == container->gpu &&
 		    *ret_launched >= before[i].launched)
 			table_set(table, 10, "%llu",
 				  (*ret_launched - before[i].launched) * SECOND_NS /
@@ -196,7 +212,7 @@ static int print_list(const struct list_args *args, struct list_before **before,
 	}
 	add_head(&table, *before_count > 0);
 	for (size_t i = 0; i < list.count; i++) {
-		now[i].pid = list.containers[i].pid;
+		now[i].key = key_of(&list.containers[i]);
 		now[i].gpu = list.containers[i].gpu;
 		add_row(&table, &list.containers[i], *before, *before_count, since_ns,
 			&now[i].launched);
@@ -204,7 +220,7 @@ static int print_list(const struct list_args *args, struct list_before **before,
 	if (list.count)
 		table_print(&table, stdout);
 	else
-		printf("no process has control files\n");
+		printf("no process and no cgroup has control files\n");
 	table_destroy(&table);
 	fflush(stdout);
 	free(*before);

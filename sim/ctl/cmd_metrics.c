@@ -39,7 +39,7 @@ const struct command command_metrics = {
 	.summary = "the same for Prometheus",
 	.about =
 "Prints memory, limits, settings and kernels of all processes that share the GPUs in Prometheus' text\n"
-"format. With --out it writes a file for the text file collector of node_exporter.\n",
+"format, and of the cgroups that are containers of gvm.ko. With --out it writes a file for the text file collector of node_exporter.\n",
 	.options = options,
 	.examples =
 "    gvmctl metrics --out /var/lib/prometheus/node-exporter/gvm.prom --interval 15s\n",
@@ -177,6 +177,7 @@ static bool is_printed(const struct metric *metric, const struct ctl_list *list,
 		const struct ctl_container *container = &list->containers[i];
 
 		if (container->pid == last->pid && container->gpu == last->gpu &&
+		    !strcmp(container->cgroup, last->cgroup) &&
 		    read_value(metric, container, value, sizeof(value)))
 			return true;
 	}
@@ -198,9 +199,13 @@ static void print_metric(FILE *file, const struct metric *metric, const struct c
 			fprintf(file, "# HELP gvm_%s %s.\n# TYPE gvm_%s %s\n", metric->name,
 				metric->help, metric->name, metric->type);
 		head = true;
-		fprintf(file, "gvm_%s{pid=\"%llu\",gpu=\"%llu\",command=\"", metric->name,
-			container->pid, container->gpu);
-		print_label(file, container->command);
+		fprintf(file, "gvm_%s{", metric->name);
+		if (container->pid)
+			fprintf(file, "pid=\"%llu\",gpu=\"%llu\",command=\"", container->pid,
+				container->gpu);
+		else
+			fprintf(file, "gpu=\"%llu\",cgroup=\"", container->gpu);
+		print_label(file, container->pid ? container->command : container->cgroup);
 		fprintf(file, "\"} %s\n", value);
 	}
 }

@@ -27,17 +27,19 @@ static const struct command_option options[] = {
 
 const struct command command_set = {
 	.name = "gvmctl set",
-	.operands = "PID[:GPU] FILE VALUE",
+	.operands = "PID[:GPU]|/CGROUP[:GPU] FILE VALUE",
 	.summary = "write a control file, and wait until it holds",
 	.about =
 "Writes gmem.limit.high, compute.timeslice, compute.priority or another control file of a running\n"
-"process, on one GPU or on all that it uses. Values are those of \"gvmsim reference control-files\".\n"
+"process, or of a cgroup that is a container of gvm.ko, on one GPU or on all that it uses. Values\n"
+"are those of \"gvmsim reference control-files\".\n"
 "A timeslice of a process with the shim is set by RM's control call, so the process has to run as\n"
 "root.\n",
 	.options = options,
 	.examples =
 "    gvmctl set 4201 compute.priority 2\n"
-"    gvmctl set 4242:0 gmem.limit.high 20G\n",
+"    gvmctl set 4242:0 gmem.limit.high 20G\n"
+"    gvmctl set /tenant-a gmem.limit.high 20G\n",
 	.run = run,
 };
 /* clang-format on */
@@ -105,29 +107,58 @@ static int set_one(const struct ctl_container *container, const struct gvm_contr
 	if (!holds)
 		return sim_runtime_error(err, "%s/%s holds '%s' and not %s", container->path,
 					 file->name, now, text);
-	printf("%llu:%llu %s %s\n", container->pid, container->gpu, file->name, now);
+	if (container->pid)
+		printf("%llu:%llu %s %s\n", container->pid, container->gpu, file->name, now);
+	else
+		printf("%s:%llu %s %s\n", container->cgroup, container->gpu, file->name, now);
 	return 0;
 }
 
-/* "4201" or "4201:0". False: neither. Without a GPU *ret_gpu is U64_MAX. */
-static bool parse_target(const char *text, u64 *ret_pid, u64 *ret_gpu)
-{
-	const char *colon = strchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : strlen(text);
-	char pid[24];
+/* Whose control files are written. */
+struct set_target {
+	char name[PATH_MAX]; /* as the user says it, without the GPU */
+	u64 pid;	     /* 0: a cgroup */
+	u64 gpu;	     /* U64_MAX: all */
+};
 
-	*ret_gpu = U64_MAX;
-	if (length >= sizeof(pid))
+/* "4201", "4201:0", "/tenant-a" or "/tenant-a:0". False: none of these. */
+static bool parse_target(const char *text, struct set_target *ret_target)
+{
+	const char *colon = strrchr(text, ':');
+	size_t length;
+
+	ret_target->gpu = U64_MAX;
+	ret_target->pid = 0;
+	/* A cgroup's name may have a colon, too. */
+	if (colon &&
+	    (gvm_parse_u64(colon + 1, &ret_target->gpu) || ret_target->gpu == U64_MAX)) {
+		if (*text != '/')
+			return false;
+		colon = NULL;
+		ret_target->gpu = U64_MAX;
+	}
+	length = colon ? (size_t)(colon - text) : strlen(text);
+	if (length >= sizeof(ret_target->name))
 		return false;
-	memcpy(pid, text, length);
-	pid[length] = '\0';
-	return !gvm_parse_u64(pid, ret_pid) &&
-	       (!colon || (!gvm_parse_u64(colon + 1, ret_gpu) && *ret_gpu < U64_MAX));
+	memcpy(ret_target->name, text, length);
+	ret_target->name[length] = '\0';
+	if (*text == '/')
+		return length > 1;
+	return !gvm_parse_u64(ret_target->name, &ret_target->pid) && ret_target->pid;
 }
 
-static int set_all(const char *root, u64 pid, u64 gpu, const struct gvm_control_file *file,
-		   const char *text, u64 wanted, struct sim_error *err)
+static bool is_target(const struct ctl_container *container, const struct set_target *target)
 {
+	return container->pid == target->pid &&
+	       (target->pid || !strcmp(container->cgroup, target->name)) &&
+	       (target->gpu == U64_MAX || container->gpu == target->gpu);
+}
+
+static int set_all(const char *root, const struct set_target *target,
+		   const struct gvm_control_file *file, const char *text, u64 wanted,
+		   struct sim_error *err)
+{
+	const char *what = target->pid ? "process" : "cgroup";
 	struct ctl_list list;
 	size_t found = 0;
 	int status = ctl_list(root, &list);
@@ -135,8 +166,7 @@ static int set_all(const char *root, u64 pid, u64 gpu, const struct gvm_control_
 	if (status)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; !status && i < list.count; i++) {
-		if (list.containers[i].pid != pid ||
-		    (gpu != U64_MAX && list.containers[i].gpu != gpu))
+		if (!is_target(&list.containers[i], target))
 			continue;
 		found++;
 		status = set_one(&list.containers[i], file, text, wanted, err);
@@ -144,12 +174,12 @@ static int set_all(const char *root, u64 pid, u64 gpu, const struct gvm_control_
 	ctl_list_destroy(&list);
 	if (status || found)
 		return status;
-	if (gpu != U64_MAX)
+	if (target->gpu != U64_MAX)
 		return sim_user_error(err,
-				      "process %llu has no control files of GPU %llu; see "
-				      "gvmctl list",
-				      pid, gpu);
-	return sim_user_error(err, "process %llu has no control files; see gvmctl list", pid);
+				      "%s %s has no control files of GPU %llu; see gvmctl list",
+				      what, target->name, target->gpu);
+	return sim_user_error(err, "%s %s has no control files; see gvmctl list", what,
+			      target->name);
 }
 
 static int run(int argc, char **argv, struct sim_error *err)
@@ -157,7 +187,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 	const struct gvm_control_file *file;
 	const char *root = NULL;
 	struct command_line line;
-	u64 pid, gpu, value;
+	struct set_target target;
+	u64 value;
 	struct guess guess;
 	int status = command_parse(&command_set, argc, argv, take_option, &root, &line, err);
 
@@ -170,8 +201,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 	}
 	if (line.operand_count != 3)
 		return command_mistake(&command_set, err, "three words are wanted");
-	if (!parse_target(line.operands[0], &pid, &gpu))
-		return command_mistake(&command_set, err, "'%s' is no process",
+	if (!parse_target(line.operands[0], &target))
+		return command_mistake(&command_set, err, "'%s' is no process and no cgroup",
 				       line.operands[0]);
 	file = gvm_control_find(line.operands[1]);
 	if (!file || !(file->mode & 0200)) {
@@ -188,5 +219,5 @@ static int run(int argc, char **argv, struct sim_error *err)
 	    value > file->max)
 		return command_mistake(&command_set, err, "%s: '%s' is no value of it",
 				       file->name, line.operands[2]);
-	return set_all(root, pid, gpu, file, line.operands[2], value, err);
+	return set_all(root, &target, file, line.operands[2], value, err);
 }

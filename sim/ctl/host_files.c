@@ -15,8 +15,12 @@
 
 #define SHIM_ROOT "/run/gvm-shim"
 
+/* gvm.ko has two doors to the same files. A kernel that is locked down lets nobody through the one of debugfs. */
+#define SYSFS_ROOT   "/sys/kernel/gvm"
+#define DEBUGFS_ROOT "/sys/kernel/debug/gvm"
+#define CGROUP_DEPTH 32
+
 static const char *const usual_roots[] = {
-	"/sys/kernel/debug/gvm",
 	"/sys/kernel/debug/nvidia-uvm/processes",
 	SHIM_ROOT,
 };
@@ -59,6 +63,7 @@ static int append(struct ctl_list *list, const char *root, const char *pid, cons
 		return -ENOMEM;
 	list->containers = more;
 	more += list->count++;
+	more->cgroup[0] = '\0';
 	more->pid = strtoull(pid, NULL, 10);
 	more->gpu = strtoull(gpu, NULL, 10);
 	snprintf(more->path, sizeof(more->path), "%s/%s/%s", root, pid, gpu);
@@ -86,7 +91,55 @@ static int list_process(struct ctl_list *list, const char *root, const char *pid
 	return status;
 }
 
-/* Append all processes below a directory. */
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static int append_cgroup(struct ctl_list *list, const char *root, const char *cgroup,
+			 const char *gpu)
+{
+	struct ctl_container *more =
+		reallocarray(list->containers, list->count + 1, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	list->containers = more;
+	more += list->count++;
+	*more = (struct ctl_container){ .gpu = strtoull(gpu, NULL, 10), .command = "-" };
+	snprintf(more->cgroup, sizeof(more->cgroup), "%s", cgroup);
+	make_printable(more->cgroup);
+	snprintf(more->path, sizeof(more->path), "%s/cgroup%s/%s", root, cgroup, gpu);
+	return 0;
+}
+
+/* Append the containers of a cgroup and of those below it. A directory called like a number is a GPU. */
+static int list_cgroups(struct ctl_list *list, const char *root, const char *cgroup, int depth)
+{
+	char path[PATH_MAX];
+	struct dirent **entries;
+	int status = 0;
+	int count;
+
+	if (depth == CGROUP_DEPTH ||
+	    (size_t)snprintf(path, sizeof(path), "%s/cgroup%s", root, cgroup) >= sizeof(path))
+		return 0;
+	count = scandir(path, &entries, is_visible, versionsort);
+	for (int i = 0; i < count; i++) {
+		if (!status && is_number(entries[i])) {
+			status = append_cgroup(list, root, cgroup, entries[i]->d_name);
+		} else if (!status) {
+			snprintf(path, sizeof(path), "%s/%s", cgroup, entries[i]->d_name);
+			status = list_cgroups(list, root, path, depth + 1);
+		}
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+	return status;
+}
+
+/* Append all processes below a directory, and all cgroups. */
 static int list_root(struct ctl_list *list, const char *root)
 {
 	struct dirent **processes;
@@ -100,7 +153,7 @@ static int list_root(struct ctl_list *list, const char *root)
 	}
 	if (count >= 0)
 		free(processes);
-	return status;
+	return status ? status : list_cgroups(list, root, "", 0);
 }
 
 /* The shim's own directory, where it is another one than root's: kernel-port/shim/settings.c. */
@@ -125,6 +178,8 @@ int ctl_list(const char *root, struct ctl_list *ret_list)
 	if (root) {
 		status = list_root(ret_list, root);
 	} else {
+		status = list_root(ret_list,
+				   access(SYSFS_ROOT, F_OK) ? DEBUGFS_ROOT : SYSFS_ROOT);
 		for (size_t i = 0; !status && i < sizeof(usual_roots) / sizeof(usual_roots[0]);
 		     i++)
 			status = list_root(ret_list, usual_roots[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Control files of the processes of this host, wherever they are: those of gvm.ko, of the public GVM
- * driver, and of the shim (kernel-port/shim), in directories ROOT/PID/GPU.
+ * driver, and of the shim (kernel-port/shim), in directories ROOT/PID/GPU. gvm.ko has ROOT/cgroup/PATH/GPU, too,
+ * for the cgroups that are containers.
  */
 #ifndef SIM_CTL_HOST_FILES_H
 #define SIM_CTL_HOST_FILES_H
@@ -16,11 +17,12 @@
 #define CTL_TEXT_MAX 256
 
 struct ctl_container {
-	u64 pid;
+	u64 pid; /* 0: it is a cgroup */
 	u64 gpu;
 	char command[32]; /* as in /proc/PID/comm; "-": unknown, "(ended)" */
 	bool ended;	  /* the process has gone, and left its files */
 	char path[PATH_MAX];
+	char cgroup[PATH_MAX]; /* "/tenant-a"; "" of a process */
 };
 
 /* All-zero is empty. Owned by the caller: ctl_list(), ctl_list_destroy(). */
@@ -30,7 +32,7 @@ struct ctl_list {
 };
 
 /*
- * Find all directories below @root, by process and GPU. NULL: below the directories of gvm.ko, of the
+ * Find all directories below @root, by process and GPU, and then those of cgroups. NULL: below the directories of gvm.ko, of the
  * public driver, and of the shim for the caller's environment and user. A directory that cannot be
  * read is left out. Returns 0 or -ENOMEM.
  */

@@ -89,7 +89,30 @@ printf 'nr_submitted_kernels: 100\nnr_ended_kernels: 90\nnr_pending_kernels: 10\
 "$gvmctl" watch --root files --count 2 --interval 100ms | tr -s ' ' >list.out
 grep -q "^ *$$ [^ ]* 1 - - 6.0M - - 10 100 *$" list.out || fail "$(cat list.out)"
 grep -q "^ *$$ [^ ]* 1 - - 6.0M - - 10 100 0 *$" list.out || fail "$(cat list.out)"
-[ "$("$gvmctl" list --root nowhere)" = "no process has control files" ] || fail "nowhere"
+[ "$("$gvmctl" list --root nowhere)" = "no process and no cgroup has control files" ] || fail "nowhere"
+
+# The cgroups that are containers of gvm.ko: listed by path, set and measured.
+mkdir -p groups/$$/0 groups/cgroup/tenant-a/0 groups/cgroup/pods.slice/pod:b.scope/0 groups/cgroup/pods.slice/pod:b.scope/1
+echo 5 >groups/$$/0/gmem.limit.high
+for gpu in groups/cgroup/*/0 groups/cgroup/*/*/?; do
+	echo 7 >"$gpu/gmem.limit.high"
+	echo 3 >"$gpu/gmem.current"
+	printf 'nr_submitted_kernels: 100\nnr_pending_kernels: 10\n' >"$gpu/gcgroup.stat"
+done
+"$gvmctl" watch --count 2 --interval 50ms --root groups | tr -s ' ' | tail -n 4 >list.out
+grep -q "^ *$$ [^ ]* 0 - - 5.0B - - - - *$" list.out || fail "$(cat list.out)"
+grep -q '^ *- /tenant-a 0 3.0B - 7.0B - - 10 100 0 *$' list.out || fail "$(cat list.out)"
+[ "$(grep -c '^ *- /pods.slice/pod:b.scope [01] ' list.out)" = 2 ] || fail "$(cat list.out)"
+[ "$("$gvmctl" set /tenant-a gmem.limit.high 6M --root groups)" = "/tenant-a:0 gmem.limit.high 6M" ] || fail "a cgroup"
+"$gvmctl" set /pods.slice/pod:b.scope gmem.limit.high 8M --root groups >set.out
+"$gvmctl" set /pods.slice/pod:b.scope:1 gmem.limit.high 9M --root groups >>set.out
+printf '/pods.slice/pod:b.scope:%s gmem.limit.high %s\n' 0 8M 1 8M 1 9M | cmp - set.out || fail "$(cat set.out)"
+expect 2 'cgroup /tenant-b has no control files; see' set /tenant-b gmem.limit.high 6M --root groups
+expect 2 'cgroup /tenant-a has no control files of GPU 1' set /tenant-a:1 gmem.limit.high 6M --root groups
+expect 2 "'/' is no process and no cgroup" set / gmem.limit.high 6M --root groups
+"$gvmctl" metrics --root groups >metrics.out
+grep -qx 'gvm_memory_limit_bytes{gpu="0",cgroup="/tenant-a"} 6291456' metrics.out || fail "$(cat metrics.out)"
+grep -qx 'gvm_memory_bytes{gpu="1",cgroup="/pods.slice/pod:b.scope"} 3' metrics.out || fail "$(cat metrics.out)"
 
 # A process that was killed leaves its files: they are listed as such, and not written.
 sh -c 'exit 0' &

@@ -328,7 +328,7 @@ int pressure_tick(struct pressure *pressure, u64 now_ns)
 		struct pressure_told *told;
 		u64 current, limit;
 
-		if (container->ended)
+		if (container->ended || !container->pid)
 			continue;
 		told = find_told(pressure, (pid_t)container->pid, container->gpu);
 		if (!told) {
