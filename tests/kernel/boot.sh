@@ -39,6 +39,39 @@ compile() {
 		-I "$source/kernel-port/fakegpu" -I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
 }
 
+copy_libraries() {
+	ldd "$1" | grep -o '/[^ ]*' | while read -r library; do
+		mkdir -p "$out/root${library%/*}"
+		cp -L "$library" "$out/root$library"
+	done
+}
+
+# make_bundle NAME ANNOTATIONS COMMAND: a container of crun, with gvmd as its hook. Its program is gvm-fakegpu.
+make_bundle() {
+	mkdir -p "$out/root/bundles/$1/rootfs/dev" "$out/root/bundles/$1/rootfs/proc" "$out/root/bundles/$1/rootfs/sys"
+	cp "$out/root/gvm-fakegpu" "$out/root/bundles/$1/rootfs/"
+	cat >"$out/root/bundles/$1/config.json" <<END
+{"ociVersion": "1.0.2", "annotations": {$2},
+ "process": {"user": {"uid": 0, "gid": 0}, "args": ["/gvm-fakegpu", $3], "env": ["PATH=/"], "cwd": "/"},
+ "root": {"path": "rootfs"},
+ "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
+            {"destination": "/dev/gvm_fakegpu0", "type": "bind", "source": "/dev/gvm_fakegpu0", "options": ["bind", "rw"]}],
+ "hooks": {"createRuntime": [{"path": "/gvmd", "args": ["gvmd", "hook"]}]},
+ "linux": {"cgroupsPath": "/tenants/$1", "namespaces": [{"type": "pid"}, {"type": "mount"}]}}
+END
+}
+
+# crun with its libraries, and containers for it.
+make_runtime() {
+	mkdir -p "$out/root/usr/bin" "$out/root/run"
+	cp "$(command -v crun)" "$out/root/usr/bin/"
+	copy_libraries "$out/root/usr/bin/crun"
+	make_bundle limited '"gvm.gmem.limit.high": "24M", "gvm.compute.priority": "2"' \
+		'"run", "--mib", "40", "--rounds", "0"'
+	make_bundle wrong '"gvm.gmem.limit.high": "much"' '"info"'
+	make_bundle silent '' '"info"'
+}
+
 # gvmd with its libraries, since it loads plug-ins. It is compiled for any processor: QEMU's is an old one.
 make_gvmd() {
 	"$cc" -std=gnu11 -O1 -Wall -Werror -fno-strict-aliasing -D_GNU_SOURCE -DGVMSIM_VERSION='"guest"' \
@@ -50,10 +83,7 @@ make_gvmd() {
 		"$source/sim/ctl/host_files.c" "$source/sim/engine/error.c" \
 		"$source/sim/engine/guess.c" "$source/sim/terminal/command.c" "$source/sim/terminal/manual.c" \
 		"$source/sim/terminal/program.c" "$source/sim/terminal/signals.c" -ljansson -ldl -lpthread
-	ldd "$out/root/gvmd" | grep -o '/[^ ]*' | while read -r library; do
-		mkdir -p "$out/root${library%/*}"
-		cp -L "$library" "$out/root$library"
-	done
+	copy_libraries "$out/root/gvmd"
 	cp -r "$source/tests/kernel/policies" "$out/root/policies"
 	for what in CRASH HANG; do
 		"$cc" -shared -fPIC -D$what -I "$source/sim" "$source/tests/kernel/policies/misbehave.c" \
@@ -104,7 +134,10 @@ make_initramfs() {
 		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/inject.c \
 			"$source"/tests/kernel/fakegpu_*.c "$tools"/fakegpu_lib.c
 		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
-		[ "${GVM_TEST:-policies}" != policies ] || make_gvmd
+		case ${GVM_TEST:-policies} in
+		policies) make_gvmd ;;
+		runtime) make_gvmd && make_runtime ;;
+		esac
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else
 		compile init "$source"/tests/kernel/guest*.c "$source"/tests/kernel/inject.c
@@ -175,6 +208,10 @@ if { [ "$program" = softgpu ] || [ "$program" = hooked ]; } && [ ! -f "$modules/
 	echo "skipped: there is no $modules/nvidia-uvm.ko" >&2
 	exit 77
 fi
+if [ "${GVM_TEST:-}" = runtime ] && ! command -v crun >/dev/null; then
+	echo "skipped: crun is missing" >&2
+	exit 77
+fi
 make_initramfs
 (cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 # UVM maps host memory for a PCI device, whichever it is. It says itself what it lost. Not all parts of its
@@ -184,6 +221,9 @@ if [ "$program" = softgpu ] || [ "$program" = hooked ]; then
 	vm_devices="-device pci-testdev"
 	parameters="$parameters slub_debug=-"
 fi
+# A runtime enables the memory controller for its cgroups. The kernel then makes lists for them in calls of gvm.ko,
+# which live as long as the cgroup, and look like objects that we have lost.
+[ "${GVM_TEST:-}" != runtime ] || parameters="$parameters cgroup_disable=memory"
 # A kernel that patches its code while it starts is stopped for ever by QEMU 7.2, now and then (see
 # guest_mount()). None of our code has run by then.
 if boot_endlessly && { grep -aq 'tap: begin' "$log" || boot_endlessly; }; then

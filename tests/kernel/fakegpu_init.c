@@ -52,6 +52,7 @@ static const struct fakegpu_test fakegpu_lone_tests[] = {
 	{ "lockdown", test_lockdown },
 	{ "neighbours", test_neighbours },
 	{ "parts", test_parts },
+	{ "runtime", test_runtime },
 };
 
 /* Run the tests that the list @wanted names; NULL: all. */
