@@ -2,11 +2,12 @@
 #include "source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "engine/whole_file.h"
+#include "terminal/command.h"
 
 /* All bytes of a stream, in memory that the caller frees. */
 static int read_all(FILE *stream, const char *path, char **ret_bytes, size_t *ret_size,
@@ -65,26 +66,16 @@ void source_destroy(struct source *source)
 
 int source_write(const char *path, const char *bytes, size_t size, struct sim_error *err)
 {
-	bool standard = !path || !strcmp(path, "-");
-	char temporary[PATH_MAX];
-	bool good;
-	FILE *stream;
+	struct whole_file file;
+	int status;
 
-	if (standard) {
-		good = fwrite(bytes, 1, size, stdout) == size && !fflush(stdout);
-		return good ? 0 :
-			      sim_runtime_error(err, "standard output: %s", strerror(errno));
+	if (!path || !strcmp(path, "-")) {
+		fwrite(bytes, 1, size, stdout);
+		return command_flush(err);
 	}
-	if (snprintf(temporary, sizeof(temporary), "%s.part", path) >= (int)sizeof(temporary))
-		return sim_user_error(err, "%s: the name is too long", path);
-	stream = fopen(temporary, "wb");
-	if (!stream)
-		return sim_user_error(err, "%s: %s", path, strerror(errno));
-	good = fwrite(bytes, 1, size, stream) == size;
-	good = !fclose(stream) && good;
-	if (good && !rename(temporary, path))
-		return 0;
-	sim_runtime_error(err, "%s: %s", path, strerror(errno));
-	unlink(temporary);
-	return -SIM_EXIT_RUNTIME;
+	status = whole_file_open(&file, path, err);
+	if (status)
+		return status;
+	fwrite(bytes, 1, size, file.stream);
+	return whole_file_commit(&file, err);
 }

@@ -3,13 +3,13 @@
 #include "cli/deviations.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "figures/published.h"
 
 #define BEGIN	    "<!-- gvmsim validate published: "
@@ -266,30 +266,26 @@ static int copy(const struct published *published, const char *file, bool all, F
 		       0;
 }
 
-int deviations_update(const struct published *published, const char *file, bool all,
+int deviations_update(const struct published *published, const char *path, bool all,
 		      struct sim_error *err)
 {
-	char temporary[PATH_MAX];
-	FILE *in = fopen(file, "r"), *out;
+	struct whole_file file;
+	FILE *in = fopen(path, "r");
 	int status;
 
 	if (!in)
-		return sim_user_error(err, "%s: %s", file, strerror(errno));
-	snprintf(temporary, sizeof(temporary), "%s.tmp", file);
-	out = fopen(temporary, "w");
-	if (!out) {
+		return sim_user_error(err, "%s: %s", path, strerror(errno));
+	status = whole_file_open(&file, path, err);
+	if (status) {
 		fclose(in);
-		return sim_runtime_error(err, "%s: %s", temporary, strerror(errno));
+		return status;
 	}
-	status = copy(published, file, all, in, out, err);
+	status = copy(published, path, all, in, file.stream, err);
 	if (ferror(in) && !status)
-		status = sim_runtime_error(err, "%s: cannot be read", file);
+		status = sim_runtime_error(err, "%s: cannot be read", path);
 	fclose(in);
-	if (fclose(out) && !status)
-		status = sim_runtime_error(err, "%s: %s", temporary, strerror(errno));
-	if (!status && rename(temporary, file))
-		status = sim_runtime_error(err, "%s: %s", file, strerror(errno));
-	if (status)
-		remove(temporary);
+	if (!status)
+		return whole_file_commit(&file, err);
+	whole_file_abort(&file);
 	return status;
 }

@@ -3,12 +3,12 @@
 #include "cli/published_json.h"
 
 #include <jansson.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "figures/published.h"
 
 /* A number; null if it is not known or infinite. */
@@ -88,14 +88,14 @@ static json_t *json_of_figure(const struct published *published, const struct fi
 			 order, "score", json_of_score(&score, pairs, kept));
 }
 
-int published_write_json(const struct published *published, const char *file,
+int published_write_json(const struct published *published, const char *path,
 			 struct sim_error *err)
 {
 	json_t *figures = json_array(), *root;
-	char temporary[PATH_MAX];
 	size_t pairs = 0, kept = 0;
+	struct whole_file file;
 	struct score score;
-	int status = 0;
+	int status;
 
 	for (size_t i = 0; i < published->count; i++)
 		json_array_append_new(figures, json_of_figure(published, &published->figures[i],
@@ -109,11 +109,11 @@ int published_write_json(const struct published *published, const char *file,
 			 json_of_score(&score, pairs, kept));
 	if (!root)
 		return sim_runtime_error(err, "out of memory");
-	snprintf(temporary, sizeof(temporary), "%s.tmp", file);
-	if (json_dump_file(root, temporary, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ||
-	    rename(temporary, file)) {
-		status = sim_runtime_error(err, "%s: cannot be written", file);
-		remove(temporary);
+	status = whole_file_open(&file, path, err);
+	if (!status) {
+		/* A failed write is an error of the stream, too, which the commit reports. */
+		json_dumpf(root, file.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+		status = whole_file_commit(&file, err);
 	}
 	json_decref(root);
 	return status;

@@ -7,10 +7,10 @@ struct published;
 struct sim_error;
 
 /*
- * Write all rows and scores to @file, complete or not at all. Returns 0 or a negative enum
+ * Write all rows and scores to the file @path, complete or not at all. Returns 0 or a negative enum
  * sim_exit.
  */
-int published_write_json(const struct published *published, const char *file,
+int published_write_json(const struct published *published, const char *path,
 			 struct sim_error *err);
 
 #endif

@@ -8,7 +8,6 @@
  */
 #include "ctl/cmd_metrics.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "config/units.h"
 #include "ctl/host_files.h"
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "gvm/control.h"
 #include "terminal/signals.h"
 
@@ -222,25 +222,19 @@ static int print_all(const struct metrics_args *args, FILE *file, struct sim_err
 	return 0;
 }
 
+/* The collector that reads it may be another user. */
 static int write_file(const struct metrics_args *args, struct sim_error *err)
 {
-	char path[PATH_MAX];
-	FILE *file;
-	int status;
+	struct whole_file file;
+	int status = whole_file_open(&file, args->out, err);
 
-	if ((size_t)snprintf(path, sizeof(path), "%s.%d", args->out, (int)getpid()) >=
-	    sizeof(path))
-		return sim_runtime_error(err, "%s: %s", args->out, strerror(ENAMETOOLONG));
-	unlink(path); /* of an earlier process of this number */
-	file = fopen(path, "wx");
-	if (!file)
-		return sim_runtime_error(err, "%s: %s", path, strerror(errno));
-	fchmod(fileno(file), 0644);
-	status = print_all(args, file, err);
-	if ((fclose(file) || rename(path, args->out)) && !status)
-		status = sim_runtime_error(err, "%s: %s", args->out, strerror(errno));
 	if (status)
-		unlink(path);
+		return status;
+	fchmod(fileno(file.stream), 0644);
+	status = print_all(args, file.stream, err);
+	if (!status)
+		return whole_file_commit(&file, err);
+	whole_file_abort(&file);
 	return status;
 }
 
@@ -257,14 +251,17 @@ static int write_again(const struct metrics_args *args, struct sim_error *err)
 {
 	struct signals signals;
 	u64 date_ns = now_ns();
+	bool written = false;
 	int status;
 
 	signals_take(&signals);
 	do {
 		status = write_file(args, err);
+		written = written || !status;
 		date_ns += args->interval_ns;
 	} while (!status && !signals_wait_until(&signals, date_ns));
-	unlink(args->out);
+	if (written)
+		unlink(args->out);
 	signals_release(&signals);
 	return status;
 }

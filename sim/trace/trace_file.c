@@ -34,18 +34,14 @@
 #include "trace/trace_file.h"
 
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "trace/trace.h"
 #include "trace/trace_frame.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define TRACE_FILE_MAGIC	 "GVMTRACE"
 #define TRACE_FILE_MAGIC_BYTES	 8
@@ -190,69 +186,23 @@ static int trace_encode(const struct trace *trace, void **ret_frame, size_t *ret
 
 /* Writing: the file */
 
-/* Write and sync. Returns 0 or an errno. */
-static int trace_write_all(int fd, const void *bytes, size_t len)
-{
-	const char *p = bytes;
-
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno;
-		p += n;
-		len -= (size_t)n;
-	}
-	return fsync(fd) ? errno : 0;
-}
-
-/*
- * Fill the new file @beside and give it the name @path. The content reaches the disk before
- * the name does, so that after a crash @path is the old file or the new one, whole. Returns 0
- * or an errno, and then @beside is gone.
- */
-static int trace_replace(const char *path, const char *beside, const void *bytes, size_t len)
-{
-	int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	int failed;
-
-	if (fd < 0)
-		return errno;
-	failed = trace_write_all(fd, bytes, len);
-	if (close(fd) && !failed)
-		failed = errno;
-	if (!failed && rename(beside, path))
-		failed = errno;
-	if (failed)
-		unlink(beside);
-	return failed;
-}
-
 int trace_write(const char *path, const struct trace *trace, struct sim_error *err)
 {
-	char beside[PATH_MAX];
-	struct stat st;
+	struct whole_file file;
 	void *frame = NULL;
 	size_t len = 0;
-	int status, failed;
+	int status = whole_file_open(&file, path, err);
 
-	/* rename() would replace /dev/null by a regular file. */
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return sim_user_error(err, "%s: cannot write: is not a regular file", path);
-	status = snprintf(beside, sizeof(beside), "%s.tmp-%ld", path, (long)getpid());
-	if (status >= (int)sizeof(beside))
-		return sim_user_error(err, "%s: cannot write: %s", path,
-				      strerror(ENAMETOOLONG));
-	status = trace_encode(trace, &frame, &len, err);
 	if (status)
+		return status;
+	status = trace_encode(trace, &frame, &len, err);
+	if (status) {
+		whole_file_abort(&file);
 		return trace_error_at(path, err, status);
-	failed = trace_replace(path, beside, frame, len);
+	}
+	fwrite(frame, 1, len, file.stream);
 	free(frame);
-	if (failed)
-		return sim_runtime_error(err, "%s: cannot write: %s", path, strerror(failed));
-	return 0;
+	return whole_file_commit(&file, err);
 }
 
 /* Report that @what, at byte @at of the content, has @problem. */

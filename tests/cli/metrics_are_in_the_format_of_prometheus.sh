@@ -83,8 +83,14 @@ wait $writer || fail "exit code $? after SIGTERM"
 [ -z "$(ls collector)" ] || fail "left behind: $(ls collector)"
 
 # What a writer of the same number left behind is replaced: in a container it is always 1.
-sh -c ': >collector/gvm.prom.$$ && exec "$@"' sh "$gvmctl" metrics --root root --out collector/gvm.prom || fail "a file that was left behind"
+sh -c ': >collector/gvm.prom.tmp-$$ && exec "$@"' sh "$gvmctl" metrics --root root --out collector/gvm.prom || fail "a file that was left behind"
 [ "$(ls collector)" = gvm.prom ] || fail "left behind: $(ls collector)"
+
+# A file takes no place of a device or a FIFO, not even when the writer ends.
+mkfifo pipe
+"$gvmctl" metrics --root root --out pipe --interval 20ms 2>.err && fail "a FIFO is taken for a file"
+grep -q '^gvmctl: pipe: cannot write: is not a regular file$' .err || fail "a FIFO: $(cat .err)"
+[ -p pipe ] || fail "the FIFO is gone"
 
 # gvm.ko and the shim may both have a process. Prometheus takes a value once, so the first one is printed.
 mkdir -p twice/$$/0 twice/0$$/0
