@@ -9,30 +9,43 @@
 #define CE(channel, method)	       ((channel)->copy[(NVC6B5_##method) / 4])
 #define CE_ADDRESS(channel, high, low) ((u64)CE(channel, high) << 32 | CE(channel, low))
 
+/* Where a physical address leads. The fields of the source's mode are those of the target's. */
+static enum softgpu_aperture softgpu_copy_aperture(u32 mode)
+{
+	switch (DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode)) {
+	case NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB:
+		return SOFTGPU_VIDMEM;
+	case NVC6B5_SET_SRC_PHYS_MODE_TARGET_PEERMEM:
+		return SOFTGPU_PEER;
+	default:
+		return SOFTGPU_SYSMEM;
+	}
+}
+
 /* The bytes at one end of a transfer, as many as lie together. */
 static void *softgpu_copy_end(struct softgpu_channel *channel, bool physical, u32 mode,
 			      u64 address, enum softgpu_op op, u64 *bytes)
 {
-	void *end;
+	enum softgpu_aperture aperture;
+	void *end = NULL;
 
 	if (!physical)
 		return softgpu_channel_translate(channel, address, op, false, bytes);
-	end = softgpu_physical(channel->gpu,
-			       DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode) ==
-					       NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB ?
-				       SOFTGPU_VIDMEM :
-				       SOFTGPU_SYSMEM,
-			       address, bytes);
+	aperture = softgpu_copy_aperture(mode);
+	if (aperture != SOFTGPU_PEER ||
+	    softgpu_is_peer(channel->gpu, DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _PEER_ID, mode)))
+		end = softgpu_physical(channel->gpu, aperture, address, bytes);
 	if (!end)
 		softgpu_channel_fail(channel);
 	return end;
 }
 
-/* Whether memory that an address of this kind leads to is in vidmem. */
-static bool softgpu_copy_in_vidmem(bool physical, u32 mode)
+/* What to say of one end in softgpu_event.how: @vidmem, @peer or nothing. */
+static u32 softgpu_copy_how(bool physical, u32 mode, u32 vidmem, u32 peer)
 {
-	return physical && DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _TARGET, mode) ==
-				   NVC6B5_SET_SRC_PHYS_MODE_TARGET_LOCAL_FB;
+	if (!physical || softgpu_copy_aperture(mode) == SOFTGPU_SYSMEM)
+		return 0;
+	return softgpu_copy_aperture(mode) == SOFTGPU_VIDMEM ? vidmem : peer;
 }
 
 /* Returns false if the copy is not done: it faulted, or the channel has failed. */
@@ -47,9 +60,10 @@ static bool softgpu_copy(struct softgpu_channel *channel, u32 launch)
 	u64 to = CE_ADDRESS(channel, OFFSET_OUT_UPPER, OFFSET_OUT_LOWER);
 	struct softgpu_event event = {
 		.kind = SOFTGPU_EVENT_COPY,
-		.how = (softgpu_copy_in_vidmem(to_physical, to_mode) ? SOFTGPU_TO_VIDMEM : 0) |
-		       (softgpu_copy_in_vidmem(from_physical, from_mode) ? SOFTGPU_FROM_VIDMEM :
-									   0) |
+		.how = softgpu_copy_how(to_physical, to_mode, SOFTGPU_TO_VIDMEM,
+					SOFTGPU_TO_PEER) |
+		       softgpu_copy_how(from_physical, from_mode, SOFTGPU_FROM_VIDMEM,
+					SOFTGPU_FROM_PEER) |
 		       (from_physical ? 0 : SOFTGPU_VIRTUAL_SOURCE),
 		.a = from,
 		.b = to,
@@ -78,7 +92,12 @@ static bool softgpu_copy(struct softgpu_channel *channel, u32 launch)
 	if (event.how & SOFTGPU_FROM_VIDMEM && softgpu_fails(gpu, SOFTGPU_FAIL_ECC))
 		WRITE_ONCE(gpu->ecc_interrupt, 1);
 	gpu->stats.copies++;
-	gpu->stats.copy_bytes[event.how & 3] += event.bytes;
+	if (event.how & (SOFTGPU_TO_PEER | SOFTGPU_FROM_PEER)) {
+		gpu->stats.peer_copies++;
+		gpu->stats.peer_copy_bytes += event.bytes;
+	} else {
+		gpu->stats.copy_bytes[event.how & 3] += event.bytes;
+	}
 	if (event.bytes >= PAGE_SIZE)
 		softgpu_event(gpu, &event);
 	return true;

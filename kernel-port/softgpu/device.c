@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* /dev/softgpu: softgpu_ioctl.h. */
+/* /dev/softgpu, and /dev/softgpu1 of the second GPU: softgpu_ioctl.h. */
 #include "softgpu.h"
 
-#include <linux/miscdevice.h>
 #include <linux/slab.h>
 
-static struct softgpu *softgpu_device_gpu; /* set before the device is there */
+/* A file's private data is the device that it is of, since it was opened. */
+static struct softgpu *softgpu_device_gpu(struct file *file)
+{
+	return container_of(file->private_data, struct softgpu, device);
+}
 
 static long softgpu_ioctl_access(struct softgpu *gpu, void __user *user)
 {
@@ -102,7 +105,7 @@ static long softgpu_ioctl_control(struct softgpu *gpu, void __user *user)
 
 static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long argument)
 {
-	struct softgpu *gpu = softgpu_device_gpu;
+	struct softgpu *gpu = softgpu_device_gpu(file);
 	void __user *user = (void __user *)argument;
 
 	switch (command) {
@@ -130,7 +133,7 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 
 static ssize_t softgpu_read(struct file *file, char __user *to, size_t size, loff_t *offset)
 {
-	struct softgpu *gpu = softgpu_device_gpu;
+	struct softgpu *gpu = softgpu_device_gpu(file);
 	struct softgpu_event event;
 	size_t done = 0;
 
@@ -148,20 +151,21 @@ static const struct file_operations softgpu_operations = {
 	.read = softgpu_read,
 };
 
-static struct miscdevice softgpu_miscdevice = {
-	.minor = MISC_DYNAMIC_MINOR,
-	.name = "softgpu",
-	.fops = &softgpu_operations,
-	.mode = 0600,
-};
-
 int softgpu_device_init(struct softgpu *gpu)
 {
-	softgpu_device_gpu = gpu;
-	return misc_register(&softgpu_miscdevice);
+	if (gpu->number)
+		snprintf(gpu->device_name, sizeof(gpu->device_name), "softgpu%u", gpu->number);
+	else
+		strscpy(gpu->device_name, "softgpu", sizeof(gpu->device_name));
+	gpu->device = (struct miscdevice){ .minor = MISC_DYNAMIC_MINOR,
+					   .name = gpu->device_name,
+					   .fops = &softgpu_operations,
+					   .mode = 0600 };
+	return misc_register(&gpu->device);
 }
 
-void softgpu_device_destroy(void)
+void softgpu_device_destroy(struct softgpu *gpu)
 {
-	misc_deregister(&softgpu_miscdevice);
+	if (!IS_ERR_OR_NULL(gpu->device.this_device))
+		misc_deregister(&gpu->device);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Physical memory: device memory, which is host memory allocated 2 MB at a time when it is
- * first touched, and the host's own. There is no IOMMU: a DMA address is a physical address of
+ * first touched, and the host's own, and that of a peer. There is no IOMMU: a DMA address is a physical address of
  * the host.
  */
 #include "softgpu.h"
@@ -45,8 +45,11 @@ static void *softgpu_chunk(struct softgpu *gpu, u64 index)
 void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 address,
 		       u64 *bytes)
 {
+	static const char *const names[] = { "vidmem", "sysmem", "peer" };
 	void *p = NULL;
 
+	if (aperture == SOFTGPU_PEER && gpu->peer && READ_ONCE(gpu->p2p))
+		return softgpu_physical(gpu->peer, SOFTGPU_VIDMEM, address, bytes);
 	if (aperture == SOFTGPU_VIDMEM && address < gpu->vidmem_bytes) {
 		*bytes = min(*bytes, SOFTGPU_CHUNK - address % SOFTGPU_CHUNK);
 		p = softgpu_chunk(gpu, address / SOFTGPU_CHUNK);
@@ -58,8 +61,7 @@ void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 
 	}
 	if (!p) {
 		gpu->stats.bad_addresses++;
-		pr_err_ratelimited("softgpu: no memory at %s %llx\n",
-				   aperture == SOFTGPU_VIDMEM ? "vidmem" : "sysmem", address);
+		pr_err_ratelimited("softgpu: no memory at %s %llx\n", names[aperture], address);
 	}
 	return p;
 }

@@ -35,11 +35,11 @@ static u32 softgpu_entry_aperture(u64 entry)
 
 /*
  * The address in an entry, in units of 4 KB from bit 8 on: 25 bits of vidmem, 46 of host
- * memory.
+ * memory. Of a peer's vidmem also 25, and the peer's id in the 3 bits above.
  */
 static u64 softgpu_entry_address(u64 entry, enum softgpu_aperture aperture)
 {
-	u64 bits = aperture == SOFTGPU_VIDMEM ? 25 : 46;
+	u64 bits = aperture == SOFTGPU_SYSMEM ? 46 : 25;
 
 	return (entry >> 8 & (BIT_ULL(bits) - 1)) << 12;
 }
@@ -52,15 +52,18 @@ u64 softgpu_entry_read(struct softgpu *gpu, enum softgpu_aperture aperture, u64 
 	return entry ? READ_ONCE(*entry) : 0;
 }
 
-/* Follow a PTE. Returns whether it is valid. There is no peer GPU that it could lead to. */
-static bool softgpu_pte(u64 pte, u64 va, u64 page_bytes, struct softgpu_mapping *ret_mapping)
+/* Follow a PTE. Returns whether it is valid, and leads to memory that the GPU may access. */
+static bool softgpu_pte(const struct softgpu *gpu, u64 pte, u64 va, u64 page_bytes,
+			struct softgpu_mapping *ret_mapping)
 {
 	u32 aperture = softgpu_entry_aperture(pte);
 
-	if (!(pte & SOFTGPU_PTE_VALID) || aperture == SOFTGPU_PTE_PEER)
+	if (!(pte & SOFTGPU_PTE_VALID) ||
+	    (aperture == SOFTGPU_PTE_PEER && !softgpu_is_peer(gpu, pte >> 33 & 7)))
 		return false;
-	ret_mapping->aperture =
-		aperture == SOFTGPU_PTE_VIDMEM ? SOFTGPU_VIDMEM : SOFTGPU_SYSMEM;
+	ret_mapping->aperture = aperture == SOFTGPU_PTE_VIDMEM ? SOFTGPU_VIDMEM :
+				aperture == SOFTGPU_PTE_PEER   ? SOFTGPU_PEER :
+								 SOFTGPU_SYSMEM;
 	ret_mapping->address = softgpu_entry_address(pte, ret_mapping->aperture);
 	ret_mapping->address =
 		(ret_mapping->address & ~(page_bytes - 1)) | (va & (page_bytes - 1));
@@ -80,7 +83,7 @@ static bool softgpu_pde0(struct softgpu *gpu, enum softgpu_aperture aperture, u6
 	u64 pte;
 
 	if (big & SOFTGPU_PTE_VALID)
-		return softgpu_pte(big, va, SOFTGPU_CHUNK, ret_mapping);
+		return softgpu_pte(gpu, big, va, SOFTGPU_CHUNK, ret_mapping);
 	if (softgpu_entry_aperture(big) != SOFTGPU_PDE_NONE) {
 		enum softgpu_aperture in = softgpu_entry_aperture(big) == SOFTGPU_PDE_VIDMEM ?
 						   SOFTGPU_VIDMEM :
@@ -92,7 +95,7 @@ static bool softgpu_pde0(struct softgpu *gpu, enum softgpu_aperture aperture, u6
 		u64 table = (big >> 4 & (BIT_ULL(bits) - 1)) << 8;
 
 		pte = softgpu_entry_read(gpu, in, table + (va >> 16 & 31) * 8);
-		if (softgpu_pte(pte, va, SOFTGPU_BIG_PAGE, ret_mapping))
+		if (softgpu_pte(gpu, pte, va, SOFTGPU_BIG_PAGE, ret_mapping))
 			return true;
 		if (pte & SOFTGPU_PTE_PRIVILEGE)
 			return false;
@@ -103,7 +106,7 @@ static bool softgpu_pde0(struct softgpu *gpu, enum softgpu_aperture aperture, u6
 									 SOFTGPU_SYSMEM;
 	address = softgpu_entry_address(small, aperture) + (va >> 12 & 511) * 8;
 	pte = softgpu_entry_read(gpu, aperture, address);
-	return softgpu_pte(pte, va, PAGE_SIZE, ret_mapping);
+	return softgpu_pte(gpu, pte, va, PAGE_SIZE, ret_mapping);
 }
 
 bool softgpu_mmu_v2_walk(struct softgpu_space *space, u64 va,
@@ -125,7 +128,7 @@ bool softgpu_mmu_v2_walk(struct softgpu_space *space, u64 va,
 
 		if (entry & SOFTGPU_PTE_VALID)
 			return levels[i].shift == 29 &&
-			       softgpu_pte(entry, va, 512ul << 20, ret_mapping);
+			       softgpu_pte(space->gpu, entry, va, 512ul << 20, ret_mapping);
 		if (softgpu_entry_aperture(entry) == SOFTGPU_PDE_NONE)
 			return false;
 		aperture = softgpu_entry_aperture(entry) == SOFTGPU_PDE_VIDMEM ?

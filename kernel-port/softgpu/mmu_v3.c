@@ -41,17 +41,18 @@ static bool softgpu_v3_table(u64 pde, u32 shift, enum softgpu_aperture *ret_aper
 	return aperture != NV_MMU_VER3_PDE_APERTURE_INVALID;
 }
 
-/* Follow a PTE. Returns whether it is valid. There is no peer GPU that it could lead to. */
-static bool softgpu_v3_pte(u64 pte, u64 va, u64 page_bytes, struct softgpu_mapping *ret_mapping)
+/* Follow a PTE. Returns whether it is valid, and leads to memory that the GPU may access. */
+static bool softgpu_v3_pte(const struct softgpu *gpu, u64 pte, u64 va, u64 page_bytes,
+			   struct softgpu_mapping *ret_mapping)
 {
 	u32 aperture = softgpu_v3_aperture(pte);
 	bool vidmem = aperture == NV_MMU_VER3_PTE_APERTURE_VIDEO_MEMORY;
+	bool peer = aperture == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY;
 	u64 address = pte & (vidmem ? GENMASK_ULL(39, 12) : GENMASK_ULL(51, 12));
 
-	if (!(pte & NV_MMU_VER3_PTE_VALID_TRUE) ||
-	    aperture == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY)
+	if (!(pte & NV_MMU_VER3_PTE_VALID_TRUE) || (peer && !softgpu_is_peer(gpu, pte >> 61)))
 		return false;
-	ret_mapping->aperture = vidmem ? SOFTGPU_VIDMEM : SOFTGPU_SYSMEM;
+	ret_mapping->aperture = vidmem ? SOFTGPU_VIDMEM : peer ? SOFTGPU_PEER : SOFTGPU_SYSMEM;
 	ret_mapping->address = (address & ~(page_bytes - 1)) | (va & (page_bytes - 1));
 	ret_mapping->page_bytes = page_bytes;
 	ret_mapping->read_only = softgpu_v3_pcf(pte) & SOFTGPU_PCF_READ_ONLY;
@@ -69,10 +70,10 @@ static bool softgpu_v3_pde0(struct softgpu *gpu, enum softgpu_aperture aperture,
 	u64 table, pte;
 
 	if (big & NV_MMU_VER3_PTE_VALID_TRUE)
-		return softgpu_v3_pte(big, va, SOFTGPU_CHUNK, ret_mapping);
+		return softgpu_v3_pte(gpu, big, va, SOFTGPU_CHUNK, ret_mapping);
 	if (softgpu_v3_table(big, 8, &aperture, &table)) {
 		pte = softgpu_entry_read(gpu, aperture, table + (va >> 16 & 31) * 8);
-		if (softgpu_v3_pte(pte, va, SOFTGPU_BIG_PAGE, ret_mapping))
+		if (softgpu_v3_pte(gpu, pte, va, SOFTGPU_BIG_PAGE, ret_mapping))
 			return true;
 		if (softgpu_v3_pcf(pte) == NV_MMU_VER3_PTE_PCF_NO_VALID_4KB_PAGE)
 			return false;
@@ -80,7 +81,7 @@ static bool softgpu_v3_pde0(struct softgpu *gpu, enum softgpu_aperture aperture,
 	if (!softgpu_v3_table(small, 12, &aperture, &table))
 		return false;
 	pte = softgpu_entry_read(gpu, aperture, table + (va >> 12 & 511) * 8);
-	return softgpu_v3_pte(pte, va, PAGE_SIZE, ret_mapping);
+	return softgpu_v3_pte(gpu, pte, va, PAGE_SIZE, ret_mapping);
 }
 
 bool softgpu_mmu_v3_walk(struct softgpu_space *space, u64 va,
@@ -102,7 +103,7 @@ bool softgpu_mmu_v3_walk(struct softgpu_space *space, u64 va,
 
 		if (entry & NV_MMU_VER3_PDE_IS_PTE_TRUE)
 			return levels[i].shift == 29 &&
-			       softgpu_v3_pte(entry, va, 512ul << 20, ret_mapping);
+			       softgpu_v3_pte(space->gpu, entry, va, 512ul << 20, ret_mapping);
 		if (!softgpu_v3_table(entry, 12, &aperture, &table))
 			return false;
 	}

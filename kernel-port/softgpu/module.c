@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* softgpu.ko: its parameters, and the one GPU that there is. */
+/* softgpu.ko: its parameters, and the GPUs that there are. */
 #include "softgpu.h"
 
 #include <linux/dma-mapping.h>
@@ -19,6 +19,14 @@ static char *chip = "ampere";
 module_param(chip, charp, 0444);
 MODULE_PARM_DESC(chip, "ampere or hopper");
 
+static unsigned int gpus = 1;
+module_param(gpus, uint, 0444);
+MODULE_PARM_DESC(gpus, "1 or 2");
+
+static bool nvlink;
+module_param(nvlink, bool, 0444);
+MODULE_PARM_DESC(nvlink, "two GPUs are connected by NVLink, not by PCIe");
+
 /* QEMU's -device pci-testdev. */
 static unsigned int pci_vendor = 0x1b36;
 module_param(pci_vendor, uint, 0444);
@@ -28,10 +36,28 @@ static unsigned int pci_device = 0x0005;
 module_param(pci_device, uint, 0444);
 MODULE_PARM_DESC(pci_device, "and its device id");
 
-static struct softgpu softgpu_only;
+static struct softgpu softgpu_all[SOFTGPU_GPUS];
 
+/* The device of a GPU: each has one of its own, if there are so many. NULL: there is none. */
+static struct pci_dev *softgpu_find_pci(u32 number)
+{
+	struct pci_dev *pci = pci_get_device(pci_vendor, pci_device, NULL);
+
+	for (u32 i = 0; pci && i < number; i++) {
+		struct pci_dev *next = pci_get_device(pci_vendor, pci_device, pci_dev_get(pci));
+
+		if (!next)
+			break;
+		pci_dev_put(pci);
+		pci = next;
+	}
+	return pci;
+}
+
+/* Also what softgpu_init() has begun, or never began. */
 static void softgpu_destroy(struct softgpu *gpu)
 {
+	softgpu_device_destroy(gpu);
 	if (!IS_ERR_OR_NULL(gpu->engine))
 		kthread_stop(gpu->engine);
 	softgpu_faults_destroy(gpu);
@@ -64,7 +90,9 @@ static int softgpu_init(struct softgpu *gpu)
 	INIT_LIST_HEAD(&gpu->user_channels);
 	BUILD_BUG_ON(sizeof(SOFTGPU_UUID) > sizeof(gpu->uuid));
 	memcpy(&gpu->uuid, SOFTGPU_UUID, sizeof(SOFTGPU_UUID));
-	gpu->pci = pci_get_device(pci_vendor, pci_device, NULL);
+	gpu->uuid.uuid[SOFTGPU_UUID_NUMBER] += gpu->number;
+	gpu->nvlink = nvlink;
+	gpu->pci = softgpu_find_pci(gpu->number);
 	if (!gpu->pci) {
 		pr_err("softgpu: there is no PCI device %04x:%04x to map host memory for\n",
 		       pci_vendor, pci_device);
@@ -82,27 +110,40 @@ static int softgpu_init(struct softgpu *gpu)
 	if (status)
 		return status;
 	gpu->engine = kthread_run(softgpu_channel_engine, gpu, "softgpu engine");
-	return PTR_ERR_OR_ZERO(gpu->engine);
+	if (IS_ERR(gpu->engine))
+		return PTR_ERR(gpu->engine);
+	softgpu_rm_add(gpu);
+	return softgpu_device_init(gpu);
+}
+
+static void softgpu_destroy_all(void)
+{
+	for (u32 i = 0; i < gpus; i++)
+		softgpu_destroy(&softgpu_all[i]);
 }
 
 static int __init softgpu_module_init(void)
 {
-	int status = softgpu_init(&softgpu_only);
+	int status = 0;
 
-	if (!status) {
-		softgpu_rm_init(&softgpu_only);
-		softgpu_rmapi_init(&softgpu_only);
-		status = softgpu_device_init(&softgpu_only);
+	if (!gpus || gpus > SOFTGPU_GPUS) {
+		pr_err("softgpu: gpus=%u, and it has to be 1 or %u\n", gpus, SOFTGPU_GPUS);
+		return -EINVAL;
+	}
+	for (u32 i = 0; i < gpus && !status; i++) {
+		softgpu_all[i].number = i;
+		if (gpus > 1)
+			softgpu_all[i].peer = &softgpu_all[1 - i];
+		status = softgpu_init(&softgpu_all[i]);
 	}
 	if (status)
-		softgpu_destroy(&softgpu_only);
+		softgpu_destroy_all();
 	return status;
 }
 
 static void __exit softgpu_module_exit(void)
 {
-	softgpu_device_destroy();
-	softgpu_destroy(&softgpu_only);
+	softgpu_destroy_all();
 }
 
 module_init(softgpu_module_init);

@@ -7,23 +7,33 @@
  */
 #include "softgpu.h"
 
-static struct softgpu *softgpu_rm_gpu; /* the only one; set before UVM can call */
+static struct softgpu *softgpu_rm_gpus[SOFTGPU_GPUS]; /* by number */
 
-void softgpu_rm_init(struct softgpu *gpu)
+void softgpu_rm_add(struct softgpu *gpu)
 {
-	softgpu_rm_gpu = gpu;
+	softgpu_rm_gpus[gpu->number] = gpu;
+}
+
+struct softgpu *softgpu_rm_gpu(u32 number)
+{
+	return number < SOFTGPU_GPUS ? softgpu_rm_gpus[number] : NULL;
 }
 
 static struct softgpu *softgpu_find(const NvProcessorUuid *uuid)
 {
-	return memcmp(uuid, &softgpu_rm_gpu->uuid, sizeof(*uuid)) ? NULL : softgpu_rm_gpu;
+	struct softgpu *gpu;
+
+	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++)
+		if (memcmp(uuid, &gpu->uuid, sizeof(*uuid)) == 0)
+			return gpu;
+	return NULL;
 }
 
 NV_STATUS nvUvmInterfaceSessionCreate(uvmGpuSessionHandle *ret_session,
 				      UvmPlatformInfo *ret_info)
 {
 	memset(ret_info, 0, sizeof(*ret_info));
-	*ret_session = (uvmGpuSessionHandle)softgpu_rm_gpu;
+	*ret_session = (uvmGpuSessionHandle)softgpu_rm_gpu(0);
 	return NV_OK;
 }
 
@@ -38,9 +48,13 @@ NV_STATUS nvUvmInterfaceRegisterUvmEvents(struct UvmEventsLinux *callbacks)
 NV_STATUS nvUvmInterfaceRegisterUvmCallbacks(struct UvmOpsUvmEvents *callbacks)
 #endif
 {
-	down_write(&softgpu_rm_gpu->uvm_lock);
-	softgpu_rm_gpu->uvm = callbacks;
-	up_write(&softgpu_rm_gpu->uvm_lock);
+	struct softgpu *gpu;
+
+	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++) {
+		down_write(&gpu->uvm_lock);
+		gpu->uvm = callbacks;
+		up_write(&gpu->uvm_lock);
+	}
 	return NV_OK;
 }
 
@@ -50,9 +64,13 @@ void nvUvmInterfaceDeRegisterUvmEvents(void)
 void nvUvmInterfaceDeRegisterUvmOps(void)
 #endif
 {
-	down_write(&softgpu_rm_gpu->uvm_lock);
-	softgpu_rm_gpu->uvm = NULL;
-	up_write(&softgpu_rm_gpu->uvm_lock);
+	struct softgpu *gpu;
+
+	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++) {
+		down_write(&gpu->uvm_lock);
+		gpu->uvm = NULL;
+		up_write(&gpu->uvm_lock);
+	}
 }
 
 NV_STATUS nvUvmInterfaceRegisterGpu(const NvProcessorUuid *uuid, UvmGpuPlatformInfo *ret_info)

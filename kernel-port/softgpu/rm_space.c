@@ -169,6 +169,15 @@ static bool softgpu_memory_back(struct softgpu *gpu, struct softgpu_memory *memo
 	return true;
 }
 
+/* Give it an address, and add it to the address space. LOCKING: softgpu.lock. */
+static void softgpu_memory_place(struct softgpu_space *space, struct softgpu_memory *memory,
+				 u64 alignment)
+{
+	memory->va = ALIGN(space->next_va, max_t(u64, alignment, SOFTGPU_CHUNK));
+	space->next_va = memory->va + memory->bytes;
+	list_add(&memory->node, &space->memories);
+}
+
 static NV_STATUS softgpu_memory_alloc(struct softgpu_space *space, u64 bytes, bool vidmem,
 				      UvmGpuPointer *ret_va, UvmGpuAllocInfo *info)
 {
@@ -189,9 +198,7 @@ static NV_STATUS softgpu_memory_alloc(struct softgpu_space *space, u64 bytes, bo
 	if (vidmem)
 		info->gpuPhysOffset = memory->vidmem;
 	mutex_lock(&gpu->lock);
-	memory->va = ALIGN(space->next_va, max_t(u64, info->alignment, SOFTGPU_CHUNK));
-	space->next_va = memory->va + memory->bytes;
-	list_add(&memory->node, &space->memories);
+	softgpu_memory_place(space, memory, info->alignment);
 	mutex_unlock(&gpu->lock);
 	*ret_va = memory->va;
 	return NV_OK;
@@ -224,11 +231,48 @@ void nvUvmInterfaceMemoryFree(uvmGpuAddressSpaceHandle handle, UvmGpuPointer va)
 		return;
 	address = memory->vidmem;
 	vunmap(memory->mapped);
-	if (memory->cpu)
+	if (memory->cpu && !memory->shared)
 		vfree(memory->cpu);
-	else
+	else if (!memory->cpu)
 		nvUvmInterfacePmaFreePages(space->gpu, &address, 1, memory->bytes, 0);
 	kfree(memory);
+}
+
+/*
+ * The same memory in the address space of another GPU. Memory in vidmem would be a peer's there: UVM does not ask
+ * for that.
+ */
+NV_STATUS nvUvmInterfaceDupAllocation(uvmGpuAddressSpaceHandle from, NvU64 va,
+				      uvmGpuAddressSpaceHandle to, NvU64 alignment,
+				      NvU64 *ret_va)
+{
+	struct softgpu_space *source = (struct softgpu_space *)from;
+	struct softgpu_space *space = (struct softgpu_space *)to;
+	struct softgpu_memory *memory, *original;
+	NV_STATUS status = softgpu_allocates(space->gpu, SOFTGPU_FAIL_RM_ALLOC);
+
+	if (status != NV_OK)
+		return status;
+	memory = kzalloc(sizeof(*memory), GFP_KERNEL);
+	if (!memory)
+		return NV_ERR_NO_MEMORY;
+	memory->shared = true;
+	mutex_lock(&source->gpu->lock);
+	original = softgpu_memory_find(source, va);
+	if (original && original->va == va) {
+		memory->cpu = original->cpu;
+		memory->bytes = original->bytes;
+	}
+	mutex_unlock(&source->gpu->lock);
+	if (!memory->cpu) {
+		kfree(memory);
+		return original ? NV_ERR_NOT_SUPPORTED : NV_ERR_INVALID_ADDRESS;
+	}
+	mutex_lock(&space->gpu->lock);
+	softgpu_memory_place(space, memory, alignment);
+	mutex_unlock(&space->gpu->lock);
+	*ret_va = memory->va;
+	return NV_OK;
 }
 
 /*

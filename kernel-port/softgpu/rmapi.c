@@ -12,13 +12,6 @@
 
 #define SOFTGPU_TSG 0x10000u
 
-static struct softgpu *softgpu_rmapi_gpu; /* the only one; set before anyone can call */
-
-void softgpu_rmapi_init(struct softgpu *gpu)
-{
-	softgpu_rmapi_gpu = gpu;
-}
-
 static NV_STATUS softgpu_control_handle_info(struct softgpu *gpu, u32 client, void *params)
 {
 	struct softgpu_handle_info *info = params;
@@ -160,6 +153,34 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 	return status;
 }
 
+/* The GPU that has the object of a call: the channel whose TSG it is, or the first one that a list names. */
+static struct softgpu *softgpu_rmapi_gpu(const struct softgpu_rmapi_control *control)
+{
+	const void *params = (const void *)(uintptr_t)control->params;
+	const struct softgpu_disable_channels *list = params;
+	const struct softgpu_handle_info *info = params;
+	u32 client = control->client;
+	u32 channel = control->object - SOFTGPU_TSG;
+	struct softgpu *gpu;
+
+	if (control->command == SOFTGPU_CLIENT_GET_HANDLE_INFO) {
+		channel = info->object;
+	} else if (control->command == SOFTGPU_DISABLE_CHANNELS) {
+		client = list->client[0];
+		channel = list->channel[0];
+	}
+	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++) {
+		bool has;
+
+		mutex_lock(&gpu->lock);
+		has = softgpu_user_channel_find(gpu, client, channel);
+		mutex_unlock(&gpu->lock);
+		if (has)
+			return gpu;
+	}
+	return softgpu_rm_gpu(0);
+}
+
 static void softgpu_rmapi_op(nvidia_modeset_stack_ptr stack, void *data)
 {
 	struct softgpu_rmapi_control *control = data;
@@ -170,9 +191,9 @@ static void softgpu_rmapi_op(nvidia_modeset_stack_ptr stack, void *data)
 	else if (control->params_bytes != bytes)
 		control->status = NV_ERR_INVALID_ARGUMENT;
 	else
-		control->status =
-			softgpu_control(softgpu_rmapi_gpu, control->client, control->object,
-					control->command, (void *)(uintptr_t)control->params);
+		control->status = softgpu_control(softgpu_rmapi_gpu(control), control->client,
+						  control->object, control->command,
+						  (void *)(uintptr_t)control->params);
 }
 
 static int softgpu_rmapi_alloc_stack(nvidia_modeset_stack_ptr *ret_stack)

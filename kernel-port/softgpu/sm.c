@@ -85,6 +85,8 @@ static void softgpu_touch(struct softgpu_run *run, const struct softgpu_mapping 
 	u64 bytes = page ? PAGE_SIZE : sizeof(u64);
 	u64 *word = softgpu_physical(run->gpu, mapping->aperture, mapping->address, &bytes);
 
+	if (mapping->aperture == SOFTGPU_PEER)
+		run->gpu->stats.peer_accesses++;
 	if (mapping->aperture == SOFTGPU_SYSMEM && !mapping->uncounted)
 		softgpu_count(run->channel, softgpu_run_va(run, number), mapping->address);
 	if (!word)

@@ -28,6 +28,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/list.h>
+#include <linux/miscdevice.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -37,6 +38,7 @@
 #include "softgpu_driver.h"
 #include "softgpu_ioctl.h"
 
+#define SOFTGPU_GPUS	      2u /* at most */
 #define SOFTGPU_BIG_PAGE      65536ul
 #define SOFTGPU_CHUNK	      (2ul << 20)
 #define SOFTGPU_CHUNK_PAGES   32u	   /* big pages */
@@ -52,7 +54,8 @@
 
 struct softgpu;
 
-enum softgpu_aperture { SOFTGPU_VIDMEM, SOFTGPU_SYSMEM };
+/* Of a peer: the vidmem of the other GPU. */
+enum softgpu_aperture { SOFTGPU_VIDMEM, SOFTGPU_SYSMEM, SOFTGPU_PEER };
 
 /* Where a virtual address leads. */
 struct softgpu_mapping {
@@ -71,6 +74,7 @@ struct softgpu_memory {
 	u64 bytes;
 	u64 vidmem;   /* its address there */
 	void *cpu;    /* its bytes in host memory; NULL: it is in vidmem */
+	bool shared;  /* the bytes belong to another one, of another address space */
 	void *mapped; /* vidmem as the CPU sees it, once it was mapped */
 };
 
@@ -266,6 +270,12 @@ struct softgpu_pma {
 };
 
 struct softgpu {
+	u32 number;
+	struct softgpu *peer; /* the other GPU, or NULL */
+	bool nvlink;	      /* they are connected by it, not by PCIe */
+	bool p2p;	      /* RM has an object that lets each access the other */
+	struct miscdevice device;
+	char device_name[16];
 	const struct softgpu_chip *chip;
 	struct mutex lock;
 	struct rw_semaphore walkers;
@@ -305,12 +315,19 @@ struct softgpu {
 	atomic_t fail_count[SOFTGPU_FAILURES];
 };
 
-/* rm.c: the GPU that RM knows. */
-void softgpu_rm_init(struct softgpu *gpu);
+/* rm.c: one more GPU that RM knows; before UVM or anyone else can call. */
+void softgpu_rm_add(struct softgpu *gpu);
+
+/* The GPU with that number, or NULL. */
+struct softgpu *softgpu_rm_gpu(u32 number);
+
+/* peer.c: what the GPU calls its peer in page tables and methods; and whether it may access a peer of that name now. */
+u32 softgpu_peer_id(const struct softgpu *gpu);
+bool softgpu_is_peer(const struct softgpu *gpu, u32 id);
 
 /* device.c */
 int softgpu_device_init(struct softgpu *gpu);
-void softgpu_device_destroy(void);
+void softgpu_device_destroy(struct softgpu *gpu);
 
 /* events.c */
 int softgpu_events_init(struct softgpu *gpu);
@@ -541,7 +558,6 @@ void softgpu_tsg_set(struct softgpu *gpu, struct softgpu_user_channel *channel, 
 		     u64 timeslice_us);
 
 /* rmapi.c */
-void softgpu_rmapi_init(struct softgpu *gpu);
 
 /* The size of a command's parameters; 0: there is no such command. */
 u32 softgpu_control_bytes(u32 command);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * /dev/softgpu: a test lets the SMs of the software GPU touch memory, asks what the GPU did,
+ * /dev/softgpu, and /dev/softgpu1 of a second GPU: a test lets the SMs of the software GPU touch memory, asks what the GPU did,
  * and makes it fail. One reader of events at a time sees all of them.
  */
 #ifndef SOFTGPU_IOCTL_H
@@ -11,7 +11,8 @@
 
 #include "softgpu_rmapi.h"
 
-#define SOFTGPU_UUID "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
+#define SOFTGPU_UUID	    "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
+#define SOFTGPU_UUID_NUMBER 14 /* which of them has the GPU's number: the second one has 1 */
 
 enum softgpu_op {
 	SOFTGPU_READ = 0,   /* and add up in sum */
@@ -79,8 +80,10 @@ struct softgpu_stats {
 	__u64 tlb_hits, tlb_misses;
 	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
 	__u64 unknown_methods, bad_addresses, channel_errors, failures;
-	__u64 switches, preempt_timeouts;  /* of TSGs */
-	__u64 notifications;		   /* of access counters */
+	__u64 switches, preempt_timeouts;   /* of TSGs */
+	__u64 notifications;		    /* of access counters */
+	__u64 peer_copies, peer_copy_bytes; /* from or to the other GPU; not in copy_bytes */
+	__u64 peer_accesses;		    /* of kernels to the other GPU's memory */
 	__u64 engine_faults, engine_kills; /* of pushes; channels that UVM had killed for one */
 };
 
@@ -101,6 +104,8 @@ enum softgpu_event_kind {
 #define SOFTGPU_TO_VIDMEM      1u
 #define SOFTGPU_FROM_VIDMEM    2u
 #define SOFTGPU_VIRTUAL_SOURCE 4u
+#define SOFTGPU_TO_PEER	       8u
+#define SOFTGPU_FROM_PEER      16u
 
 /*
  * softgpu_event.how of an invalidate: up to which level of the page tables. 0: all levels, 1: PTEs, 2:

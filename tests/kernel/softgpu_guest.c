@@ -21,7 +21,26 @@ const NvProcessorUuid softgpu_uuid = { .uuid = SOFTGPU_UUID };
 
 uint64_t softgpu_init_flags = UVM_INIT_FLAGS_DISABLE_HMM;
 
-static int softgpu_device = -1;
+static int softgpu_devices[SOFTGPU_MOST_GPUS] = { -1, -1 };
+static int softgpu_device = -1; /* of the GPU in use */
+static unsigned int softgpu_number;
+
+NvProcessorUuid softgpu_uuid_of(unsigned int number)
+{
+	NvProcessorUuid uuid = softgpu_uuid;
+
+	uuid.uuid[SOFTGPU_UUID_NUMBER] += (uint8_t)number;
+	return uuid;
+}
+
+bool softgpu_use(unsigned int number)
+{
+	if (softgpu_devices[number] < 0)
+		return false;
+	softgpu_number = number;
+	softgpu_device = softgpu_devices[number];
+	return true;
+}
 
 int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status)
 {
@@ -55,24 +74,31 @@ bool softgpu_open(void)
 	int major = softgpu_major("nvidia-uvm");
 
 	unlink("/dev/nvidia-uvm");
-	softgpu_device = open("/dev/softgpu", O_RDWR | O_CLOEXEC);
-	return softgpu_device >= 0 && major >= 0 &&
+	softgpu_devices[0] = open("/dev/softgpu", O_RDWR | O_CLOEXEC);
+	softgpu_devices[1] = open("/dev/softgpu1", O_RDWR | O_CLOEXEC);
+	return softgpu_use(0) && major >= 0 &&
 	       mknod("/dev/nvidia-uvm", S_IFCHR | 0600, makedev((unsigned int)major, 0)) == 0;
 }
 
 void softgpu_close(void)
 {
-	close(softgpu_device);
+	for (unsigned int i = 0; i < SOFTGPU_MOST_GPUS; i++)
+		if (softgpu_devices[i] >= 0)
+			close(softgpu_devices[i]);
 }
 
 int softgpu_register(struct softgpu_tenant *tenant, unsigned int client)
 {
-	UVM_REGISTER_GPU_PARAMS gpu = { .gpu_uuid = softgpu_uuid, .rmCtrlFd = -1 };
+	NvProcessorUuid uuid = softgpu_uuid_of(softgpu_number);
+	UVM_REGISTER_GPU_PARAMS gpu = { .gpu_uuid = uuid, .rmCtrlFd = -1 };
 	UVM_REGISTER_GPU_VASPACE_PARAMS space = {
-		.gpuUuid = softgpu_uuid, .rmCtrlFd = -1, .hClient = client, .hVaSpace = client
+		.gpuUuid = uuid, .rmCtrlFd = -1, .hClient = client, .hVaSpace = client
 	};
 	UVM_REGISTER_CHANNEL_PARAMS channel = {
-		.gpuUuid = softgpu_uuid, .rmCtrlFd = -1, .hClient = client, .hChannel = 1
+		.gpuUuid = uuid,
+		.rmCtrlFd = -1,
+		.hClient = client,
+		.hChannel = 1 + softgpu_number,
 	};
 	int status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
 
@@ -136,7 +162,8 @@ int softgpu_migrate(struct softgpu_tenant *tenant, void *p, size_t bytes, bool t
 				      .length = bytes,
 				      .cpuNumaNode = -1 };
 
-	params.destinationUuid = to_gpu ? softgpu_uuid : NV_PROCESSOR_UUID_CPU_DEFAULT;
+	params.destinationUuid =
+		to_gpu ? softgpu_uuid_of(softgpu_number) : NV_PROCESSOR_UUID_CPU_DEFAULT;
 	return softgpu_uvm(tenant->fd, UVM_MIGRATE, &params);
 }
 
@@ -149,17 +176,26 @@ unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p)
 	info.lookup_address = (uintptr_t)p;
 	if (softgpu_uvm(tenant->fd, UVM_TEST_VA_RESIDENCY_INFO, &info))
 		return 0;
-	for (unsigned int i = 0; i < info.resident_on_count; i++)
-		where |= memcmp(&info.resident_on[i], &softgpu_uuid, sizeof(softgpu_uuid)) ?
-				 SOFTGPU_ON_HOST :
-				 SOFTGPU_ON_GPU;
+	for (unsigned int i = 0; i < info.resident_on_count; i++) {
+		unsigned int at = 0;
+
+		while (at < SOFTGPU_MOST_GPUS) {
+			NvProcessorUuid uuid = softgpu_uuid_of(at);
+
+			if (memcmp(&info.resident_on[i], &uuid, sizeof(uuid)) == 0)
+				break;
+			at++;
+		}
+		where |= at < SOFTGPU_MOST_GPUS ? (unsigned int)SOFTGPU_ON_GPU << at :
+						  SOFTGPU_ON_HOST;
+	}
 	return where;
 }
 
 void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *access)
 {
 	access->client = tenant->client;
-	access->channel = 1;
+	access->channel = 1 + softgpu_number;
 	if (ioctl(softgpu_device, SOFTGPU_ACCESS, access)) {
 		guest_log("# access of the GPU: %s", guest_error_name(errno));
 		access->errors++;

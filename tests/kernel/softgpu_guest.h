@@ -27,7 +27,9 @@
 #define SOFTGPU_FIRST_ADDRESS 0x200000000000ul
 #define SOFTGPU_ADDRESS_STEP  (1ul << 30)
 
-extern const NvProcessorUuid softgpu_uuid;
+#define SOFTGPU_MOST_GPUS     2u
+
+extern const NvProcessorUuid softgpu_uuid; /* of the first GPU */
 
 struct softgpu_tenant {
 	int fd; /* of /dev/nvidia-uvm */
@@ -45,6 +47,13 @@ int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS 
 bool softgpu_open(void);
 void softgpu_close(void);
 
+/*
+ * From now on what has no GPU as an argument is about that one: 0, as in the beginning, or 1. A tenant's kernels run
+ * on its channel 1 of the first, and 2 of the second. Returns whether there is one.
+ */
+bool softgpu_use(unsigned int number);
+NvProcessorUuid softgpu_uuid_of(unsigned int number);
+
 /* UVM_INIT_FLAGS_* of the next tenants. */
 extern uint64_t softgpu_init_flags;
 
@@ -61,8 +70,8 @@ uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes);
 
 int softgpu_migrate(struct softgpu_tenant *tenant, void *p, size_t bytes, bool to_gpu);
 
-/* Where the page is: SOFTGPU_ON_HOST, SOFTGPU_ON_GPU or both. */
-enum softgpu_residency { SOFTGPU_ON_HOST = 1, SOFTGPU_ON_GPU = 2 };
+/* Where the page is: bits. */
+enum softgpu_residency { SOFTGPU_ON_HOST = 1, SOFTGPU_ON_GPU = 2, SOFTGPU_ON_SECOND = 4 };
 unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p);
 
 /*
@@ -125,6 +134,7 @@ void test_failures(struct softgpu_tenant *tenant);
 void test_channel_error(struct softgpu_tenant *tenant);
 void test_ecc(struct softgpu_tenant *tenant);
 void test_lost(struct softgpu_tenant *tenant);
+void test_peers(struct softgpu_tenant *tenant);
 void test_tenants(struct softgpu_tenant *tenant);
 void test_pressure(struct softgpu_tenant *tenant);
 void test_softgpu_scheduling(struct softgpu_tenant *tenant);

@@ -16,37 +16,41 @@ struct softgpu_test {
 	const char *parameters;	    /* of softgpu.ko */
 	const char *uvm_parameters; /* of nvidia-uvm.ko */
 	void (*run)(struct softgpu_tenant *tenant);
+	bool by_name; /* it runs only if GVM_TEST names it: another chip is the difference */
 };
 
 /* clang-format off */
 static const struct softgpu_test softgpu_tests[] = {
-	{ "paging", "", "", test_paging },
-	{ "tlb", "", "", test_tlb },
-	{ "engines", "vidmem_mb=64", "", test_engines },
-	{ "reference", "", "", test_reference },
-	{ "judge", "vidmem_mb=64", "", test_judge },
-	{ "thrash", "vidmem_mb=64", THRASH_LAPSE, test_thrash },
-	{ "discard", "vidmem_mb=64", "", test_discard },
-	{ "counters", "", "", test_counters },
-	{ "tenants", "", "", test_tenants },
-	{ "pressure", "", "", test_pressure },
-	{ "builtin", "", "", test_builtin },
-	{ "channel", "", "", test_channel },
-	{ "scheduling", "", "", test_softgpu_scheduling },
-	{ "vidmem", "vidmem_mb=40960", "", test_vidmem },
-	{ "failures", "", "", test_failures },
-	{ "channelerror", "", "", test_channel_error },
-	{ "ecc", "", "", test_ecc },
-	{ "lost", "", "", test_lost },
-	{ "hmm", "vidmem_mb=64", "uvm_disable_hmm=0", test_hmm },
-	{ "hmmfork", "vidmem_mb=64", "uvm_disable_hmm=0", test_hmm_fork },
-	{ "hmmorder", "", "uvm_disable_hmm=0", test_hmm_order },
-	{ "hopper", "chip=hopper", "", test_paging },
-	{ "hoppertlb", "chip=hopper", "", test_tlb },
-	{ "hopperengines", "chip=hopper vidmem_mb=64", "", test_engines },
-	{ "hopperreference", "chip=hopper", "", test_reference },
-	{ "hopperbuiltin", "chip=hopper", "", test_builtin },
-	{ "hoppercounters", "chip=hopper", "", test_counters },
+	{ "paging", "", "", test_paging, false },
+	{ "tlb", "", "", test_tlb, false },
+	{ "engines", "vidmem_mb=64", "", test_engines, false },
+	{ "reference", "", "", test_reference, false },
+	{ "judge", "vidmem_mb=64", "", test_judge, false },
+	{ "thrash", "vidmem_mb=64", THRASH_LAPSE, test_thrash, false },
+	{ "discard", "vidmem_mb=64", "", test_discard, false },
+	{ "counters", "", "", test_counters, false },
+	{ "peers", "vidmem_mb=48 gpus=2", "", test_peers, false },
+	{ "nvlinkpeers", "vidmem_mb=48 gpus=2 nvlink=1", "uvm_peer_copy=virt", test_peers, false },
+	{ "tenants", "", "", test_tenants, false },
+	{ "pressure", "", "", test_pressure, false },
+	{ "builtin", "", "", test_builtin, false },
+	{ "channel", "", "", test_channel, false },
+	{ "scheduling", "", "", test_softgpu_scheduling, false },
+	{ "vidmem", "vidmem_mb=40960", "", test_vidmem, false },
+	{ "failures", "", "", test_failures, false },
+	{ "channelerror", "", "", test_channel_error, false },
+	{ "ecc", "", "", test_ecc, false },
+	{ "lost", "", "", test_lost, false },
+	{ "hmm", "vidmem_mb=64", "uvm_disable_hmm=0", test_hmm, false },
+	{ "hmmfork", "vidmem_mb=64", "uvm_disable_hmm=0", test_hmm_fork, false },
+	{ "hmmorder", "", "uvm_disable_hmm=0", test_hmm_order, false },
+	{ "hopper", "chip=hopper", "", test_paging, false },
+	{ "hoppertlb", "chip=hopper", "", test_tlb, false },
+	{ "hopperengines", "chip=hopper vidmem_mb=64", "", test_engines, true },
+	{ "hopperpeers", "chip=hopper vidmem_mb=48 gpus=2", "", test_peers, true },
+	{ "hopperreference", "chip=hopper", "", test_reference, false },
+	{ "hopperbuiltin", "chip=hopper", "", test_builtin, false },
+	{ "hoppercounters", "chip=hopper", "", test_counters, false },
 };
 /* clang-format on */
 
@@ -86,6 +90,12 @@ static void run_test(const struct softgpu_test *test)
 	guest_check(stats.unknown_methods == 0, "%llu methods, none of them unknown",
 		    stats.methods);
 	guest_check(stats.pma_used_bytes == 0, "all vidmem was given back");
+	if (softgpu_use(1)) {
+		guest_check(softgpu_stats().unknown_methods == 0 &&
+				    softgpu_stats().pma_used_bytes == 0,
+			    "and all of the second GPU, which knew all methods");
+		softgpu_use(0);
+	}
 	guest_log("# %s: %llu pushes, %llu copies, %llu faults, %llu replays, %llu invalidates",
 		  test->name, stats.pushes, stats.copies, stats.faults, stats.replays,
 		  stats.invalidates);
@@ -103,7 +113,8 @@ int main(void)
 	guest_mount();
 	guest_log("begin");
 	for (size_t i = 0; i < sizeof(softgpu_tests) / sizeof(softgpu_tests[0]); i++)
-		if (!wanted || guest_list_has(wanted, softgpu_tests[i].name))
+		if (wanted ? guest_list_has(wanted, softgpu_tests[i].name) :
+			     !softgpu_tests[i].by_name)
 			run_test(&softgpu_tests[i]);
 	guest_end();
 	return 1;
