@@ -290,7 +290,7 @@ check_containers() {
 	elif [ -x "$root/usr/bin/nvidia-ctk" ]; then
 		say ok "containers" "nvidia-container-toolkit is there for$engine"
 	else
-		say missing "containers" "$engine without nvidia-container-toolkit: containers do not see the GPU" \
+		say missing "containers" "${engine# } without nvidia-container-toolkit: containers do not see the GPU" \
 			"install nvidia-container-toolkit, then nvidia-ctk runtime configure"
 	fi
 	if [ -f "$root/sys/fs/cgroup/cgroup.controllers" ]; then

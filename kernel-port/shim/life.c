@@ -9,13 +9,47 @@
  * process with the shim removes it.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fence.h"
 
+#define DESCRIPTORS 256
+
+static bool forked; /* descriptors may be the parent's */
 static pid_t owner; /* a child of vfork() runs in our memory, and is not us */
+
+/*
+ * Does the process use UVM? Each program that computes on the GPU has its device open; nvidia-smi has not. It may be called
+ * in a signal handler, so descriptors are tried one by one.
+ */
+static bool uvm_is_open(void)
+{
+	static const char name[] = "/nvidia-uvm";
+	char path[32], target[256];
+
+	for (int fd = 0; fd < DESCRIPTORS; fd++) {
+		ssize_t length;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		length = readlink(path, target, sizeof(target));
+		if (length >= (ssize_t)sizeof(name) - 1 && length < (ssize_t)sizeof(target) &&
+		    !memcmp(target + length - (sizeof(name) - 1), name, sizeof(name) - 1))
+			return true;
+	}
+	return false;
+}
+
+/* As by a second copy of libcuda (dlmopen()), or by system calls of its own. */
+static void tell_unseen(void)
+{
+	if (streams_next_device(-1) < 0 && (turns_groups() || (!forked && uvm_is_open())))
+		shim_warn("this program used the GPU by a way that the shim does not see: its "
+			  "memory is not limited, and its launches are not counted");
+}
 
 static void tell_summary(void)
 {
@@ -36,8 +70,6 @@ static void tell_summary(void)
 	if (shim_settings.fence != SHIM_NO_FENCE)
 		shim_log("modules: fenced %llu without a fence %llu refused %llu", fenced,
 			 allowed, refused);
-	if (turns_groups() && streams_next_device(-1) < 0)
-		shim_warn("this program used the GPU by a way that the shim does not see");
 }
 
 static void close_all(void)
@@ -48,6 +80,7 @@ static void close_all(void)
 		return;
 	shim_close_begins();
 	worker_stop();
+	tell_unseen();
 	tell_summary();
 	streams_end_all();
 	report_publish(true);
@@ -58,6 +91,7 @@ static void close_all(void)
 static void after_fork(void)
 {
 	owner = getpid();
+	forked = true;
 	worker_reset();
 	streams_reset();
 	books_reset();
@@ -94,6 +128,7 @@ static void quit(int status)
 {
 	if (getpid() == owner && !shim_closing()) {
 		shim_close_begins();
+		tell_unseen();
 		tell_summary();
 		report_abandon();
 		shared_abandon();

@@ -66,6 +66,15 @@ grep -q ',compute.timeslice,2000us$' collected/controls.csv || fail "$(cat colle
 grep -q ',gmem.limit.high,12582912$' collected/controls.csv || fail "$(cat collected/controls.csv)"
 [ ! -e root ] || fail "files are left: $(find root)"
 
+# A program that has UVM's device open, and made no call that the shim saw, is named at its end: also without a log.
+: >nvidia-uvm
+: >nvidiactl
+LD_PRELOAD=$shim sh -c 'exec 5<nvidia-uvm; (:)' 2>err # the child has the descriptor, too
+grep -q 'this program used the GPU by a way that the shim does not see' err || fail "a program that is not seen: $(cat err)"
+[ "$(wc -l <err)" = 1 ] || fail "it is named more than once: $(cat err)"
+LD_PRELOAD=$shim sh -c 'exec 5<nvidiactl' 2>err
+[ ! -s err ] || fail "a program that only asks the driver is named: $(cat err)"
+
 # Mistakes.
 mkdir -p files/$$/0 files/$$/1 # of a process that lives
 echo 5 >files/$$/0/memory.limit
