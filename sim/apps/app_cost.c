@@ -10,6 +10,16 @@
 #define PRODUCT_BLOCK_FLOPS (2ull * 128 * 128 * 512)
 #define ELEMENT_BLOCK_BYTES (2ull * 128 * 16)
 
+/* Blocks of 256 threads on an SM: compute capability 8.0 and 9.0, CUDA C++ Programming Guide. */
+#define SM_BLOCKS 8
+
+/*
+ * Turns of a kernel with fewer blocks than that: the mean over 27 pairs of an H200, of norms with
+ * 32, 128 and 512 blocks (means 0.35, 0.49, 0.64) beside nine other kinds
+ * (plots/reference/hardware/h200-580-mps-pairs.txt).
+ */
+#define NARROW_TURN_PPM 492000
+
 static u64 cost_saturate(unsigned __int128 ns)
 {
 	return ns < APP_COST_MAX_NS ? (u64)ns : APP_COST_MAX_NS;
@@ -89,6 +99,12 @@ void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns
 			       (unsigned __int128)bytes_ns * memory_sms);
 }
 
+void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks)
+{
+	if (blocks < (u64)gpu->sms * SM_BLOCKS)
+		work->narrow += kernels;
+}
+
 /* @amount over @ns, in ppm: at least 1, which is not 0, "all". */
 static u32 cost_share(unsigned __int128 amount, unsigned __int128 ns)
 {
@@ -98,6 +114,7 @@ static u32 cost_share(unsigned __int128 amount, unsigned __int128 ns)
 void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 		    struct cuda_burst_config *burst)
 {
+	u64 narrow = min(work->narrow, (u64)burst->kernels);
 	unsigned __int128 all_ns;
 
 	burst->kernel_ns = app_kernel_ns(gpu, work->ns, burst->kernels);
@@ -105,6 +122,8 @@ void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));
 	burst->sm_need_ppm = cost_share(work->needed_ns, max(work->ns, 1ull));
 	burst->sm_busy_ppm = cost_share((unsigned __int128)work->ns * CFG_PPM, all_ns);
+	burst->sm_turns_ppm =
+		(u32)(CFG_PPM - narrow * (CFG_PPM - NARROW_TURN_PPM) / burst->kernels);
 	burst->bandwidth_ppm = cost_share((unsigned __int128)work->memory_ns * CFG_PPM, all_ns);
 }
 

@@ -39,6 +39,12 @@
  * is an assumption, 8 to 16 steps of a kernel's main loop. A block needs an SM, and so n blocks
  * fill n SMs, at most all.
  *
+ * The small kernels of an LLM step (norms, activations, position embeddings) have a block for each token.
+ * They are narrow: their blocks find a place beside those of another kernel, or wait for it. On an
+ * H200 a norm of 32 blocks waits for 0.04 of a long product and for 0.93 of a pass over a large tensor,
+ * and one of 2048 blocks for 0.8 of any kernel in the mean. A kernel whose blocks do not fill the
+ * places of all SMs counts as half a turn, and others as one.
+ *
  * A block holds its SM until it ends, also while it waits for memory. During the overhead of a
  * kernel, no block runs. A kernel that arithmetic bounds needs all SMs that it holds. One that
  * memory bounds keeps the memory busy from fewer: gpu.memory_sms of them.
@@ -93,6 +99,7 @@ struct app_work {
 	u64 memory_ns;		     /* for which it keeps the memory busy */
 	unsigned __int128 held_ns;   /* x ppm of the SMs that its thread blocks hold */
 	unsigned __int128 needed_ns; /* x ppm of the SMs that it needs for full speed */
+	u64 narrow;		     /* of its kernels, those that leave places on SMs */
 };
 
 /* Thread blocks of a matrix product of @flops, and of a kernel that moves @bytes. */
@@ -105,6 +112,12 @@ u64 app_element_blocks(unsigned __int128 bytes);
  */
 void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns, u64 bytes_ns,
 		  u64 blocks);
+
+/*
+ * Say that @kernels of the work's kernels have @blocks small thread blocks each. Kernels that are never
+ * mentioned fill all SMs.
+ */
+void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks);
 
 struct cuda_burst_config;
 

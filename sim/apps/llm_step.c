@@ -132,13 +132,18 @@ static void step_add_reductions(const struct cfg_llm *cfg, const struct cfg_gpu 
 struct app_work llm_step_work(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			      const struct llm_step *step)
 {
-	unsigned __int128 traffic =
-		(unsigned __int128)llm_step_tokens(step) * cfg->traffic_per_token;
+	u64 tokens = llm_step_tokens(step);
+	u64 large = cfg->weight_matrices + cfg->layers; /* products, and a layer's attention */
 	struct app_work work = { 0 };
 
 	step_add_products(cfg, gpu, step, &work);
-	app_work_add(&work, gpu, 0, app_bytes_ns(gpu, cfg->memory_efficiency, traffic),
-		     app_element_blocks(traffic / cfg->kernels_per_step));
+	/* vLLM's norms, activations and the like have a thread block for each token. */
+	app_work_add(&work, gpu, 0,
+		     app_bytes_ns(gpu, cfg->memory_efficiency,
+				  (unsigned __int128)tokens * cfg->traffic_per_token),
+		     tokens);
+	if (cfg->weight_matrices && cfg->kernels_per_step > large)
+		app_work_count(&work, gpu, cfg->kernels_per_step - large, tokens);
 	step_add_attention(cfg, gpu, step, &work);
 	step_add_reductions(cfg, gpu, step, &work);
 	return work;

@@ -138,6 +138,7 @@ int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *co
 		.sm_ppm = config->sm_ppm,
 		.sm_need_ppm = config->sm_need_ppm,
 		.sm_busy_ppm = config->sm_busy_ppm,
+		.sm_turns_ppm = config->sm_turns_ppm,
 		.bandwidth_ppm = config->bandwidth_ppm,
 		.occupancy_ppm = config->occupancy_ppm,
 		.pages_at_once = config->pages_at_once,

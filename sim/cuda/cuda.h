@@ -83,6 +83,7 @@ struct cuda_burst_config {
 	u32 sm_ppm;
 	u32 sm_need_ppm;
 	u32 sm_busy_ppm;
+	u32 sm_turns_ppm;
 	u32 bandwidth_ppm;
 	/* pages of one chunk that its warps access side by side; 0: the GPU's */
 	u32 pages_at_once;

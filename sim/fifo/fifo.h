@@ -52,28 +52,33 @@
  * kernel says how many SMs its thread blocks fill (sm_ppm), how many it needs for full speed
  * (sm_need_ppm), in which part of its time any block runs (sm_busy_ppm), and in which part it
  * keeps the memory busy (bandwidth_ppm). The kernels of a burst count as equal; these are their
- * means.
+ * means. A kernel so small that it finds a place beside others counts as part of a turn
+ * (sm_turns_ppm).
  *
  *     1. SMs      The leftover rule: thread blocks get SMs in the order in which their kernels
  *                 came. So a kernel beside others waits for one kernel of each, and then
  *                 overlaps with their next ones. Kernels that want more than there is thus
  *                 share SMs by the lengths of their kernels: max-min, weighted by the time for
- *                 which the blocks of one kernel hold all SMs. Each gets at most what it can
- *                 fill, up to its TSG's limit. A kernel that waits for its faults keeps its
+ *                 which their blocks hold all SMs in a turn. Each gets at most what it can
+ *                 fill, up to its TSG's limit. Half of what it wants means all of it for half
+ *                 of the time: so a kernel that fewer SMs would do, because memory bounds it,
+ *                 is as much slower as any other. A kernel that waits for its faults keeps its
  *                 SMs: its blocks stay resident. SMs that wait for memory are held, too. A
  *                 limit does not lengthen the time in which no block runs.
  *                 Clients of lower priority share what those of higher priority leave. On a GPU
  *                 their blocks that run already end first; here they give way at once.
- *     2. memory   Kernels use it in turns, each all of it or nothing, and independently: a
- *                 kernel's time with memory grows by the part of the time in which another one
- *                 uses it, too. With a limit below its need a kernel draws less at a time, and
+ *     2. memory   Kernels that are on SMs at the same time use it in turns, each all of it or
+ *                 nothing, and independently: a kernel's time with memory grows by the part of
+ *                 the time in which another one uses it, too. Kernels that take turns on the
+ *                 SMs do not meet there. With a limit below its need a kernel draws less at a time, and
  *                 two such kernels disturb each other only by what they draw above the
  *                 bandwidth. Max-min bounds all of them together.
  *
  * An H200 under MPS has the leftover rule (data of plots/reference/hardware/h200-corun/mps): a
  * decoding step waits 370 times for one of the long kernels of a pipeline, which runs at 0.7 of
  * its speed. By equal shares of SMs the pipeline ran at half of its speed, and the step twice
- * as fast as measured.
+ * as fast as measured. Pairs of kernels say the same (h200-580-mps-pairs.txt in the folder above): the
+ * speeds of two kinds that fill the SMs add up to 1, also where memory bounds one of them.
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
  * bursts are advanced at their old speed before a share changes, and planned again. Work is

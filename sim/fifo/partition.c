@@ -64,8 +64,9 @@ static void share_max_min(u32 total, u32 *wants, const u64 *weights, u32 count)
 struct partition_claim {
 	struct fifo_burst *burst;
 	u32 wants; /* SMs, as a mean over its time, with which it runs as fast as it may */
-	u32 needs; /* likewise, at full speed; its limit permits no more than wants / needs */
+	u32 top;   /* its speed then; its limit may not permit full speed */
 	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
+	u32 turn;  /* part of what it wants that it is given: of the time, it is on its SMs */
 	u32 speed; /* that it is given */
 	u32 priority;
 	bool stalled;
@@ -86,23 +87,37 @@ static struct partition_claim claim_of(struct fifo_burst *burst, u32 limit)
 	u32 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
 	struct partition_claim claim = {
 		.burst = burst,
-		.wants = part_of(min(fills, limit), busy),
-		.needs = max(part_of(need, busy), 1u),
+		.wants = max(part_of(min(fills, limit), busy), 1u),
+		.top = FIFO_ALL_PPM,
 		.rate = FIFO_ALL_PPM,
 	};
 
 	if (limit < need) {
 		u64 time = FIFO_ALL_PPM - busy + (u64)busy * need / limit;
 
-		claim.wants = (u32)((u64)claim.needs * FIFO_ALL_PPM / time);
+		claim.wants = max((u32)((u64)part_of(need, busy) * FIFO_ALL_PPM / time), 1u);
+		claim.top = (u32)((u64)FIFO_ALL_PPM * FIFO_ALL_PPM / time);
 		claim.rate = (u32)((u64)limit * FIFO_ALL_PPM / need);
 	}
 	return claim;
 }
 
 /*
- * The claims of the kernels that are on the SMs, and the weight of each: the time for which its
- * blocks would hold all SMs. Returns their number.
+ * The time for which a burst's blocks hold the SMs in a turn, as if they held all of them: the
+ * weight of its claim.
+ */
+static u64 burst_turn_ns(const struct fifo_burst *burst)
+{
+	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
+	u64 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+	u64 turns = burst->sm_turns_ppm ? burst->sm_turns_ppm : FIFO_ALL_PPM;
+	unsigned __int128 held = (unsigned __int128)burst->kernel_ns * fills * busy;
+
+	return max((u64)(held / FIFO_ALL_PPM / turns), 1ull);
+}
+
+/*
+ * The claims of the kernels that are on the SMs, and the weight of each. Returns their number.
  */
 static u32 partition_collect(const struct fifo_partition *partition,
 			     struct partition_claim *claims, u64 *ret_weights)
@@ -125,24 +140,30 @@ static u32 partition_collect(const struct fifo_partition *partition,
 		claims[count].rate = min(claims[count].rate, partition->share.bandwidth_ppm);
 		claims[count].priority = tsg->sm_priority;
 		claims[count].stalled = tsg->stalled;
-		ret_weights[count] =
-			(u64)((unsigned __int128)burst->kernel_ns *
-			      (burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM) *
-			      (burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM) /
-			      ((u64)FIFO_ALL_PPM * FIFO_ALL_PPM));
-		ret_weights[count] = max(ret_weights[count], 1ull);
+		ret_weights[count] = burst_turn_ns(burst);
 		count++;
 	}
 	return count;
 }
 
-/* The part of its time in which a kernel keeps the memory busy, at the speed of its claim. */
+/* The part of its time on its SMs in which a kernel keeps the memory busy. */
 static u32 claim_memory_time(const struct partition_claim *claim)
 {
-	u64 drawn = part_of(claim->burst->bandwidth_ppm, claim->speed);
+	u64 drawn = part_of(claim->burst->bandwidth_ppm, claim->top);
 
 	return claim->stalled ? 0 :
 				(u32)min(drawn * FIFO_ALL_PPM / claim->rate, (u64)FIFO_ALL_PPM);
+}
+
+/* The part of @claim's time on its SMs in which @other is on its own, too. */
+static u32 claim_overlap(const struct partition_claim *claim,
+			 const struct partition_claim *other)
+{
+	u32 both = claim->turn + other->turn;
+
+	return both > FIFO_ALL_PPM ?
+		       (u32)((u64)(both - FIFO_ALL_PPM) * FIFO_ALL_PPM / claim->turn) :
+		       0;
 }
 
 /*
@@ -160,7 +181,8 @@ static void partition_share_memory(struct partition_claim *claims, u32 count, u3
 
 		for (u32 j = 0; j < count; j++)
 			if (j != i && claims[i].rate + claims[j].rate > total)
-				longer += part_of(times[j],
+				longer += part_of(part_of(times[j], claim_overlap(&claims[i],
+										  &claims[j])),
 						  claims[i].rate + claims[j].rate - total);
 		longer = longer * times[i] / FIFO_ALL_PPM;
 		claims[i].speed =
@@ -200,8 +222,8 @@ static void partition_share_sms(struct partition_claim *claims, const u64 *weigh
 		for (u32 i = 0; i < members; i++) {
 			struct partition_claim *claim = &claims[at[i]];
 
-			claim->speed = (u32)min((u64)sms[i] * FIFO_ALL_PPM / claim->needs,
-						(u64)FIFO_ALL_PPM);
+			claim->turn = max((u32)((u64)sms[i] * FIFO_ALL_PPM / claim->wants), 1u);
+			claim->speed = part_of(claim->top, claim->turn);
 			total -= sms[i];
 		}
 	}
@@ -216,7 +238,7 @@ static void partition_set_speeds(struct fifo_partition *partition)
 	u32 count = partition_collect(partition, claims, weights);
 
 	/* A kernel without neighbours that can have all it needs, as in time slicing. */
-	if (count == 1 && claims[0].needs <= claims[0].wants &&
+	if (count == 1 && claims[0].top == FIFO_ALL_PPM &&
 	    claims[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
 	partition_share_sms(claims, weights, count, share->sm_ppm);

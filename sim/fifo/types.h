@@ -31,6 +31,7 @@ struct fifo_burst {
 	u32 sm_ppm;	   /* of the GPU's SMs, that its kernels can fill; 0 is all */
 	u32 sm_need_ppm;   /* of the GPU's SMs, with which they run at full speed; 0: sm_ppm */
 	u32 sm_busy_ppm;   /* of their time at full speed, in which blocks run; 0 is all */
+	u32 sm_turns_ppm;  /* turns on the SMs that a kernel takes, as a mean; 0 is one */
 	u32 bandwidth_ppm; /* of the GPU's memory bandwidth, that they use at full speed */
 	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */

@@ -52,6 +52,24 @@ START_TEST(a_kernel_bound_by_memory_fills_more_sms_than_it_needs)
 }
 END_TEST
 
+START_TEST(a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn)
+{
+	struct cuda_burst_config burst = { .kernels = 4 };
+	struct app_work work = { 0 };
+
+	app_work_add(&work, &gpu, 600, 300, 1000);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.sm_turns_ppm, 1000000);
+	/* 100 SMs have places for 800 blocks. */
+	app_work_count(&work, &gpu, 2, 800);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.sm_turns_ppm, 1000000);
+	app_work_count(&work, &gpu, 2, 799);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.sm_turns_ppm, 746000);
+}
+END_TEST
+
 START_TEST(a_kernel_without_work_takes_nothing)
 {
 	struct cuda_burst_config burst = burst_of(0, 0, 0);
@@ -93,5 +111,6 @@ END_TEST
 
 TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  a_kernel_bound_by_memory_fills_more_sms_than_it_needs,
+	  a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn,
 	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes,
 	  an_all_reduce_goes_around_a_ring)

@@ -166,6 +166,56 @@ START_TEST(a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run)
 }
 END_TEST
 
+static void bound_by_memory_in_turns(void)
+{
+	struct fifo_burst light = kernel(1000, 0, FIFO_ALL_PPM), other = kernel(1000, 0, 0);
+	struct fifo_burst same;
+
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	/* Half of the SMs would suffice for it, all of the time. It has all of them half of the time. */
+	light.sm_need_ppm = HALF;
+	fifo_submit(&tsg_a, &light);
+	fifo_submit(&tsg_b, &other);
+	expect_end(&light, 2000);
+	expect_end(&other, 2000);
+	/* So two of them do not meet at the memory. */
+	light = kernel(1000, 0, FIFO_ALL_PPM);
+	light.sm_need_ppm = HALF;
+	same = light;
+	fifo_submit(&tsg_a, &light);
+	fifo_submit(&tsg_b, &same);
+	expect_end(&light, 4000);
+	expect_end(&same, 4000);
+}
+
+START_TEST(kernels_that_take_turns_do_not_run_on_fewer_sms_nor_meet_at_the_memory)
+{
+	simulate(&everything_in_space, NULL, bound_by_memory_in_turns);
+}
+END_TEST
+
+static void half_a_turn(void)
+{
+	struct fifo_burst small = kernel(500, 0, 0), large = kernel(1000, 0, 0);
+
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	/* Two kernels of 500, of which one finds a place: 1000 in its one turn, as the other. */
+	small.kernels = 2;
+	small.sm_turns_ppm = HALF;
+	fifo_submit(&tsg_a, &small);
+	fifo_submit(&tsg_b, &large);
+	expect_end(&small, 2000);
+	expect_end(&large, 2000);
+}
+
+START_TEST(a_kernel_that_finds_a_place_takes_no_turn)
+{
+	simulate(&everything_in_space, NULL, half_a_turn);
+}
+END_TEST
+
 static void two_of_60_percent(void)
 {
 	struct fifo_burst a = kernel(10000, 600000, 0), b = a;
@@ -664,6 +714,8 @@ TEST_MAIN("partitions", an_mps_server_takes_turns_and_its_clients_share_them,
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
 	  a_kernel_waits_for_one_kernel_of_its_neighbour_however_long,
 	  a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run,
+	  kernels_that_take_turns_do_not_run_on_fewer_sms_nor_meet_at_the_memory,
+	  a_kernel_that_finds_a_place_takes_no_turn,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
 	  a_client_below_normal_gets_the_sms_that_others_leave,
 	  kernels_use_memory_in_turns_unless_both_draw_little,

@@ -66,6 +66,9 @@ def kinds():
         "elements-128M": lambda: elements(64 << 20, 4),
         "elements-8M": lambda: elements(4 << 20, 1),
         "norm-32": lambda: norm(32, 3072),
+        "norm-128": lambda: norm(128, 3072),
+        "norm-512": lambda: norm(512, 3072),
+        "norm-2048": lambda: norm(2048, 3072),
     }
 
 
@@ -203,14 +206,14 @@ def main():
         for limits in ((None, None, None), (50, 50)):
             workers = [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
                        for p in limits]
-            for name in names:
+            for name in names + NORMS:
                 for worker in workers:
                     worker.ask("make", name)
                 for worker in workers:
                     worker.answer()
             print(f"# limits {limits}", flush=True)
             alone = {}
-            for name in names:
+            for name in names + NORMS:
                 (us,), mhz, watts = together(workers[:1], [name], seconds, clocks)
                 alone[name] = us
                 print(f"alone {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
@@ -219,6 +222,10 @@ def main():
                 print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
                       f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
             if limits[0] is None:
+                for a, b in itertools.product(NORMS, names[:-1]):
+                    (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
+                    print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
+                          f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
                 for trio in TRIOS:
                     us, mhz, watts = together(workers, trio, seconds, clocks)
                     print("trio", *trio, "speeds",
@@ -234,6 +241,7 @@ def main():
 
 NAMES = ["product-8192", "product-1024", "prefill-256", "decode-32", "decode-32-small",
          "attention-4096", "convolution-64", "elements-128M", "elements-8M", "norm-32"]
+NORMS = ["norm-128", "norm-512", "norm-2048"]  # of more rows, beside the others
 TRIOS = [("product-8192", "product-8192", "product-8192"), ("decode-32",) * 3,
          ("product-1024", "decode-32", "attention-4096"), ("product-8192", "decode-32", "norm-32")]
 if __name__ == "__main__":
