@@ -21,6 +21,9 @@ static u64 serial;
 static _Atomic u64 used[SHIM_DEVICES];
 static _Atomic u64 peak[SHIM_DEVICES];
 static _Atomic u64 counts[SHIM_KINDS];
+/* Written to a control file. */
+static _Atomic u64 own_limit[SHIM_DEVICES];
+static _Atomic bool own_limit_given[SHIM_DEVICES];
 static pthread_mutex_t books_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t slot_of(cu_ptr ptr)
@@ -88,9 +91,21 @@ static bool valid(int device)
 	return device >= 0 && device < SHIM_DEVICES;
 }
 
+void books_set_limit(int device, u64 bytes)
+{
+	own_limit[device] = bytes; /* first: another thread may be allocating */
+	own_limit_given[device] = true;
+}
+
+bool books_limit_given(int device)
+{
+	return shim_settings.limit_given || (valid(device) && own_limit_given[device]);
+}
+
 u64 books_limit(int device, u64 total)
 {
-	(void)device;
+	if (valid(device) && own_limit_given[device])
+		return own_limit[device];
 	if (shim_settings.limit_ppm)
 		return shim_share(total, shim_settings.limit_ppm);
 	return shim_settings.limit_given ? shim_settings.limit_bytes : total;

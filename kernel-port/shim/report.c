@@ -232,7 +232,7 @@ static void tell_module(struct report_device *device, u64 launched, u64 ended)
 static void publish_device(int index)
 {
 	struct report_device *device = &devices[index];
-	u64 launched, ended, used, on_host, limit = shim_settings.limit_bytes;
+	u64 launched, ended, used, on_host, limit = SHIM_NO_LIMIT;
 	char text[128];
 	size_t total;
 
@@ -253,7 +253,8 @@ static void publish_device(int index)
 	put(device, PEAK, text);
 	snprintf(text, sizeof(text), "%llu\n", on_host);
 	put(device, SWAP, text);
-	if (shim_settings.limit_ppm && shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
+	if (books_limit_given(index) &&
+	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
 		limit = books_limit(index, total);
 	if (limit == SHIM_NO_LIMIT)
 		strcpy(text, "max\n");
@@ -290,8 +291,8 @@ int report_watch_fd(void)
 	return watch_fd;
 }
 
-/* Take a setting from one of our files. False: it is none. */
-static bool take(enum report_file file, const char *text)
+/* Take a setting from one of a device's files; turns are the process's. False: it is none. */
+static bool take(int device, enum report_file file, const char *text)
 {
 	u64 value;
 
@@ -299,9 +300,7 @@ static bool take(enum report_file file, const char *text)
 	case LIMIT:
 		if (!shim_parse_bytes(text, &value))
 			return false;
-		shim_settings.limit_bytes = value; /* first: another thread may be allocating */
-		shim_settings.limit_given = true;
-		shim_settings.limit_ppm = 0;
+		books_set_limit(device, value);
 		return true;
 	case TIMESLICE:
 		if (!shim_parse_timeslice(text, &value))
@@ -340,7 +339,7 @@ static void take_write(struct report_device *device, const char *name)
 			return;
 		text[length] = '\0';
 		text[strcspn(text, "\n")] = '\0';
-		if (take((enum report_file)file, text))
+		if (take((int)(device - devices), (enum report_file)file, text))
 			shim_log("%s: %s", name, text);
 		else
 			shim_warn("%s: %s is refused", name, text);

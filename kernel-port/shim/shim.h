@@ -70,7 +70,7 @@ enum shim_place {
 struct shim_settings {
 	bool managed;
 	enum shim_place place;
-	_Atomic u64 limit_bytes; /* SHIM_NO_LIMIT: none */
+	u64 limit_bytes; /* SHIM_NO_LIMIT: none */
 	bool limit_given;
 	u64 resident_bytes;	  /* that may be on the GPU; SHIM_NO_LIMIT: all */
 	u32 resident_ppm;	  /* of the device; 0: it is in bytes */
@@ -183,7 +183,10 @@ void books_forget_context(struct CUctx_st *context);
 u64 books_used(int device);	/* of this process */
 u64 books_used_all(int device); /* of its container */
 u64 books_peak(int device);
+/* The limit of a device: by its control file, by GVM_LIMIT, or @total. */
 u64 books_limit(int device, u64 total);
+bool books_limit_given(int device);
+void books_set_limit(int device, u64 bytes);
 void books_reset(void);
 /* For the summary: allocations by kind so far. */
 u64 books_count(enum shim_kind kind);

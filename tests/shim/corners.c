@@ -246,6 +246,27 @@ static void task_cold(int number)
 	wait_for_line();
 }
 
+/* MiB by MiB up to NUMBER on the second GPU, then on the first. */
+static void task_two_gpus(int number)
+{
+	struct CUctx_st *context;
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemAlloc_v2(&ptr, 1 << 20));
+	wait_for_line();
+	for (int device = 1; device >= 0; device--) {
+		int count = 0;
+
+		CHECK(cu.cuDevicePrimaryCtxRetain(&context, device));
+		CHECK(cu.cuCtxSetCurrent(context));
+		while (count < number && cu.cuMemAlloc_v2(&ptr, 1 << 20) == CU_OK)
+			count++;
+		printf("GPU %d: %d\n", device, count);
+	}
+	wait_for_line();
+}
+
 bool corner(const char *task, int number)
 {
 	static const struct {
@@ -263,6 +284,7 @@ bool corner(const char *task, int number)
 		{ "refused_free", task_refused_free },
 		{ "threads", task_threads },
 		{ "cold", task_cold },
+		{ "two_gpus", task_two_gpus },
 	};
 
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)

@@ -232,8 +232,34 @@ START_TEST(a_folder_of_another_user_is_not_used)
 }
 END_TEST
 
+/* A control file is one GPU's: the other ones keep what GVM_LIMIT says. */
+START_TEST(a_limit_is_moved_on_one_gpu)
+{
+	struct program program;
+	char path[256], second[64];
+
+	start(&program, true, "ask", "two_gpus", 100, "GVM_LIMIT=20M");
+	wait_ready(&program);
+	await(&program, "gmem.current", "1048576\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program.pid);
+	suite_put_file(path, "4M\n");
+	await(&program, "gmem.limit.high", "4194304\n");
+	go_on(&program);
+	wait_ready(&program);
+	ck_assert_msg(strstr(program.out, "GPU 1: 20\n"), "%s", program.out);
+	ck_assert_msg(strstr(program.out, "GPU 0: 3\n"), "%s", program.out);
+	snprintf(second, sizeof(second), "shim/%d/1/gmem.limit.high", (int)program.pid);
+	for (int i = 0; i < 1000 && strcmp(content(second), "20971520\n") != 0; i++)
+		usleep(10000);
+	ck_assert_str_eq(content(second), "20971520\n");
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
 	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
