@@ -275,6 +275,43 @@ START_TEST(forks_leave_nothing)
 }
 END_TEST
 
+/* Of the variables that no other test sets to a good value. */
+START_TEST(places_and_priorities_are_as_asked_for)
+{
+	static const struct {
+		const char *variables;
+		long to_gpu;
+	} places[] = { { "GVM_SHIM_PLACE=none", 0 },
+		       { "GVM_SHIM_PLACE=advise", 0 },
+		       { "GVM_SHIM_PLACE=prefetch", 3 },
+		       { "GVM_SHIM_PLACE=prefetch GVM_SHIM_MANAGED=0", 0 } };
+	struct program program;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		start(&program, true, "ask", "fill", 3, places[i].variables);
+		wait_ready(&program);
+		go_on(&program);
+		wait_ready(&program);
+		go_on(&program);
+		finish(&program);
+		ck_assert_int_eq(last_number("report", "to_gpu "), places[i].to_gpu);
+	}
+	start(&program, true, "ask", "fill", 3, "GVM_PRIORITY=3 GVM_SHIM_PERIOD=500us");
+	wait_ready(&program);
+	await(&program, "compute.priority", "3\n");
+	await(&program, "compute.timeslice", "65536us\n");
+	ck_assert_ptr_null(strstr(content("log"), "ignored"));
+	kill(program.pid, SIGKILL);
+	finish(&program);
+	/* The bare timeslice is stronger than the priority's. */
+	start(&program, true, "ask", "fill", 3, "GVM_PRIORITY=3 GVM_TIMESLICE=512us");
+	wait_ready(&program);
+	await(&program, "compute.timeslice", "512us\n");
+	kill(program.pid, SIGKILL);
+	finish(&program);
+}
+END_TEST
+
 START_TEST(exec_starts_over)
 {
 	struct program program;
@@ -394,6 +431,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_container_of_two_processes_has_one_limit);
 	tcase_add_test(tests, control_files_can_be_written);
 	tcase_add_test(tests, forks_leave_nothing);
+	tcase_add_test(tests, places_and_priorities_are_as_asked_for);
 	tcase_add_test(tests, exec_starts_over);
 	tcase_add_test(tests, threads_that_launch_at_exit_do_no_harm);
 	tcase_add_test(tests, a_signal_handler_may_end_the_process);
