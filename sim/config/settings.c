@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/settings.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ void cfg_settings_destroy(struct cfg_settings *settings)
 	for (size_t i = 0; i < settings->count; i++)
 		json_decref(settings->list[i].value);
 	free(settings->list);
+	free(settings->newest);
 	*settings = (struct cfg_settings){ 0 };
 }
 
@@ -168,20 +170,68 @@ static int note_mention(const struct walk *walk, const char *path)
 	return 0;
 }
 
-/* Room for one more setting, or NULL. */
-static struct cfg_setting *settings_push(struct cfg_settings *settings)
+/* FNV-1a of a path, as an index of cfg_settings.newest. */
+static size_t settings_hash(const struct cfg_settings *settings, const char *path)
 {
-	if (settings->count == settings->capacity) {
-		size_t capacity = settings->capacity ? 2 * settings->capacity : 64;
-		struct cfg_setting *list =
-			realloc(settings->list, capacity * sizeof(*settings->list));
+	u64 hash = 0xcbf29ce484222325;
 
-		if (!list)
-			return NULL;
-		settings->list = list;
-		settings->capacity = capacity;
-	}
-	return &settings->list[settings->count++];
+	for (; *path; path++)
+		hash = (hash ^ (u8)*path) * 0x100000001b3;
+	return (size_t)(hash % settings->capacity);
+}
+
+/* Add setting number @index, which has its path, to those with its hash. */
+static void settings_link(struct cfg_settings *settings, size_t index)
+{
+	struct cfg_setting *setting = &settings->list[index];
+	size_t *newest = &settings->newest[settings_hash(settings, setting->path)];
+
+	setting->older = *newest;
+	*newest = index + 1;
+}
+
+static void settings_link_all(struct cfg_settings *settings)
+{
+	memset(settings->newest, 0, settings->capacity * sizeof(*settings->newest));
+	for (size_t i = 0; i < settings->count; i++)
+		settings_link(settings, i);
+}
+
+/* Make room for one more setting. Returns 0 or -ENOMEM. */
+static int settings_grow(struct cfg_settings *settings)
+{
+	size_t capacity = settings->capacity ? 2 * settings->capacity : 64;
+	struct cfg_setting *list;
+	size_t *newest;
+
+	if (settings->count < settings->capacity)
+		return 0;
+	list = realloc(settings->list, capacity * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	settings->list = list;
+	newest = realloc(settings->newest, capacity * sizeof(*newest));
+	if (!newest)
+		return -ENOMEM;
+	settings->newest = newest;
+	settings->capacity = capacity;
+	settings_link_all(settings);
+	return 0;
+}
+
+/* The newest setting with the hash of @path; NULL: none. */
+static const struct cfg_setting *settings_newest(const struct cfg_settings *settings,
+						 const char *path)
+{
+	size_t newest = settings->count ? settings->newest[settings_hash(settings, path)] : 0;
+
+	return newest ? &settings->list[newest - 1] : NULL;
+}
+
+static const struct cfg_setting *settings_older(const struct cfg_settings *settings,
+						const struct cfg_setting *setting)
+{
+	return setting->older ? &settings->list[setting->older - 1] : NULL;
 }
 
 /*
@@ -208,23 +258,23 @@ static int walk_key(const struct walk *walk, const struct place *place, json_t *
 				"\"...\"}");
 		json = value;
 	}
-	for (size_t i = 0; i < settings->count; i++) {
-		const struct cfg_setting *twin = &settings->list[i];
-
+	for (const struct cfg_setting *twin = settings_newest(settings, place->path); twin;
+	     twin = settings_older(settings, twin)) {
 		if (twin->tree == walk->tree && !strcmp(twin->path, place->path))
 			return walk_error(walk, place,
 					  "is given as \"%s\" and as \"%s\", allowed: one of "
 					  "them",
 					  twin->spelling, place->spelling);
 	}
-	setting = settings_push(settings);
-	if (!setting)
+	if (settings_grow(settings))
 		return sim_runtime_error(walk->err, "out of memory");
+	setting = &settings->list[settings->count];
 	memcpy(setting->path, place->path, sizeof(setting->path));
 	memcpy(setting->spelling, place->spelling, sizeof(setting->spelling));
 	setting->source = *walk->source;
 	setting->tree = walk->tree;
 	setting->value = json_incref(json);
+	settings_link(settings, settings->count++);
 	return 0;
 }
 
@@ -241,6 +291,8 @@ static void drop_events(struct cfg_settings *settings)
 	}
 	settings->count = kept;
 	settings->event_count = 0;
+	if (settings->capacity)
+		settings_link_all(settings);
 }
 
 static int walk_events(const struct walk *walk, const struct place *place, json_t *list)
@@ -330,12 +382,11 @@ const struct cfg_setting *cfg_settings_find(const struct cfg_settings *settings,
 {
 	const struct cfg_setting *winner = NULL;
 
-	for (size_t i = 0; i < settings->count; i++) {
-		const struct cfg_setting *setting = &settings->list[i];
-
-		if ((!winner || setting->source.layer >= winner->source.layer) &&
+	/* Of several in one layer the newest one wins. */
+	for (const struct cfg_setting *setting = settings_newest(settings, path); setting;
+	     setting = settings_older(settings, setting))
+		if ((!winner || setting->source.layer > winner->source.layer) &&
 		    !strcmp(setting->path, path))
 			winner = setting;
-	}
 	return winner;
 }

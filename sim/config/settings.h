@@ -42,6 +42,7 @@ struct cfg_setting {
 	struct cfg_source source;
 	size_t tree;   /* number of the cfg_settings_add() call that added it */
 	json_t *value; /* a reference is held */
+	size_t older;  /* 1 + index of the next one with the same hash of its path; 0: none */
 };
 
 /* A container or a further GPU that some layer mentions. */
@@ -57,6 +58,7 @@ struct cfg_settings {
 	struct cfg_setting *list;
 	size_t count;
 	size_t capacity;
+	size_t *newest; /* by hash of the path, as many as capacity: 1 + index of a setting */
 	struct cfg_mention containers[CFG_CONTAINERS_MAX]; /* in order of mention */
 	size_t container_count;
 	struct cfg_mention gpus[CFG_GPUS_MAX];
