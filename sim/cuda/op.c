@@ -142,7 +142,9 @@ static void op_submit(struct cuda_op *op)
 static void copy_start(struct cuda_op *op)
 {
 	struct sim_process *process = op->stream->context->process;
-	struct gmmu_walk walk = { &process->page_table, op->touches, op->burst.touch_count };
+	struct gmmu_walk walk = { .table = &process->page_table,
+				  .touches = op->touches,
+				  .count = op->burst.touch_count };
 	struct gmmu_cursor cursor = { 0 };
 
 	if (process->tsg.dead) {

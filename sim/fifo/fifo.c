@@ -221,7 +221,9 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
 			burst->on_end(burst);
 		return;
 	}
-	burst->walk = (struct gmmu_walk){ tsg->table, burst->touches, burst->touch_count };
+	burst->walk = (struct gmmu_walk){ .table = tsg->table,
+					  .touches = burst->touches,
+					  .count = burst->touch_count };
 	burst->ordinal = tsg->submitted;
 	tsg->submitted += burst->kernels;
 	burst_withhold(tsg, burst);
@@ -355,17 +357,13 @@ void fifo_replay(struct fifo *fifo)
  */
 static bool burst_misses_at(struct fifo_burst *burst, u64 va)
 {
-	struct gmmu_cursor cursor;
-	u64 used;
+	struct gmmu_span span = { .end = burst->cursor.ordinal };
 
 	if (!burst->touch_blocks)
 		return true;
-	used = max(burst->granted_ordinal, burst_progress_ordinal(burst));
-	if (!gmmu_find_block(&burst->walk, va, used, &cursor) ||
-	    cursor.ordinal >= burst->cursor.ordinal)
-		return false;
-	burst->cursor = cursor;
-	return true;
+	span.first = max(burst->granted_ordinal, burst_progress_ordinal(burst));
+	span.start = burst->reached;
+	return gmmu_find_block(&burst->walk, va, &span, &burst->cursor);
 }
 
 void fifo_unmapped(struct fifo_tsg *tsg, u64 va)

@@ -48,8 +48,10 @@ static struct touch_view touch_view(const struct gmmu_walk *walk, u32 index)
 	return view;
 }
 
-bool gmmu_all_resident(const struct gmmu_walk *walk)
+bool gmmu_all_resident(struct gmmu_walk *walk)
 {
+	if (walk->resident == walk->table->losses + 1)
+		return true;
 	for (u32 i = 0; i < walk->count; i++) {
 		struct touch_view view = touch_view(walk, i);
 
@@ -57,6 +59,7 @@ bool gmmu_all_resident(const struct gmmu_walk *walk)
 		    (view.region && page_table_holes(view.region, view.touch->access)->pages))
 			return false;
 	}
+	walk->resident = walk->table->losses + 1;
 	return true;
 }
 
@@ -292,12 +295,14 @@ struct gmmu_footprint gmmu_kernel_footprint(const struct gmmu_walk *walk,
 	};
 }
 
-bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
+bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, const struct gmmu_span *span,
 		     struct gmmu_cursor *ret_cursor)
 {
-	u64 before = 0;
+	bool starts = span->start.ordinal <= span->first;
+	u64 before = starts ? span->start.ordinal : 0;
 
-	for (u32 i = 0; i < walk->count; i++) {
+	for (u32 i = starts ? span->start.touch : 0; i < walk->count && before < span->end;
+	     i++) {
 		const struct gmmu_touch *touch = &walk->touches[i];
 		u64 block = (va - touch->va) >> GVM_CHUNK_SHIFT;
 
@@ -305,10 +310,10 @@ bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
 			struct touch_view view = touch_view(walk, i);
 			u64 at = before + touch_count_blocks(&view, 0, (u32)block);
 
-			if (touch_pages(&view, (u32)block)) {
+			if (at >= span->first && at < span->end &&
+			    touch_pages(&view, (u32)block)) {
 				*ret_cursor = (struct gmmu_cursor){ i, (u32)block, at };
-				if (at >= ordinal)
-					return true;
+				return true;
 			}
 		}
 		/*

@@ -55,6 +55,7 @@ struct gmmu_walk {
 	const struct page_table *table;
 	const struct gmmu_touch *touches;
 	u32 count;
+	u64 resident; /* the table's losses when nothing could miss, plus 1; 0: not known */
 };
 
 /* A place in a walk. */
@@ -85,8 +86,11 @@ void gmmu_destroy(struct gmmu *gmmu);
  */
 void gmmu_index_masks(const u32 *masks, u32 count, u64 *ret_groups);
 
-/* Are all regions that the walk touches mapped from end to end? Then nothing in it can miss. */
-bool gmmu_all_resident(const struct gmmu_walk *walk);
+/*
+ * Are all regions that the walk touches mapped from end to end? Then nothing in it can miss. The
+ * touches are looked at again only if the table has lost pages since the last yes.
+ */
+bool gmmu_all_resident(struct gmmu_walk *walk);
 
 /* The number of blocks with touched pages in a walk. Ordinals run up to it. */
 u64 gmmu_count_blocks(const struct gmmu_walk *walk);
@@ -138,11 +142,22 @@ struct gmmu_cursor gmmu_seek(const struct gmmu_walk *walk, u64 ordinal);
 struct gmmu_cursor gmmu_seek_from(const struct gmmu_walk *walk, struct gmmu_cursor *start,
 				  u64 ordinal);
 
+/* A part of a walk: the touched blocks from ordinal @first on, before ordinal @end. */
+struct gmmu_span {
+	u64 first;
+	u64 end;
+	/*
+	 * The beginning of a touch, from which on they are looked for; all zero: of the first one.
+	 * Behind ordinal @first it counts as all zero.
+	 */
+	struct gmmu_cursor start;
+};
+
 /*
- * The first place of the walk, at or after @ordinal, where the block at @va is touched. False:
- * there is none.
+ * The first place in a part of the walk where the block at @va is touched. False: there is none,
+ * and *ret_cursor stays.
  */
-bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, u64 ordinal,
+bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, const struct gmmu_span *span,
 		     struct gmmu_cursor *ret_cursor);
 
 /* Take up to @max records out of the buffer. */

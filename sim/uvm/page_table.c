@@ -152,18 +152,21 @@ void page_table_release(struct page_table *table, u64 va)
 
 	GVM_ASSERT(region && region->va == va);
 	place = (u32)(region - table->regions);
+	table->losses++;
 	region_destroy(region);
 	table->region_count--;
 	memmove(region, region + 1, (table->region_count - place) * sizeof(*region));
 }
 
-/* Write an entry, and keep the holes in step with it. */
-static void region_write(struct page_table_region *region, u32 index, u32 valid, u32 writable)
+/* Write an entry, and keep the holes and the losses in step with it. */
+static void region_write(struct page_table *table, struct page_table_region *region, u32 index,
+			 u32 valid, u32 writable)
 {
 	struct page_table_entry *entry = &region->entries[index];
 	u32 covered = page_table_covered(region, index);
 
 	GVM_ASSERT(!(valid & ~covered));
+	table->losses += (entry->valid & ~valid) || (entry->writable & ~writable);
 	holes_change(&region->reads, index, covered & ~entry->valid, covered & ~valid);
 	holes_change(&region->writes, index, covered & ~entry->writable, covered & ~writable);
 	entry->valid = valid;
@@ -190,7 +193,7 @@ void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 offset_page
 	struct page_table_region *region = table_block(table, va, &index);
 	struct page_table_entry *entry = &region->entries[index];
 
-	region_write(region, index, entry->valid | pages,
+	region_write(table, region, index, entry->valid | pages,
 		     writable ? entry->writable | pages : entry->writable & ~pages);
 	entry->chunk = chunk;
 	entry->offset_pages = offset_pages;
@@ -202,7 +205,7 @@ void page_table_unmap(struct page_table *table, u64 va, u32 pages)
 	struct page_table_region *region = table_block(table, va, &index);
 	const struct page_table_entry *entry = &region->entries[index];
 
-	region_write(region, index, entry->valid & ~pages, entry->writable & ~pages);
+	region_write(table, region, index, entry->valid & ~pages, entry->writable & ~pages);
 }
 
 u32 page_table_next_bit(const u64 *words, u32 from, u32 end)

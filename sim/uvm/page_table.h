@@ -59,6 +59,11 @@ struct page_table {
 	void *space; /* cookie of the address space, reported with its faults */
 	struct page_table_region *regions; /* sorted by address */
 	u32 region_count;
+	/*
+	 * How often pages were lost, to accesses or to writes. While it does not change, accesses
+	 * that found all their pages find them again.
+	 */
+	u64 losses;
 };
 
 /* page_table_init(): there are no regions. page_table_destroy() frees all regions. */

@@ -21,7 +21,8 @@ static void map(u32 block, u32 pages)
 }
 
 /* A walk over @count touches in the address space of the test. */
-#define WALK(touches, count) (&(struct gmmu_walk){ &table, touches, count })
+#define WALK(touches_, count_) \
+	(&(struct gmmu_walk){ .table = &table, .touches = touches_, .count = count_ })
 
 START_TEST(a_miss_is_found_at_the_first_block_that_lacks_a_touched_page)
 {
@@ -75,6 +76,37 @@ START_TEST(what_the_ptes_do_not_permit_is_a_miss)
 	ck_assert_uint_eq(cursor.block, 2);
 }
 END_TEST
+
+START_TEST(what_was_resident_is_looked_at_again_once_pages_are_lost)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 2, .access = GVM_ACCESS_WRITE };
+	struct gmmu_walk walk = { .table = &table, .touches = &touch, .count = 1 };
+
+	set_up_range();
+	for (u32 i = 0; i < 6; i++)
+		map(i, i < 5 ? GVM_BLOCK_FULL : 0xf);
+	ck_assert(gmmu_all_resident(&walk));
+	page_table_unmap(&table, VA, 1);
+	ck_assert(!gmmu_all_resident(&walk));
+	map(0, 1);
+	ck_assert(gmmu_all_resident(&walk));
+	page_table_map(&table, VA, 0, 0, 1, false);
+	ck_assert(!gmmu_all_resident(&walk));
+	map(0, 1);
+	ck_assert(gmmu_all_resident(&walk));
+	page_table_release(&table, VA);
+	ck_assert(!gmmu_all_resident(&walk));
+}
+END_TEST
+
+/* The first place at or after ordinal @first, before @end, where a block is touched. */
+static bool find(const struct gmmu_walk *walk, u32 block, u64 first, u64 end,
+		 struct gmmu_cursor *ret_cursor)
+{
+	const struct gmmu_span span = { .first = first, .end = end };
+
+	return gmmu_find_block(walk, VA + block * GVM_CHUNK_BYTES, &span, ret_cursor);
+}
 
 /* A window over all blocks and their pages, for up to @pages faults. */
 static const struct gmmu_window *window(u32 pages)
@@ -198,12 +230,13 @@ START_TEST(places_in_a_list_are_found_by_ordinal_and_by_block)
 		ck_assert_uint_eq(start.block, 0);
 	}
 	/* Block 4 is touched as the first block, and again as the fifth. */
-	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 0, &cursor));
+	ck_assert(find(WALK(touches, 2), 4, 0, U64_MAX, &cursor));
 	ck_assert(cursor.touch == 0 && cursor.block == 0 && cursor.ordinal == 0);
-	ck_assert(gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 1, &cursor));
+	ck_assert(find(WALK(touches, 2), 4, 1, U64_MAX, &cursor));
 	ck_assert(cursor.touch == 1 && cursor.block == 4 && cursor.ordinal == 4);
-	ck_assert(!gmmu_find_block(WALK(touches, 2), VA + 4 * GVM_CHUNK_BYTES, 5, &cursor));
-	ck_assert(!gmmu_find_block(WALK(touches, 2), VA + 2 * GVM_CHUNK_BYTES, 0, &cursor));
+	ck_assert(!find(WALK(touches, 2), 4, 1, 4, &cursor));
+	ck_assert(!find(WALK(touches, 2), 4, 5, U64_MAX, &cursor));
+	ck_assert(!find(WALK(touches, 2), 2, 0, U64_MAX, &cursor));
 }
 END_TEST
 
@@ -349,6 +382,7 @@ END_TEST
 
 TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  what_the_ptes_do_not_permit_is_a_miss,
+	  what_was_resident_is_looked_at_again_once_pages_are_lost,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
 	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
 	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,
