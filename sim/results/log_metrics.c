@@ -95,30 +95,54 @@ static struct summary_value rate(const struct log *log, const struct metric *met
 				       .real = (double)count * NS_PER_S / (double)ns };
 }
 
+/* Records of a log, and what they have had together. */
+struct counts {
+	bool known; /* they are counted */
+	u64 arrivals;
+	u64 outcomes[APP_DROPPED + 1];
+	u64 reasons[APP_REASONS];
+	u64 cached_tokens;
+	u64 preemptions;
+};
+
+static void count_records(const struct log *log, struct counts *counts)
+{
+	struct app_log_reader reader = { .log = log->app };
+	const struct app_record *record;
+
+	while ((record = app_log_next(&reader))) {
+		counts->arrivals++;
+		counts->outcomes[record->outcome]++;
+		counts->reasons[record->reason]++;
+		counts->cached_tokens += record->cached_tokens;
+		counts->preemptions += record->preemptions;
+	}
+	counts->known = true;
+	*log->failed |= reader.failed;
+}
+
 /*
  * How many records arrived, had an outcome or failed for a reason; how often their server
  * preempted them, and how many tokens it had in its prefix cache. That none failed at a stop is
  * not reported.
  */
-static struct summary_value record_count(const struct log *log, const struct metric *metric)
+static struct summary_value record_count(const struct log *log, struct counts *counts,
+					 const struct metric *metric)
 {
-	struct app_log_reader reader = { .log = log->app };
-	const struct app_record *record;
 	struct summary_value value = { .known = true };
 
-	while ((record = app_log_next(&reader))) {
-		if (metric->source == METRIC_ARRIVALS)
-			value.count++;
-		else if (metric->source == METRIC_OUTCOMES)
-			value.count += record->outcome == metric->outcome;
-		else if (metric->source == METRIC_FAILURES)
-			value.count += record->reason == metric->reason;
-		else if (metric->source == METRIC_CACHED)
-			value.count += record->cached_tokens;
-		else
-			value.count += record->preemptions;
-	}
-	*log->failed |= reader.failed;
+	if (!counts->known)
+		count_records(log, counts);
+	if (metric->source == METRIC_ARRIVALS)
+		value.count = counts->arrivals;
+	else if (metric->source == METRIC_OUTCOMES)
+		value.count = counts->outcomes[metric->outcome];
+	else if (metric->source == METRIC_FAILURES)
+		value.count = counts->reasons[metric->reason];
+	else if (metric->source == METRIC_CACHED)
+		value.count = counts->cached_tokens;
+	else
+		value.count = counts->preemptions;
 	/* Few runs stop a container. */
 	value.known = value.count || metric->source != METRIC_FAILURES ||
 		      metric->reason != APP_STOPPED;
@@ -156,6 +180,7 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 		.end_ns = log->end_ns ? log->end_ns : end_ns,
 		.failed = &failed,
 	};
+	struct counts counts = { 0 };
 	struct times times = { 0 };
 	int status = 0;
 
@@ -170,15 +195,15 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 		case METRIC_ARRIVALS:
 		case METRIC_OUTCOMES:
 		case METRIC_FAILURES:
-			*value = record_count(&whole, metric);
+			*value = record_count(&whole, &counts, metric);
 			break;
 		case METRIC_CACHED:
 			if (log->has_prefix_cache)
-				*value = record_count(&whole, metric);
+				*value = record_count(&whole, &counts, metric);
 			break;
 		case METRIC_PREEMPTIONS:
 			if (log->has_server)
-				*value = record_count(&whole, metric);
+				*value = record_count(&whole, &counts, metric);
 			break;
 		case METRIC_COMPLETED_RATE:
 		case METRIC_GOODPUT:

@@ -108,11 +108,15 @@ static bool record_time(const struct times *times, const struct log *log,
 	       !(in_loop && (double)*ret_ns <= times->mean_ns);
 }
 
-/* Visit the known times of all records, or the waits. Returns 0 or -EIO. */
+/*
+ * Visit the known times of all records, or the waits, from record number *first on. *first becomes
+ * the first record of the other kind. Returns 0 or -EIO.
+ */
 static int walk_records(const struct times *times, const struct log *log, bool known,
-			void (*visit)(void *data, u64 ns), void *data)
+			size_t *first, void (*visit)(void *data, u64 ns), void *data)
 {
-	struct app_log_reader reader = { .log = log->app };
+	struct app_log_reader reader = { .log = log->app, .next = *first };
+	size_t other = log->app->record_count;
 	const struct app_record *record;
 
 	while ((record = app_log_next(&reader))) {
@@ -121,7 +125,10 @@ static int walk_records(const struct times *times, const struct log *log, bool k
 
 		if (record_time(times, log, record, &ns, &is_known) && is_known == known)
 			visit(data, ns);
+		if (is_known != known)
+			other = min(other, reader.next - 1);
 	}
+	*first = other;
 	return reader.failed ? -EIO : 0;
 }
 
@@ -130,7 +137,7 @@ static void take_time(void *data, u64 ns)
 {
 	struct times *times = data;
 
-	if (!times->streamed)
+	if (times->ns)
 		times->ns[times->count] = ns;
 	times->count++;
 	times->sum += ns;
@@ -139,12 +146,13 @@ static void take_time(void *data, u64 ns)
 
 static int collect_records(struct times *times, const struct log *log)
 {
-	int status = walk_records(times, log, true, take_time, times);
+	size_t first = 0;
+	int status = walk_records(times, log, true, &first, take_time, times);
 
 	times->known = times->count;
 	if (log->report->closed_loop && times->known)
 		times->mean_ns = (double)times->sum / (double)times->known;
-	return status ? status : walk_records(times, log, false, take_time, times);
+	return status ? status : walk_records(times, log, false, &first, take_time, times);
 }
 
 int log_times_fill(struct times *times, const struct log *log, const struct metric *metric)
@@ -165,10 +173,11 @@ int log_times_fill(struct times *times, const struct log *log, const struct metr
 		}
 	}
 	times->streamed = metric->source != METRIC_GAPS && log->app->passed;
+	/* At least one, so that NULL means no memory. */
+	if (!times->streamed || room < LOG_TIMES_KEPT)
+		times->ns = calloc(room + 1, sizeof(*times->ns));
 	if (times->streamed)
 		return collect_records(times, log);
-	/* At least one, so that NULL means no memory. */
-	times->ns = calloc(room + 1, sizeof(*times->ns));
 	if (!times->ns)
 		return -ENOMEM;
 	if (metric->source == METRIC_GAPS)
@@ -224,9 +233,17 @@ static void select_next(void *data, u64 ns)
 static int select_walk(const struct times *times, const struct log *log, bool all,
 		       void (*visit)(void *data, u64 ns), struct selection *selection)
 {
-	int status = walk_records(times, log, true, visit, selection);
+	size_t first = 0;
+	int status;
 
-	return status || !all ? status : walk_records(times, log, false, visit, selection);
+	if (times->ns) {
+		for (size_t i = 0; i < (all ? times->count : times->known); i++)
+			visit(selection, times->ns[i]);
+		return 0;
+	}
+	status = walk_records(times, log, true, &first, visit, selection);
+	return status || !all ? status :
+				walk_records(times, log, false, &first, visit, selection);
 }
 
 /* A percentile of streamed times, as stats_percentile_u64(). @all: waits count. 0, -ENOMEM or -EIO. */

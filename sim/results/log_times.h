@@ -2,15 +2,19 @@
 /*
  * The times of a log, and their statistics: part of log_metrics.h, which has the rules.
  *
- * Few times are sorted in an array. Of a log whose records have left the memory, they are read
- * as often as needed instead: a percentile is found by its leading bits, some of them in each
- * pass. So both are exact, and the second one needs the same memory for any number of records.
+ * Few times are sorted in an array. Of a log whose records have left the memory, a percentile is
+ * found by its leading bits, some of them in each pass over the times. Up to LOG_TIMES_KEPT times
+ * are kept for these passes; more are read as often as needed instead. So all are exact, and need
+ * the same memory for any number of records.
  */
 #ifndef SIM_RESULTS_LOG_TIMES_H
 #define SIM_RESULTS_LOG_TIMES_H
 
 #include "apps/report.h"
 #include "engine/stats.h"
+
+/* So many times of records that have left the memory are kept: 32 MB. */
+#define LOG_TIMES_KEPT ((size_t)1 << 22)
 
 /* A log with its end and its promises. */
 struct log {
@@ -22,8 +26,8 @@ struct log {
 };
 
 /*
- * Times of one source and view: the known ones in ascending order, then waits without an
- * answer.
+ * Times of one source and view: the known ones, in ascending order unless they are streamed, then
+ * waits without an answer.
  */
 struct times {
 	enum metric_source source; /* METRIC_MEASURED: not filled yet */
@@ -31,7 +35,7 @@ struct times {
 	u64 *ns;
 	size_t known;
 	size_t count;
-	bool streamed;	       /* ns is empty: records are not in memory, and are read again */
+	bool streamed;	       /* records are not in memory; without ns they are read again */
 	unsigned __int128 sum; /* of times of records */
 	u64 longest_ns;
 	double mean_ns; /* of a closed loop's known ones */
