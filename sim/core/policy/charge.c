@@ -98,21 +98,27 @@ static void charge_lower_locked(struct gvm_container *container, u64 bytes)
 	gvm_container_update_shield_locked(container);
 }
 
+/* Charge, unless @refuser, a member of the family, has no room in its gmem.limit.high. NULL: none. */
+static int charge_reserve_locked(struct gvm_container *container, u64 bytes,
+				 struct gvm_container *refuser)
+{
+	if (refuser) {
+		refuser->events[GVM_EVENT_HIGH]++;
+		return -EDQUOT;
+	}
+	charge_add_locked(container, bytes);
+	return 0;
+}
+
 /* CONTEXT: under a VA-block lock. */
 int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 {
-	struct gvm_container *refuser;
-	int status = 0;
+	int status;
 
 	if (!gvm_books_lock(container->device))
 		return -EIO;
-	refuser = gvm_family_refuser_locked(container, bytes);
-	if (refuser) {
-		refuser->events[GVM_EVENT_HIGH]++;
-		status = -EDQUOT;
-	} else {
-		charge_add_locked(container, bytes);
-	}
+	status = charge_reserve_locked(container, bytes,
+				       gvm_family_refuser_locked(container, bytes));
 	gvm_spin_unlock(&container->device->lock);
 	return status;
 }
@@ -120,18 +126,12 @@ int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes)
 /* CONTEXT: under a VA-block lock. */
 int gvm_charge_reserve_chunk(struct gvm_container *container, u64 bytes)
 {
-	struct gvm_container *refuser;
-	int status = 0;
+	int status;
 
 	if (!gvm_books_lock(container->device))
 		return -EIO;
-	refuser = gvm_family_chunk_refuser_locked(container, bytes);
-	if (refuser) {
-		refuser->events[GVM_EVENT_HIGH]++;
-		status = -EDQUOT;
-	} else {
-		charge_add_locked(container, bytes);
-	}
+	status = charge_reserve_locked(container, bytes,
+				       gvm_family_chunk_refuser_locked(container, bytes));
 	gvm_spin_unlock(&container->device->lock);
 	return status;
 }
@@ -170,7 +170,8 @@ static bool charge_is_part_locked(struct gvm_device *device, u32 chunk, u32 firs
 				  u32 pages)
 {
 	return !gvm_is_broken(device, device->payers && chunk < device->chunk_count) &&
-	       !gvm_is_broken(device, pages && first_page + pages <= GVM_PAGES_PER_BLOCK);
+	       !gvm_is_broken(device, pages && first_page < GVM_PAGES_PER_BLOCK &&
+					      pages <= GVM_PAGES_PER_BLOCK - first_page);
 }
 
 static bool charge_is_on_rings(const struct gvm_chunk *entry)
@@ -224,8 +225,7 @@ int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, 
 {
 	struct gvm_device *device = container->device;
 	u64 bytes = (u64)pages << GVM_PAGE_SHIFT;
-	struct gvm_container *refuser;
-	int status = 0;
+	int status;
 
 	if (!gvm_books_lock(device))
 		return -EIO;
@@ -233,12 +233,11 @@ int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, 
 		status = -EIO;
 	} else if (device->chunks[chunk].state != GVM_CHUNK_BOUND) {
 		status = -EBUSY;
-	} else if ((refuser = gvm_family_refuser_locked(container, bytes))) {
-		refuser->events[GVM_EVENT_HIGH]++;
-		status = -EDQUOT;
 	} else {
-		charge_add_locked(container, bytes);
-		charge_allocate_locked(container, chunk, first_page, pages);
+		status = charge_reserve_locked(container, bytes,
+					       gvm_family_refuser_locked(container, bytes));
+		if (!status)
+			charge_allocate_locked(container, chunk, first_page, pages);
 	}
 	gvm_spin_unlock(&device->lock);
 	return status;
