@@ -147,7 +147,9 @@ static int slo_step(void *state, struct gvmd_step *step)
 	struct slo *slo = state;
 	const struct gvmd_container *high = gvmd_find(step, slo->high);
 	struct gvmd_container *low = gvmd_find(step, slo->low);
-	u64 ttft_ns = 0, rung = slo->rung;
+	/* In ns times ppm, of which 64 bits hold five hours. */
+	unsigned __int128 ttft = 0, objective = slo->objective_ns;
+	u64 rung = slo->rung;
 
 	if (!low) {
 		/* The next one of its name begins at the bottom. */
@@ -163,16 +165,16 @@ static int slo_step(void *state, struct gvmd_step *step)
 	if (high && !gvmd_known(high, GVMD_TTFT_US))
 		return 0;
 	if (high)
-		ttft_ns = high->value[GVMD_TTFT_US] * 1000;
-	if (ttft_ns * PPM >= slo->objective_ns * slo->calm_ppm) {
+		ttft = (unsigned __int128)high->value[GVMD_TTFT_US] * 1000 * PPM;
+	if (ttft >= objective * slo->calm_ppm) {
 		slo->calm = false;
 	} else if (!slo->calm) {
 		slo->calm = true;
 		slo->calm_since_ns = step->now_ns;
 	}
-	if (ttft_ns > slo->objective_ns)
+	if (ttft > objective * PPM)
 		rung += 2;
-	else if (ttft_ns * PPM > slo->objective_ns * slo->raise_ppm)
+	else if (ttft > objective * slo->raise_ppm)
 		rung++;
 	else if (rung && slo->calm && step->now_ns - slo->calm_since_ns >= slo->calm_ns)
 		rung--;

@@ -46,6 +46,26 @@ START_TEST(late_tokens_move_the_other_container_up_and_calm_brings_it_down)
 }
 END_TEST
 
+/* Five hours and more: 64 bits do not hold these in ns times ppm, nor the last one in ns. */
+START_TEST(hours_without_a_token_are_not_calm)
+{
+	load(SLO "}");
+	set(diffusion, GVMD_GMEM_PEAK, 10000);
+	set(vllm, GVMD_TTFT_US, 0);
+	expect(50, BEGIN);
+	set(vllm, GVMD_TTFT_US, 18446744074);
+	expect(200, HIGH "4000; " PRIO "6");
+	expect(1200, STOP "; " PRIO "7");
+	set(vllm, GVMD_TTFT_US, 18446744073709552);
+	expect(5000, "");
+	set(vllm, GVMD_TTFT_US, 0);
+	expect(6000, "");
+	expect(7900, "");
+	expect(8000, PRIO "6; " RUN);
+	unload();
+}
+END_TEST
+
 START_TEST(a_server_without_a_report_moves_nothing_and_one_that_is_gone_needs_no_room)
 {
 	load(SLO "}");
@@ -120,6 +140,7 @@ START_TEST(mistakes_name_the_file_and_the_key)
 END_TEST
 
 TEST_MAIN("gvmd_slo", late_tokens_move_the_other_container_up_and_calm_brings_it_down,
+	  hours_without_a_token_are_not_calm,
 	  a_server_without_a_report_moves_nothing_and_one_that_is_gone_needs_no_room,
 	  each_control_can_be_switched, a_limit_of_one_s_own_bounds_the_first_rung,
 	  the_first_rung_is_written_to_each_container_of_the_name_also_without_a_report,
