@@ -35,6 +35,7 @@ struct gvm_nvidia_gpu {
 	struct gvm_uvm_gpu *uvm;
 	struct gvm_device *device;
 	struct gvm_evictor evictor; /* of the device */
+	atomic_t kept; /* root chunks that nvidia-uvm keeps free, at the last bind */
 
 	struct gvm_spinlock lock; /* leaf but for the core's; guards all below */
 	u32 *charged;		  /* of each root chunk: its charged pages, one bit each */

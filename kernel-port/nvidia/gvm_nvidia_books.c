@@ -115,6 +115,7 @@ int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes)
 		return status;
 	}
 	atomic_set(&gvm_nvidia_space(space)->tries, 0);
+	atomic_set(&gpu->kept, (int)gpu->uvm->services->kept_chunks(gpu->uvm->pmm));
 	gvm_evictors_kick(container, 0);
 	return 0;
 }

@@ -40,10 +40,20 @@ static int nvidia_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
 	return gpu->uvm->services->evict(gpu->uvm->pmm, chunk);
 }
 
+/*
+ * For evictors. nvidia-uvm takes 64 chunks from RM at once: without those that it keeps, an evictor would make room that
+ * there is.
+ */
 static u32 nvidia_free_chunks(void *memory)
 {
 	struct gvm_nvidia_gpu *gpu = memory;
 
+	return gpu->uvm->services->free_chunks(gpu->uvm->pmm) + (u32)atomic_read(&gpu->kept);
+}
+
+/* RM has some, for an allocation that has just found none. */
+static bool victim_is_needless(struct gvm_nvidia_gpu *gpu)
+{
 	return gpu->uvm->services->free_chunks(gpu->uvm->pmm);
 }
 
@@ -63,10 +73,10 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
 	if (own)
 		return gvm_evict_wait_for(container, GVM_NEED_CHARGE, &eviction);
 	/* Memory may have been freed since the allocation failed. */
-	if (nvidia_free_chunks(gpu))
+	if (victim_is_needless(gpu))
 		return 0;
 	status = gvm_evict_wait_for(container, GVM_NEED_MEMORY, &eviction);
-	if (gvm_evict_found_nobody(status) && nvidia_free_chunks(gpu))
+	if (gvm_evict_found_nobody(status) && victim_is_needless(gpu))
 		return 0;
 	return status;
 }

@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 3u
+#define GVM_UVM_VERSION 4u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -45,8 +45,13 @@ struct gvm_uvm_services {
 	 * lock.
 	 */
 	bool (*evictable)(void *pmm, u32 index);
-	/* Root chunks that an allocation would find, about. CONTEXT: atomic, without a lock. */
+	/* Root chunks that RM has, about. CONTEXT: atomic, without a lock. */
 	u32 (*free_chunks)(void *pmm);
+	/*
+	 * Root chunks that nvidia-uvm has taken from RM and keeps for its next allocations, up to 64: it takes so
+	 * many at once. CONTEXT: process, no spinlock.
+	 */
+	u32 (*kept_chunks)(void *pmm);
 
 	/*
 	 * RM's control calls about a channel, and about the TSG that it is in. Each returns 0,

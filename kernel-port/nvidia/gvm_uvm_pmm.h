@@ -128,10 +128,31 @@ static u32 gvm_uvm_free_chunks(void *void_pmm)
 	return (u32)READ_ONCE(pmm->pma_stats->numFreePages2m);
 }
 
+#define GVM_UVM_KEPT_MAX 64u
+
+/* Both lists of free root chunks, of which a user's allocation takes one. */
+static u32 gvm_uvm_kept_chunks(void *void_pmm)
+{
+	static const uvm_pmm_list_zero_t lists[] = { UVM_PMM_LIST_ZERO, UVM_PMM_LIST_NO_ZERO };
+	uvm_pmm_gpu_t *pmm = void_pmm;
+	struct list_head *node;
+	u32 kept = 0;
+
+	uvm_spin_lock(&pmm->list_lock);
+	for (u32 i = 0; i < ARRAY_SIZE(lists); i++)
+		list_for_each(node,
+			      find_free_list(pmm, UVM_PMM_GPU_MEMORY_TYPE_USER,
+					     UVM_CHUNK_SIZE_MAX,
+					     lists[i])) if (++kept >= GVM_UVM_KEPT_MAX) break;
+	uvm_spin_unlock(&pmm->list_lock);
+	return min(kept, GVM_UVM_KEPT_MAX);
+}
+
 static const struct gvm_uvm_services gvm_uvm_services = {
 	.evict = gvm_uvm_evict,
 	.evictable = gvm_uvm_evictable,
 	.free_chunks = gvm_uvm_free_chunks,
+	.kept_chunks = gvm_uvm_kept_chunks,
 	.tsg_set_timeslice = gvm_uvm_tsg_set_timeslice,
 	.tsg_preempt = gvm_uvm_tsg_preempt,
 	.channel_disable = gvm_uvm_channel_disable,

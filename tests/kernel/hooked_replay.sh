@@ -21,7 +21,11 @@ if [ "$1" = simulate ]; then
 	mkdir -p "$out/scripts"
 	# The model takes a chunk for a context's page tables. The driver has those of all in one.
 	simulate order eviction-order --set system.name=ghost-uvm --set gpu.context=0
-	simulated order >"$out/simulated"
+	simulate ahead eviction-ahead --set system.name=ghost-uvm --set gpu.context=0
+	{
+		simulated order
+		simulated ahead
+	} >"$out/simulated"
 	exit 0
 fi
 
