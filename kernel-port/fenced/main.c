@@ -246,11 +246,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(&command_serve);
-		command_print_tail(&command_serve);
-		return 0;
-	}
+	if (line.help)
+		return command_print_help(&command_serve, err);
 	if (line.operand_count)
 		return command_mistake(&command_serve, err, "no operand is wanted");
 	status = listen_on(args.socket, &listener, err);

@@ -170,11 +170,8 @@ static int run(const struct command *command, int argc, char **argv, struct sim_
 
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(command);
-		command_print_tail(command);
-		return 0;
-	}
+	if (line.help)
+		return command_print_help(command, err);
 	status = patch_operand(&line, &args, &source, &module, &result, err);
 	if (status)
 		return status;

@@ -38,11 +38,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(&command_verify);
-		command_print_tail(&command_verify);
-		return 0;
-	}
+	if (line.help)
+		return command_print_help(&command_verify, err);
 	if (line.operand_count != 1)
 		return command_mistake(&command_verify, err, "one file is wanted");
 	status = source_read(line.operands[0], &source, err);

@@ -240,11 +240,8 @@ static int run_list(int argc, char **argv, struct sim_error *err)
 
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(&command_list);
-		command_print_tail(&command_list);
-		return 0;
-	}
+	if (line.help)
+		return command_print_help(&command_list, err);
 	if (line.operand_count)
 		return command_mistake(&command_list, err, "'%s' is too many",
 				       line.operands[0]);
@@ -273,11 +270,8 @@ static int run_watch(int argc, char **argv, struct sim_error *err)
 
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(&command_watch);
-		command_print_tail(&command_watch);
-		return 0;
-	}
+	if (line.help)
+		return command_print_help(&command_watch, err);
 	if (line.operand_count)
 		return command_mistake(&command_watch, err, "'%s' is too many",
 				       line.operands[0]);

@@ -194,11 +194,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 
 	if (status)
 		return status;
-	if (line.help) {
-		command_print_head(&command_set);
-		command_print_tail(&command_set);
-		return 0;
-	}
+	if (line.help)
+		return command_print_help(&command_set, err);
 	if (line.operand_count != 3)
 		return command_mistake(&command_set, err, "three words are wanted");
 	if (!parse_target(line.operands[0], &target))

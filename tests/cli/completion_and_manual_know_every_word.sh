@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# The manual pages have every command and option of --help, and no others. Completion in bash offers
-# commands, options, systems, scenarios, figures, and keys after --set. Usage: NAME.sh GVMSIM SOURCE
+# The manual pages have every command and option of --help, and no others. A help that cannot be written
+# is an error. Completion in bash offers commands, options, systems, scenarios, figures, and keys after
+# --set. Usage: NAME.sh GVMSIM SOURCE
 # shellcheck source=tests/cli/common.inc
 . "$(dirname "$0")/common.inc"
 bin=$(dirname "$gvmsim")
@@ -30,6 +31,8 @@ for program in gvmsim gvmcollect gvmd gvmctl gvmfence gvmfenced; do
 	diff .options .manual || fail "$page: options (>) are not those of --help (<)"
 	sed -n 's/^@command //p' .help | sort -u | while read -r command; do
 		grep -q "^\.Cm $command" "$page" || fail "$page: no command $command"
+		[ ! -w /dev/full ] || ! "$bin/$program" "$command" --help >/dev/full 2>.err ||
+			fail "$program $command --help: a full disk is no error"
 	done
 done
 
