@@ -32,17 +32,21 @@ START_TEST(too_high_and_too_low_by_one_factor_are_one_error)
 }
 END_TEST
 
+/* Rows come in any order. An error of just 25 % is near, and one of just 2 times is within. */
 START_TEST(a_score_has_the_median_and_shares_of_its_rows)
 {
-	struct score_row rows[] = { row("a", 10, 10), row("b", 10, 12), row("c", 10, 19),
-				    row("d", 10, 30) };
+	struct score_row rows[] = { row("a", 10, 19), row("b", 10, 10),	  row("c", 10, 30),
+				    row("d", 10, 12), row("e", 10, 12.5), row("f", 10, 20) };
 	struct score score;
 
-	ck_assert_int_eq(score_rows(rows, ARRAY_SIZE(rows), "f", &score), 0);
-	ck_assert_uint_eq(score.rows, 4);
-	ck_assert_double_eq_tol(score.median, (log(1.2) + log(1.9)) / 2, 1e-12);
+	ck_assert_int_eq(score_rows(rows, 6, "f", &score), 0);
+	ck_assert_uint_eq(score.rows, 6);
+	ck_assert_double_eq_tol(score.median, (log(1.25) + log(1.9)) / 2, 1e-12);
 	ck_assert_double_eq(score.near, 0.5);
-	ck_assert_double_eq(score.factor, 0.75);
+	ck_assert_double_eq_tol(score.factor, 5.0 / 6, 1e-12);
+	/* Of an odd number it is the one in the middle: 1, 1.2, 1.25, 1.9, 3. */
+	ck_assert_int_eq(score_rows(rows, 5, "f", &score), 0);
+	ck_assert_double_eq_tol(score.median, log(1.25), 1e-12);
 }
 END_TEST
 
@@ -110,6 +114,21 @@ START_TEST(order_is_that_of_pairs_which_are_apart)
 }
 END_TEST
 
+/* 12 / 10 is just apart, whichever row comes first. */
+START_TEST(values_that_are_just_apart_are_a_pair)
+{
+	struct score_row rows[] = { row("a", 10, 1), row("b", 12, 2), row("c", 10, 1) };
+	size_t pairs, kept;
+
+	score_order(rows, 2, "f", "p", &pairs, &kept);
+	ck_assert_uint_eq(pairs, 1);
+	ck_assert_uint_eq(kept, 1);
+	score_order(rows + 1, 2, "f", "p", &pairs, &kept);
+	ck_assert_uint_eq(pairs, 1);
+	ck_assert_uint_eq(kept, 1);
+}
+END_TEST
+
 START_TEST(equal_predictions_are_in_no_order)
 {
 	struct score_row rows[] = { row("a", 10, 10), row("b", 20, 10) };
@@ -135,6 +154,10 @@ START_TEST(a_spread_has_percentiles_and_leaves_out_missing_predictions)
 	ck_assert(!spread.within);
 	ck_assert_int_eq(score_spread(draws, 4, 20, &spread), 0);
 	ck_assert(spread.within);
+	ck_assert_int_eq(score_spread(draws + 3, 1, 20, &spread), 0);
+	ck_assert_double_eq(spread.low, 20);
+	ck_assert_double_eq(spread.median, 20);
+	ck_assert_double_eq(spread.high, 20);
 	ck_assert_int_eq(score_spread(draws + 2, 1, 20, &spread), 0);
 	ck_assert(isnan(spread.median) && !spread.within);
 }
@@ -150,6 +173,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, no_rows_have_no_median);
 	tcase_add_test(tests, order_is_that_of_pairs_which_are_apart);
 	tcase_add_test(tests, a_spread_has_percentiles_and_leaves_out_missing_predictions);
+	tcase_add_test(tests, values_that_are_just_apart_are_a_pair);
 	tcase_add_test(tests, equal_predictions_are_in_no_order);
 }
 
