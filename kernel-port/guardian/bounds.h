@@ -29,33 +29,19 @@ enum patch_pass { PATCH_CONST, PATCH_PARAMS };
 struct patch_bounds {
 	u64 base;
 	u64 size;
-	u64 reciprocal; /* floor(2^64 / size), for modulo */
+	u64 reciprocal; /* floor((2^64 - 1) / size), for modulo */
 	u64 unused[5];
 	u64 masks[PATCH_WIDTH_SHIFT +
 		  1]; /* (size - 1) & ~(2^i - 1) for accesses of 2^i bytes */
 };
 
 /*
- * Fill in *@ret_bounds. Returns false if @mode cannot have such a partition: fence and once want a
- * power of two that the base is a multiple of; 4g wants 4 GiB at least, too. The others want a
- * base and a size that are multiples of 128 bytes and no sum above 2^64.
+ * Fill in *@ret_bounds (bounds.c: by the core's gvm/address_fence.h). Returns false if @mode cannot
+ * have such a partition: fence and once want a power of two that the base is a multiple of; 4g
+ * wants 4 GiB at least, too. The others want a base and a size that are multiples of 128 bytes
+ * and no sum above 2^64; modulo at most 2^63 bytes.
  */
-static inline bool patch_bounds_set(struct patch_bounds *ret_bounds, enum patch_mode mode,
-				    u64 base, u64 size)
-{
-	const u64 widest = 1ull << PATCH_WIDTH_SHIFT;
-
-	*ret_bounds = (struct patch_bounds){ .base = base, .size = size };
-	if (size < 2 * widest || (base | size) % widest || base + (size - 1) < base)
-		return false;
-	if (mode <= PATCH_4G && ((size & (size - 1)) || (base & (size - 1))))
-		return false;
-	if (mode == PATCH_4G && size >> 32 == 0)
-		return false;
-	ret_bounds->reciprocal = U64_MAX / size + ((size & (size - 1)) == 0);
-	for (u32 i = 0; i <= PATCH_WIDTH_SHIFT; i++)
-		ret_bounds->masks[i] = (size - 1) & ~((1ull << i) - 1);
-	return true;
-}
+bool patch_bounds_set(struct patch_bounds *ret_bounds, enum patch_mode mode, u64 base,
+		      u64 size);
 
 #endif

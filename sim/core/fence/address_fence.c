@@ -103,7 +103,7 @@ int gvm_address_fence_init(struct gvm_address_fence *fence, enum gvm_fence_mode 
 int gvm_address_fence_access(const struct gvm_address_fence *fence, u64 reg, s64 offset,
 			     u32 width, u64 *ret_address)
 {
-	u64 address = reg + (u64)offset, aligned = address & ~(u64)(width - 1);
+	u64 address = reg + (u64)offset, aligned = gvm_fence_align(address, width);
 
 	switch (fence->mode) {
 	case GVM_FENCE_MASK:
@@ -111,7 +111,7 @@ int gvm_address_fence_access(const struct gvm_address_fence *fence, u64 reg, s64
 		return 0;
 	case GVM_FENCE_ONCE:
 		if (gvm_fence_keeps_offset(fence->margin, offset, width))
-			*ret_address = gvm_fence_mask(reg & ~(u64)(width - 1), fence->base,
+			*ret_address = gvm_fence_mask(gvm_fence_align(reg, width), fence->base,
 						      fence->mask) +
 				       (u64)offset;
 		else

@@ -50,6 +50,14 @@ static inline u64 gvm_multiply_high(u64 a, u64 b)
 }
 
 /*
+ * An address, or a mask of addresses, rounded down to @width, a power of two. CONTEXT: atomic.
+ */
+static inline u64 gvm_fence_align(u64 address, u32 width)
+{
+	return address & ~(u64)(width - 1);
+}
+
+/*
  * MASK: the address itself, if it is in the partition; else one that is. @base is a multiple of
  * the size, mask + 1. CONTEXT: atomic.
  */

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* The instructions that confine an access, in each mode (docs/guardian.md). */
+#include "patcher.h"
+
+/* Does the access keep its offset, so that only its register is fenced? */
+static bool keeps_offset(const struct patcher *patcher, const struct access *access)
+{
+	s64 room = (s64)patcher->options->margin - (1 << PATCH_WIDTH_SHIFT);
+
+	return (patcher->options->mode == PATCH_ONCE || patcher->options->mode == PATCH_4G) &&
+	       access->space == ACCESS_GLOBAL && access->offset >= -room &&
+	       access->offset < room;
+}
+
+/* The width whose low bits the mask clears. */
+u32 patcher_mask_shift(const struct patcher *patcher, const struct access *access)
+{
+	u64 low = (1ull << access->width_shift) - 1;
+
+	return keeps_offset(patcher, access) && ((u64)access->offset & low) ?
+		       0 :
+		       access->width_shift;
+}
+
+/* %gvmf_s: the address before it is fenced. */
+static void put_sum(struct patcher *patcher, const struct access *access)
+{
+	if (access->offset)
+		PUT(patcher, "add.s64 %%gvmf_s, %.*s, %lld", WORD(patcher, access->name),
+		    access->offset);
+	else
+		PUT(patcher, "mov.b64 %%gvmf_s, %.*s", WORD(patcher, access->name));
+}
+
+/* The instructions of fence and once: the paper's Listing 3, into registers of our own. */
+static void put_mask(struct patcher *patcher, const struct access *access, bool generic)
+{
+	bool whole = !keeps_offset(patcher, access);
+
+	if (generic || (whole && access->offset)) {
+		put_sum(patcher, access);
+		PUT(patcher, "and.b64 %%gvmf_t, %%gvmf_s, %%gvmf_mask%u",
+		    patcher_mask_shift(patcher, access));
+	} else {
+		PUT(patcher, "and.b64 %%gvmf_t, %.*s, %%gvmf_mask%u",
+		    WORD(patcher, access->name), patcher_mask_shift(patcher, access));
+	}
+	PUT(patcher, "or.b64 %%gvmf_a, %%gvmf_t, %%gvmf_base");
+}
+
+static void put_4g(struct patcher *patcher, const struct access *access, bool generic)
+{
+	if (generic || !keeps_offset(patcher, access)) {
+		put_sum(patcher, access);
+		PUT(patcher, "mov.b64 {%%gvmf_l, %%gvmf_h}, %%gvmf_s");
+	} else {
+		PUT(patcher, "mov.b64 {%%gvmf_l, %%gvmf_h}, %.*s", WORD(patcher, access->name));
+	}
+	PUT(patcher, "and.b32 %%gvmf_h, %%gvmf_h, %%gvmf_mask_high");
+	PUT(patcher, "or.b32 %%gvmf_h, %%gvmf_h, %%gvmf_base_high");
+	PUT(patcher, "mov.b64 %%gvmf_a, {%%gvmf_l, %%gvmf_h}");
+}
+
+/* base + (s - base) % size. The quotient is at most one too small: min() mends it. */
+static void put_modulo(struct patcher *patcher, const struct access *access)
+{
+	put_sum(patcher, access);
+	PUT(patcher, "sub.s64 %%gvmf_t, %%gvmf_s, %%gvmf_base");
+	PUT(patcher, "mul.hi.u64 %%gvmf_u, %%gvmf_t, %%gvmf_reciprocal");
+	PUT(patcher, "mul.lo.u64 %%gvmf_u, %%gvmf_u, %%gvmf_size");
+	PUT(patcher, "sub.s64 %%gvmf_t, %%gvmf_t, %%gvmf_u");
+	PUT(patcher, "sub.s64 %%gvmf_u, %%gvmf_t, %%gvmf_size");
+	PUT(patcher, "min.u64 %%gvmf_t, %%gvmf_t, %%gvmf_u");
+	PUT(patcher, "add.s64 %%gvmf_a, %%gvmf_t, %%gvmf_base");
+}
+
+/* Is the address in shared or local memory? Those are confined by the hardware. */
+static void put_window(struct patcher *patcher)
+{
+	PUT(patcher, "isspacep.shared %%gvmf_p, %%gvmf_s");
+	PUT(patcher, "isspacep.local %%gvmf_q, %%gvmf_s");
+	PUT(patcher, "or.pred %%gvmf_p, %%gvmf_p, %%gvmf_q");
+}
+
+/* Stop unless s - base <= size - width. A thread whose predicate is off does not stop. */
+static void put_check(struct patcher *patcher, const struct ptx_statement *statement,
+		      const struct access *access, bool generic)
+{
+	const char *test = generic ? "setp.gt.and.u64 %gvmf_p, %gvmf_t, %gvmf_limit" :
+				     "setp.gt.u64 %gvmf_p, %gvmf_t, %gvmf_limit";
+	const char *end = generic ? ", !%gvmf_q" : "";
+
+	put_sum(patcher, access);
+	PUT(patcher, "sub.s64 %%gvmf_t, %%gvmf_s, %%gvmf_base");
+	if (generic) {
+		PUT(patcher, "isspacep.shared %%gvmf_q, %%gvmf_s");
+		PUT(patcher, "isspacep.local %%gvmf_p, %%gvmf_s");
+		PUT(patcher, "or.pred %%gvmf_q, %%gvmf_q, %%gvmf_p");
+	}
+	if (statement->guard) {
+		PUT(patcher, "setp.ne.u32 %%gvmf_p, 0, 0");
+		PUT(patcher, "@%s%.*s %s%u%s", statement->negated ? "!" : "",
+		    WORD(patcher, statement->guard), test, access->width_shift, end);
+	} else {
+		PUT(patcher, "%s%u%s", test, access->width_shift, end);
+	}
+	PUT(patcher, "@%%gvmf_p trap");
+}
+
+/* The start of an instruction: its predicate, or its opcode. */
+static size_t start_of(const struct patcher *patcher, const struct ptx_statement *statement)
+{
+	return patcher->text->tokens[statement->range.first].start;
+}
+
+void patcher_put_access(struct patcher *patcher, const struct ptx_statement *statement,
+			const struct access *access)
+{
+	const struct ptx_token *tokens = patcher->text->tokens;
+	bool generic = access->space == ACCESS_GENERIC;
+	enum patch_mode mode = patcher->options->mode;
+
+	patcher_copy_to(patcher, start_of(patcher, statement));
+	if (mode == PATCH_CHECK) {
+		put_check(patcher, statement, access, generic);
+	} else {
+		if (mode == PATCH_MODULO)
+			put_modulo(patcher, access);
+		else if (mode == PATCH_4G)
+			put_4g(patcher, access, generic);
+		else
+			put_mask(patcher, access, generic);
+		if (generic) {
+			put_window(patcher);
+			PUT(patcher, "selp.b64 %%gvmf_a, %%gvmf_s, %%gvmf_a, %%gvmf_p");
+		}
+	}
+	patcher_copy_to(patcher, tokens[access->range.first].start);
+	patcher_put(patcher, "[%%gvmf_%c", mode == PATCH_CHECK ? 's' : 'a');
+	if (access->offset && keeps_offset(patcher, access))
+		patcher_put(patcher, "+%lld", access->offset);
+	patcher_put(patcher, "]");
+	patcher->copied = tokens[access->range.last].start + 1;
+}
+
+/* The number of labels of a table ".branchtargets" in the function; 0: not found. */
+static u32 table_length(const struct patcher *patcher, const struct ptx_statement *jump)
+{
+	const struct ptx_module *module = patcher->module;
+	u32 name = jump->operands[1].first, count = 0;
+
+	for (size_t i = 0; i + 1 < module->statement_count; i++) {
+		const struct ptx_statement *label = &module->statements[i], *list = label + 1;
+
+		if (label->kind != PTX_LABEL || label->function != jump->function ||
+		    !ptx_same(patcher->text, label->range.first, name) ||
+		    !ptx_is(patcher->text, list->range.first, ".branchtargets"))
+			continue;
+		count = 1;
+		for (size_t at = list->range.first; at < list->range.last; at++)
+			count += ptx_is(patcher->text, at, ",");
+	}
+	return count;
+}
+
+/* "brx.idx index, table;": the index is clamped, which is cheaper than the paper's modulo. */
+int patcher_put_table(struct patcher *patcher, const struct ptx_statement *statement)
+{
+	u32 count = statement->operand_count == 2 ? table_length(patcher, statement) : 0;
+	const struct ptx_token *index = &patcher->text->tokens[statement->operands[0].first];
+
+	if (!count)
+		return patcher_refuse(patcher, statement->opcode,
+				      "its table of labels was not found");
+	patcher_copy_to(patcher, start_of(patcher, statement));
+	PUT(patcher, "min.u32 %%gvmf_i, %.*s, %u", WORD(patcher, statement->operands[0].first),
+	    count - 1);
+	patcher_copy_to(patcher, index->start);
+	patcher_put(patcher, "%%gvmf_i");
+	patcher->copied = index->start + index->length;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/* What the patcher is asked for, and what it gives. */
+#ifndef KERNEL_PORT_GUARDIAN_PATCH_RESULT_H
+#define KERNEL_PORT_GUARDIAN_PATCH_RESULT_H
+
+#include "access.h"
+#include "bounds.h"
+
+#define PATCH_MARGIN_DEFAULT (8ull << 20)
+#define PATCH_MARGIN_MAX     (1ull << 30)
+
+struct patch_options {
+	enum patch_mode mode;
+	enum patch_pass pass;
+	u64 margin; /* once and 4g: offsets up to this stay in the access; at least 256 */
+};
+
+/* What a kernel or function has, and what it has got. */
+struct patch_counts {
+	u32 accesses[ACCESS_SPACES][ACCESS_KINDS];
+	u32 direct; /* of the global and generic ones: variables with a constant offset */
+	u32 fenced;
+	u32 instructions; /* inserted before accesses */
+	u32 tables;	  /* clamped jumps through tables */
+};
+
+/* Owned by the caller: patch_text(), then patch_result_destroy(). */
+struct patch_result {
+	char *bytes; /* the patched module, with a zero behind it */
+	size_t size;
+	struct patch_counts *functions; /* of each function, in the module's order */
+	size_t function_count;
+};
+
+#endif

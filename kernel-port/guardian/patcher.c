@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "patcher.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int patcher_refuse(const struct patcher *patcher, size_t at, const char *why)
+{
+	return ptx_error(patcher->text, at, patcher->err, "%s", why);
+}
+
+static void append(struct patcher *patcher, const char *bytes, size_t size)
+{
+	struct patch_result *result = patcher->result;
+
+	if (patcher->room - result->size <= size) {
+		size_t room = 2 * (result->size + size) + 4096;
+		char *more = realloc(result->bytes, room);
+
+		patcher->failed |= !more;
+		if (!more)
+			return;
+		result->bytes = more;
+		patcher->room = room;
+	}
+	memcpy(result->bytes + result->size, bytes, size);
+	result->size += size;
+	result->bytes[result->size] = '\0';
+}
+
+void patcher_copy_to(struct patcher *patcher, size_t end)
+{
+	if (!patcher->failed)
+		append(patcher, patcher->text->bytes + patcher->copied, end - patcher->copied);
+	patcher->copied = end;
+}
+
+void patcher_put(struct patcher *patcher, const char *fmt, ...)
+{
+	char line[512];
+	va_list arguments;
+
+	va_start(arguments, fmt);
+	vsnprintf(line, sizeof(line), fmt, arguments);
+	va_end(arguments);
+	if (!patcher->failed)
+		append(patcher, line, strlen(line));
+}
