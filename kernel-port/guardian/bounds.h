@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The bounds of a partition as patched code reads them: sixteen 64-bit words in the constant
- * array PATCH_BOUNDS of each patched module. Whoever loads the module writes all of them once,
+ * array PATCH_BOUNDS of each patched module. The program that loads the module writes all of them once,
  * before the first launch. With --pass params a kernel has the first words as parameters.
  */
 #ifndef KERNEL_PORT_GUARDIAN_BOUNDS_H

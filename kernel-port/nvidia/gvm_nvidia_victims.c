@@ -76,7 +76,7 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
 	if (victim_is_needless(gpu))
 		return 0;
 	status = gvm_evict_wait_for(container, GVM_NEED_MEMORY, &eviction);
-	if (gvm_evict_found_nobody(status) && victim_is_needless(gpu))
+	if (gvm_evict_found_none(status) && victim_is_needless(gpu))
 		return 0;
 	return status;
 }

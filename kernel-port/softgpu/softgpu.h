@@ -380,7 +380,7 @@ u64 softgpu_entry_read(struct softgpu *gpu, enum softgpu_aperture aperture, u64 
 /* tlb.c */
 void softgpu_tlb_init(struct softgpu_tlb *tlb);
 
-/* Forget everything. LOCKING: walkers for write, or nobody else knows the address space. */
+/* Forget everything. LOCKING: walkers for write, or no other thread knows the address space. */
 void softgpu_tlb_flush(struct softgpu_space *space);
 
 /*

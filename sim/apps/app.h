@@ -107,8 +107,8 @@ struct sim_app {
 	int (*run)(const struct app_env *env);
 	/*
 	 * The run ends now, and events have stopped or restarted the container: log the requests
-	 * that came since its last process ended. Returns 0 or -ENOMEM. NULL: nobody asks a
-	 * container that does not run.
+	 * that came since its last process ended. Returns 0 or -ENOMEM. NULL: a
+	 * container that does not run gets no requests.
 	 */
 	int (*log_absence)(const struct app_env *env);
 };

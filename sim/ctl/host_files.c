@@ -15,7 +15,7 @@
 
 #define SHIM_ROOT "/run/gvm-shim"
 
-/* gvm.ko has two doors to the same files. A kernel that is locked down lets nobody through the one of debugfs. */
+/* gvm.ko has two doors to the same files. A kernel that is locked down closes the one of debugfs. */
 #define SYSFS_ROOT   "/sys/kernel/gvm"
 #define DEBUGFS_ROOT "/sys/kernel/debug/gvm"
 #define CGROUP_DEPTH 32

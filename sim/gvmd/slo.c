@@ -161,7 +161,7 @@ static int slo_step(void *state, struct gvmd_step *step)
 		slo_move(slo, step, low, 0);
 		return 0;
 	}
-	/* Without a server there is no one to protect. Without a report nothing moves. */
+	/* Without a server there is nothing to protect. Without a report nothing moves. */
 	if (high && !gvmd_known(high, GVMD_TTFT_US))
 		return 0;
 	if (high)

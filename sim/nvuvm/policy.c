@@ -56,7 +56,7 @@ static int policy_make_room_for_rm(struct nvuvm *nvuvm, struct gvm_container *co
 	int status = gvm_evict_for(container, GVM_NEED_MEMORY, &eviction);
 
 	(void)nvuvm;
-	return gvm_evict_found_nobody(status) ? -ENOMEM : status == -EAGAIN ? -EBUSY : status;
+	return gvm_evict_found_none(status) ? -ENOMEM : status == -EAGAIN ? -EBUSY : status;
 }
 
 static u32 policy_service_block_pages(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,

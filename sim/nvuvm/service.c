@@ -45,10 +45,10 @@ struct block_visit {
 	struct nvuvm *nvuvm;
 	struct gvm_range *range;
 	u32 index;
-	u32 faulted;	   /* pages, of those that can be serviced */
-	u32 throttled;	   /* of these, pages that wait for a later batch */
-	bool found_nobody; /* the last search for a victim found none */
-	bool advised;	   /* no faults: the application prefetches these pages */
+	u32 faulted;	 /* pages, of those that can be serviced */
+	u32 throttled;	 /* of these, pages that wait for a later batch */
+	bool found_none; /* the last search for a victim found none */
+	bool advised;	 /* no faults: the application prefetches these pages */
 	struct gvm_fence *fence;
 };
 
@@ -178,10 +178,10 @@ static int visit_make_room(struct block_visit *visit, enum gvm_need need)
 {
 	const struct nvuvm_hooks *hooks = visit->nvuvm->config.hooks;
 	int status = hooks->make_room(visit->nvuvm, visit_container(visit), need);
-	bool again = need == GVM_NEED_MEMORY && !visit->found_nobody;
+	bool again = need == GVM_NEED_MEMORY && !visit->found_none;
 
-	visit->found_nobody = gvm_evict_found_nobody(status);
-	if (!visit->found_nobody)
+	visit->found_none = gvm_evict_found_none(status);
+	if (!visit->found_none)
 		return status;
 	if (again)
 		return 0;

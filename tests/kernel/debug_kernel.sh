@@ -90,7 +90,7 @@ boot() {
 	"$here/boot.sh" "$source" "$out/linux" "$tree/arch/x86/boot/bzImage" "$out/boot-$1" "$2"
 }
 
-# selftest_wrong.c: whoever says nothing of a mistake says nothing of any.
+# selftest_wrong.c makes mistakes on purpose. A kernel that does not report them would report none.
 watchers_watch() {
 	if GVM_TEST=wrong boot wrong guest >"$out/complaints" 2>"$out/wrong.log"; then
 		fail "boot.sh found nothing wrong with mistakes that were made on purpose"

@@ -468,7 +468,7 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 		if (room == -ENOSPC && others)
 			return -EAGAIN;
 		none_before = none;
-		none = gvm_evict_found_nobody(room);
+		none = gvm_evict_found_none(room);
 		if (none && (none_before || (whole && status == -EDQUOT)))
 			return status;
 		if (room && !none)

@@ -109,7 +109,7 @@ static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictab
 					  status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
 					  &eviction);
 		none_before = none;
-		none = gvm_evict_found_nobody(room);
+		none = gvm_evict_found_none(room);
 		if (none && (none_before || status == -EDQUOT))
 			return status;
 		if (room && !none)

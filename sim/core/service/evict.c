@@ -337,7 +337,7 @@ int gvm_reclaim(struct gvm_container *container)
 		/*
 		 * No more chunks may go, or the rest is in service and leaves with its batch.
 		 */
-		if (gvm_evict_found_nobody(status) || status == -EAGAIN)
+		if (gvm_evict_found_none(status) || status == -EAGAIN)
 			break;
 		if (status)
 			return status;

@@ -15,7 +15,7 @@ struct sim_error;
 
 #define WISHES_MAX 16
 
-/* A control file, and what is to be written there. */
+/* A control file, and the text to write there. */
 struct wish {
 	const char *file;
 	char value[CTL_TEXT_MAX];

@@ -63,7 +63,7 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 int gvm_reclaim(struct gvm_container *container);
 
 /* Did gvm_evict_for() find no container that can give a chunk? CONTEXT: atomic. */
-static inline bool gvm_evict_found_nobody(int status)
+static inline bool gvm_evict_found_none(int status)
 {
 	return status == -ENOENT || status == -ENOSPC;
 }
