@@ -69,7 +69,6 @@ int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
 {
 	u64 count = ((config->bytes - 1) >> GVM_CHUNK_SHIFT) + 1;
 	int status;
-	u64 i;
 
 	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
 		return -EINVAL;
@@ -92,7 +91,7 @@ int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
 	range->block_count = (u32)count;
 	gvm_mutex_init(&range->lock, "gvm range");
 	gvm_waitqueue_init(&range->idle);
-	for (i = 0; i < count; i++) {
+	for (u64 i = 0; i < count; i++) {
 		struct gvm_block *block = &range->blocks[i];
 
 		block->chunk = GVM_NO_CHUNK;
@@ -196,12 +195,10 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 
 void gvm_range_destroy(struct gvm_range *range)
 {
-	u32 i;
-
 	gvm_range_hide(range);
 	gvm_mutex_lock(&range->lock);
 	range->dying = true;
-	for (i = 0; i < range->block_count; i++)
+	for (u32 i = 0; i < range->block_count; i++)
 		block_release_locked(range, i);
 	gvm_mutex_unlock(&range->lock);
 	/* No frame leads to the range any more. Threads inside it see dying, and leave. */
@@ -386,10 +383,9 @@ static struct block_request block_request(const struct gvm_range *range,
 {
 	struct block_request request = { .index = gvm_fault_block_index(range, &faults[0]),
 					 .tsg = faults[0].tsg };
-	u32 i;
 
 	request.pages = gvm_fault_block_mask(range, faults, count, &request.run);
-	for (i = 0; i < request.run; i++)
+	for (u32 i = 0; i < request.run; i++)
 		request.access = max(request.access, (enum gvm_access)faults[i].access);
 	return request;
 }
@@ -456,9 +452,8 @@ static int range_start_block(struct gvm_range *range, const struct block_request
 	bool whole = !gvm_block_is_part(range->memory, &range->blocks[request->index]);
 	bool none = false, none_before, needs_room;
 	int status, room;
-	u32 tries;
 
-	for (tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
+	for (u32 tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
 		status = range_try_block(range, request, fence, &needs_room);
 		if (!needs_room)
 			return status;
@@ -514,18 +509,18 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 		       struct gvm_fence *fence)
 {
 	struct block_request request;
-	u32 done, pages = 0, blocks = 0, started = 0;
+	u32 pages = 0, blocks = 0, started = 0;
 	int status;
 
 	gvm_range_enter(range);
-	for (done = 0; done < count; done += request.run) {
+	for (u32 done = 0; done < count; done += request.run) {
 		request = block_request(range, faults + done, count - done);
 		status = range_start_block(range, &request, started > 0, fence);
 		gvm_fault_set_status(&range->blocks[request.index], faults + done, request.run,
 				     status);
 		started += !status;
 	}
-	for (done = 0; done < count; done += request.run) {
+	for (u32 done = 0; done < count; done += request.run) {
 		request = block_request(range, faults + done, count - done);
 		range_finish_block(range, &request);
 		pages += gvm_block_pages(range->memory, &range->blocks[request.index]);

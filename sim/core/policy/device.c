@@ -22,11 +22,8 @@ static void device_init_chunk(struct gvm_chunk *chunk)
 /* CONTEXT: process. */
 int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config)
 {
-	u32 i;
-
 	if (config->chunk_count == 0)
 		return -EINVAL;
-
 	memset(device, 0, sizeof(*device));
 	device->name = config->name;
 	device->ops = config->ops;
@@ -61,7 +58,7 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 		}
 	}
 	device->referenced = (u8 *)(device->chunks + device->chunk_count);
-	for (i = 0; i < device->chunk_count; i++)
+	for (u32 i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
 	if (gvm_lirs_init(device)) {
 		gvm_free(device->payers);

@@ -218,7 +218,7 @@ static int fault_service_run(struct gvm_fault_handler *handler, struct gvm_fault
 /* Sort, service and replay one fetched batch. Returns 0, -EINTR or -ENODEV. */
 static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 {
-	u32 count, done, run;
+	u32 count, run;
 	int status = 0;
 
 	gvm_cost(GVM_COST_BATCH, 1);
@@ -230,7 +230,7 @@ static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 	handler->stats.faults += fetched;
 	handler->stats.duplicates += fetched - count;
 
-	for (done = 0; done < count && !status; done += run) {
+	for (u32 done = 0; done < count && !status; done += run) {
 		run = fault_replay_run(handler->batch + done, count - done);
 		status = fault_service_run(handler, handler->batch + done, run);
 	}
