@@ -419,6 +419,43 @@ START_TEST(a_child_keeps_its_parent)
 }
 END_TEST
 
+static void expect_events(struct gvm_container *container, const char *expected)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	ck_assert_int_gt(gvm_control_read(container, "gmem.events", text, sizeof(text)), 0);
+	ck_assert_str_eq(text, expected);
+}
+
+START_TEST(events_and_clean_memory_of_the_parent_are_those_of_the_family)
+{
+	struct gvm_container *child;
+	u32 chunk;
+
+	begin(8);
+	child = child_with(1, 2);
+	toy_map_range(0, one, 2 * CHUNK, false);
+	toy_store_blocks(0, 0, 1);
+	toy_write_file(child, "gmem.limit.high", "4M");
+	toy_store_blocks(1, 2, 1);
+	toy_store_blocks(1, 3, 1);
+	expect_events(child, "high 2\nhmem 0\noom 0\n");
+	expect_events(one, "high 2\nhmem 0\noom 0\n");
+	ck_assert_uint_eq(one->events[GVM_EVENT_HIGH], 0);
+	chunk = toy.spaces[1].range.blocks[3].chunk;
+	gvm_clean_charge(child, chunk, 0, GVM_PAGE_BYTES);
+	expect_file(child, "gmem.clean.current", GVM_PAGE_BYTES);
+	expect_file(one, "gmem.clean.current", GVM_PAGE_BYTES);
+	gvm_clean_charge(child, chunk, GVM_PAGE_BYTES, 0);
+	toy_unmap_all();
+	end_child(child);
+	/* The child has gone; what happened to its memory has happened to the parent's. */
+	ck_assert_uint_eq(one->child_count, 0);
+	expect_events(one, "high 2\nhmem 0\noom 0\n");
+	end();
+}
+END_TEST
+
 START_TEST(windows_are_resized_and_never_overlap)
 {
 	struct gvm_window small, behind, addresses;
@@ -488,4 +525,5 @@ TEST_MAIN("child", a_range_in_a_window_is_charged_to_the_child_and_counts_for_th
 	  a_sibling_that_can_give_no_chunk_costs_a_tenant_nothing,
 	  a_write_of_the_parents_limit_ends_remote_pages_of_its_children,
 	  a_closed_child_keeps_its_memory_until_the_range_is_gone, a_child_keeps_its_parent,
+	  events_and_clean_memory_of_the_parent_are_those_of_the_family,
 	  windows_are_resized_and_never_overlap, a_container_has_a_bounded_number_of_children)

@@ -14,8 +14,8 @@
  *              children_bytes       all children             |  holds for the sum
  *     child    charged_bytes        its own                  |  its own gmem.limit.high
  *
- * gmem.current, gmem.peak and gmem.swap.current of the parent are those of the family, as in
- * cgroups.
+ * gmem.current, gmem.peak, gmem.swap.current, gmem.clean.current and gmem.events of the parent
+ * are those of the family, as in cgroups. A child that goes leaves its events to the parent.
  *
  *
  * The victim
@@ -65,6 +65,20 @@ u64 gvm_family_swapped_bytes(struct gvm_container *container)
 	bytes = container->swapped_bytes;
 	list_for_each_entry(child, &container->children, sibling)
 		bytes += child->swapped_bytes;
+	gvm_spin_unlock(&container->device->lock);
+	return bytes;
+}
+
+/* CONTEXT: atomic. */
+u64 gvm_family_clean_bytes(struct gvm_container *container)
+{
+	const struct gvm_container *child;
+	u64 bytes;
+
+	gvm_spin_lock(&container->device->lock);
+	bytes = container->clean_bytes;
+	list_for_each_entry(child, &container->children, sibling)
+		bytes += child->clean_bytes;
 	gvm_spin_unlock(&container->device->lock);
 	return bytes;
 }
@@ -155,6 +169,8 @@ void gvm_family_leave_locked(struct gvm_container *child)
 	if (!parent)
 		return;
 	list_del_init(&child->sibling);
+	for (int event = 0; event < GVM_EVENTS; event++)
+		parent->events[event] += child->events[event];
 	parent->child_count--;
 	if (!parent->child_count)
 		parent->is_family_full = false;

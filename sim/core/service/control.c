@@ -132,21 +132,18 @@ static int control_swap_show(struct gvm_container *container, char *buf, size_t 
 
 static int control_clean_show(struct gvm_container *container, char *buf, size_t size)
 {
-	return control_show_u64(buf, size, control_get(container, &container->clean_bytes));
+	return control_show_u64(buf, size, gvm_family_clean_bytes(container));
 }
 
 static int control_events_show(struct gvm_container *container, char *buf, size_t size)
 {
-	u64 high, hmem, oom, taken, remote;
+	u64 high = gvm_family_events(container, GVM_EVENT_HIGH);
+	u64 hmem = gvm_family_events(container, GVM_EVENT_HMEM);
+	u64 oom = gvm_family_events(container, GVM_EVENT_OOM);
+	u64 taken = gvm_family_events(container, GVM_EVENT_TAKEN);
+	u64 remote = gvm_family_events(container, GVM_EVENT_REMOTE);
 	int length;
 
-	gvm_spin_lock(&container->device->lock);
-	high = container->events[GVM_EVENT_HIGH];
-	hmem = container->events[GVM_EVENT_HMEM];
-	oom = container->events[GVM_EVENT_OOM];
-	taken = container->events[GVM_EVENT_TAKEN];
-	remote = container->events[GVM_EVENT_REMOTE];
-	gvm_spin_unlock(&container->device->lock);
 	length = scnprintf(buf, size, "high %llu\nhmem %llu\noom %llu\n", high, hmem, oom);
 	/* Only a device whose driver takes memory by force has this line. */
 	if (taken)

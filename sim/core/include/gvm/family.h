@@ -54,7 +54,12 @@ struct gvm_container *gvm_family_chunk_refuser_locked(struct gvm_container *cont
  */
 u64 gvm_family_swapped_bytes(struct gvm_container *container);
 
-/* Events of the container and of the children that it has now. CONTEXT: atomic. */
+/* Clean bytes of the container and its children. CONTEXT: atomic. */
+u64 gvm_family_clean_bytes(struct gvm_container *container);
+
+/*
+ * Events of the container and of all children that it has had: it never falls. CONTEXT: atomic.
+ */
 u64 gvm_family_events(struct gvm_container *container, enum gvm_event event);
 
 /*
