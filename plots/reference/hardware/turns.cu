@@ -543,6 +543,8 @@ static party busy(uint64_t slice_us)
 	return p;
 }
 
+#ifndef TURNS_PART // between.cu has rows of its own
+
 static party pager(int blocks, walk how, uint64_t slice_us, int depth = 16)
 {
 	party p;
@@ -692,3 +694,4 @@ int main(int argc, char **argv)
 			}
 	return 0;
 }
+#endif
