@@ -8,6 +8,7 @@
 #include "cli/figure_runs.h"
 #include "engine/error.h"
 #include "figures/make.h"
+#include "figures/published.h"
 #include "report/report.h"
 #include "terminal/signals.h"
 
@@ -20,6 +21,9 @@ static const struct command_option options[] = {
 	{ "set", "PATH=VALUE", true,
 	  "change any key of the scenarios for all runs; as often as needed.\n"
 	  "Published values stay what they are" },
+	{ "seeds", "N", false,
+	  "make the runs of published values N times more, with jitter, and show\n"
+	  "how far one run is from another; 10 are a good number, and take minutes" },
 	{ "fresh", NULL, false, "make all runs again, even if results/cache has them" },
 	{ NULL, NULL, false, NULL },
 };
@@ -38,7 +42,10 @@ const struct command command_report = {
 	.options = options,
 	.more =
 "Runs are kept in results/cache, as those of \"gvmsim figure\". The looks of the page are\n"
-"the template plots/report.html.\n",
+"the template plots/report.html.\n"
+"\n"
+"With --seeds, published values stand beside the 10th, 50th and 90th percentile of ours,\n"
+"from the runs that \"gvmsim validate published --seeds\" makes.\n",
 	.examples =
 "  All figures of the papers:\n"
 "    gvmsim report\n"
@@ -52,6 +59,7 @@ const struct command command_report = {
 struct report_args {
 	struct figure_request request;
 	const char **sets;
+	size_t seeds;
 };
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
@@ -65,6 +73,14 @@ static int take_option(void *data, const char *option, const char *value, struct
 						 "is empty, allowed: the name of a folder");
 	} else if (!strcmp(option, "set")) {
 		args->sets[args->request.set_count++] = value;
+	} else if (!strcmp(option, "seeds")) {
+		char rest;
+
+		if (sscanf(value, "%zu%c", &args->seeds, &rest) != 1 || *value == '-' ||
+		    args->seeds > PUBLISHED_SEEDS_MAX)
+			return command_bad_value(&command_report, option, err,
+						 "'%s' is wrong, allowed: 0 to %d", value,
+						 PUBLISHED_SEEDS_MAX);
 	} else {
 		args->request.use.fresh = true;
 	}
@@ -114,7 +130,7 @@ static int parse_and_run(int argc, char **argv, struct report_args *args, struct
 	validate_hardware(hardware, sizeof(hardware));
 	figure_runs_begin(&args->request.use, &signals);
 	status = report_make(line.operand_count ? line.operands[0] : NULL, &args->request,
-			     *hardware ? hardware : NULL, err);
+			     args->seeds, *hardware ? hardware : NULL, err);
 	figure_runs_end(&signals);
 	if (status)
 		return status;

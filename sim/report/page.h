@@ -21,6 +21,8 @@ struct page {
 	const struct figure_request *request; /* what the user changed */
 	struct score_row *rows;		      /* all published values of the figures */
 	size_t row_count;
+	size_t seeds;	     /* further runs of all rows, with jitter; 0: none */
+	const double *draws; /* of each row, its predictions under the seeds; NAN: none */
 	const char *
 		hardware; /* the verdicts on real GPUs, a line each; NULL: they were not asked for */
 	const char *program; /* hash of this program */

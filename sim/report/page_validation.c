@@ -8,6 +8,7 @@
 #include "figures/all.h"
 #include "figures/cached_run.h"
 #include "figures/make.h"
+#include "gvm/port.h"
 #include "report/html.h"
 #include "report/page.h"
 #include "report/report_read.h"
@@ -29,33 +30,151 @@ static void end_table(FILE *out)
 	fprintf(out, "</tbody></table></div>\n");
 }
 
-/* Scores of a figure, or of all if it is NULL. A figure of which nothing counts has no line. */
-static int print_score(FILE *out, const struct page *page, const char *figure)
+/* The spread of row @index. Returns 0 or a negative errno: out of memory. */
+static int row_spread(const struct page *page, size_t index, struct score_spread *ret_spread)
 {
+	return score_spread(&page->draws[index * page->seeds], page->seeds,
+			    page->rows[index].published, ret_spread);
+}
+
+/* "12 of 14" values of @figure (NULL: of all) that count lie within their spread. */
+static int print_within(FILE *out, const struct page *page, const char *figure)
+{
+	size_t within = 0, counted = 0;
+	struct score_spread spread;
+	int status = 0;
+
+	for (size_t i = 0; !status && i < page->row_count; i++) {
+		if (!score_counts(&page->rows[i]) ||
+		    (figure && strcmp(page->rows[i].figure, figure) != 0))
+			continue;
+		status = row_spread(page, i, &spread);
+		counted++;
+		within += !status && spread.within;
+	}
+	fprintf(out, "<td>%zu of %zu</td>", within, counted);
+	return status;
+}
+
+/* How many pairs of values of one figure are in the published order. */
+static void count_order(const struct page *page, const struct figure *figure, size_t *pairs,
+			size_t *kept)
+{
+	for (size_t i = 0; i < figure->panel_count; i++) {
+		size_t panel_pairs, panel_kept;
+
+		score_order(page->rows, page->row_count, figure->name, figure->panels[i].key,
+			    &panel_pairs, &panel_kept);
+		*pairs += panel_pairs;
+		*kept += panel_kept;
+	}
+}
+
+/* Scores of a figure, or of all if it is NULL. A figure of which nothing counts has no line. */
+static int print_score(FILE *out, const struct page *page, const struct figure *only)
+{
+	const char *figure = only ? only->name : NULL;
+	size_t pairs = 0, kept = 0;
 	struct score score;
 	int status = score_rows(page->rows, page->row_count, figure, &score);
 
 	if (status || !score.rows)
 		return status;
+	for (size_t i = 0; i < page->figures->count; i++)
+		if (!only || only == &page->figures->figures[i])
+			count_order(page, &page->figures->figures[i], &pairs, &kept);
 	fprintf(out, "<tr%s><th scope=\"row\">", figure ? "" : " class=\"all\"");
 	html_text(out, figure ? figure : "all, each value once");
-	fprintf(out, "</th><td>%zu</td><td>%.2f</td><td>%.0f %%</td><td>%.0f %%</td></tr>\n",
+	fprintf(out, "</th><td>%zu</td><td>%.2f</td><td>%.0f %%</td><td>%.0f %%</td>",
 		score.rows, score.median, 100 * score.near, 100 * score.factor);
-	return 0;
+	if (pairs)
+		fprintf(out, "<td>%zu of %zu</td>", kept, pairs);
+	else
+		fprintf(out, "<td>no pairs</td>");
+	if (page->seeds)
+		status = print_within(out, page, figure);
+	fprintf(out, "</tr>\n");
+	return status;
+}
+
+/* Each published value beside ours and the spread of ours. */
+static int print_spreads(FILE *out, const struct page *page)
+{
+	static const char *const columns[] = { "figure",
+					       "panel",
+					       "run",
+					       "part",
+					       "published",
+					       "ours",
+					       "10th percentile",
+					       "median",
+					       "90th percentile",
+					       "published is",
+					       NULL };
+	char number[HTML_NUMBER_MAX];
+	int status = 0;
+
+	fprintf(out, "<details><summary>The spread of each value over %zu seeds</summary>\n",
+		page->seeds);
+	begin_table(out, "Spread", columns);
+	for (size_t i = 0; !status && i < page->row_count; i++) {
+		const struct score_row *row = &page->rows[i];
+		const char *texts[] = { row->figure, row->panel, row->run, row->part };
+		struct score_spread spread;
+		double values[5];
+
+		status = row_spread(page, i, &spread);
+		if (status)
+			break;
+		values[0] = row->published;
+		values[1] = row->predicted;
+		values[2] = spread.low;
+		values[3] = spread.median;
+		values[4] = spread.high;
+		for (size_t k = 0; k < ARRAY_SIZE(texts); k++) {
+			fprintf(out, k ? "<td>" : "<tr><th scope=\"row\">");
+			html_text(out, texts[k]);
+			fprintf(out, k ? "</td>" : "</th>");
+		}
+		for (size_t k = 0; k < ARRAY_SIZE(values); k++) {
+			html_number(values[k], row->unit, number);
+			fprintf(out, "<td>");
+			html_text(out, number);
+			fprintf(out, "</td>");
+		}
+		fprintf(out, "<td>%s</td></tr>\n",
+			isnan(spread.median) ? "without ours" :
+			spread.within	     ? "within" :
+					       "outside");
+	}
+	end_table(out);
+	fprintf(out, "</details>\n");
+	return status;
 }
 
 int page_print_scores(FILE *out, const struct page *page)
 {
-	static const char *const columns[] = { "figure",      "values",		"median error",
-					       "within 25 %", "within 2 times", NULL };
+	const char *const columns[] = { "figure",
+					"values",
+					"median error",
+					"within 25 %",
+					"within 2 times",
+					"pairs in the published order",
+					page->seeds ? "within the spread of ours" : NULL,
+					NULL };
 	int status = 0;
 
 	begin_table(out, "Scores", columns);
 	for (size_t i = 0; !status && i < page->figures->count; i++)
-		status = print_score(out, page, page->figures->figures[i].name);
+		status = print_score(out, page, &page->figures->figures[i]);
 	if (!status)
 		status = print_score(out, page, NULL);
 	end_table(out);
+	if (!page->seeds)
+		fprintf(out, "<p>Ours is one run each. <code>gvmsim report --seeds 10</code> "
+			     "adds how far one run is from another.</p>\n");
+	else if (!status)
+		status = print_spreads(out, page);
 	if (page->hardware) {
 		fprintf(out, "<p>Loops that were measured on real GPUs, beside the simulated "
 			     "one:</p>\n"

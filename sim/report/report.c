@@ -127,9 +127,46 @@ static int write_page(struct page *page, const char *folder, struct sim_error *e
 	return status;
 }
 
-int report_make(const char *path, const struct figure_request *request, const char *hardware,
-		struct sim_error *err)
+/* Has the figure a published value? */
+static bool is_published(const struct figure_data *data)
 {
+	for (size_t i = 0; i < data->cell_count; i++)
+		if (!isnan(data->cells[i].pair.published))
+			return true;
+	return false;
+}
+
+/*
+ * Make the runs of all published values with seeds. Their rows come in the order of take_rows().
+ */
+static int take_spread(struct page *page, struct published *published, size_t seeds,
+		       struct sim_error *err)
+{
+	const struct figures *figures = page->figures;
+	const char **names = calloc(figures->count + 1, sizeof(*names));
+	struct run_cache_use use = page->request->use;
+	size_t count = 0;
+	int status;
+
+	if (!names)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < figures->count; i++)
+		if (is_published(&figures->data[i]))
+			names[count++] = page->report->figures[i];
+	use.held += figures->run_count;
+	status = count ? published_open(published, names, count, seeds, page->request, err) : 0;
+	if (!status && count)
+		status = published_predict(published, &use, err);
+	free(names);
+	page->seeds = count ? seeds : 0;
+	page->draws = published->draws;
+	return status;
+}
+
+int report_make(const char *path, const struct figure_request *request, size_t seeds,
+		const char *hardware, struct sim_error *err)
+{
+	struct published published = { 0 };
 	struct figures figures = { 0 };
 	struct papers papers = { 0 };
 	struct report report;
@@ -156,9 +193,12 @@ int report_make(const char *path, const struct figure_request *request, const ch
 		status = figures_get_runs(&figures, &request->use, err);
 	for (size_t i = 0; !status && i < figures.count; i++)
 		status = figure_data_take(&figures.data[i], err);
+	if (!status && seeds)
+		status = take_spread(&page, &published, seeds, err);
 	if (!status)
 		status = write_page(&page, request->out, err);
 	free(page.rows);
+	published_destroy(&published);
 	figures_destroy(&figures);
 	papers_destroy(&papers);
 	report_destroy(&report);

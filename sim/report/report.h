@@ -6,6 +6,8 @@
 #ifndef SIM_REPORT_REPORT_H
 #define SIM_REPORT_REPORT_H
 
+#include <stddef.h>
+
 struct figure_request;
 struct sim_error;
 
@@ -13,10 +15,11 @@ struct sim_error;
 
 /*
  * Make the report of the file @path (NULL: plots/report.json) into request->out. Runs come from the
- * cache or are made; request->use says how. @hardware is what "validate hardware" says, NULL: nothing.
+ * cache or are made; request->use says how. With @seeds, published values have the spread of their
+ * predictions over so many further runs, see published.h. @hardware is what "validate hardware" says, NULL: nothing.
  * Returns 0 or a negative enum sim_exit; then no file is written.
  */
-int report_make(const char *path, const struct figure_request *request, const char *hardware,
-		struct sim_error *err);
+int report_make(const char *path, const struct figure_request *request, size_t seeds,
+		const char *hardware, struct sim_error *err);
 
 #endif

@@ -44,6 +44,23 @@ grep -qF "<strong>$ratio</strong>" page/report.html || fail "headline: $ratio"
 "$gvmsim" report .small.json --out again >/dev/null 2>.err || fail "$(cat .err)"
 grep -q "^gvmsim: made no run" .err || fail "from the cache: $(cat .err)"
 cmp page/report.html again/report.html || fail "the same runs give another page"
+grep -q '<th scope="col">pairs in the published order</th></tr>' page/report.html || fail "no order in the scores"
+
+# With seeds: the spread of each published value, and the order, are those of "validate published".
+jq '.headline[1:1] = [] | .headline |= .[1:] | .sections = [{title: "S", figures: ["isolation", "gvtg-paging"]}]' \
+	.small.json >.seeds.json
+for seeds in x -1 1001; do
+	expect 2 "report: option '--seeds': '$seeds' is wrong, allowed: 0 to 1000" report .seeds.json --seeds $seeds
+done
+"$gvmsim" report .seeds.json --out page --seeds 2 --set duration=100s >/dev/null 2>.err || fail "$(cat .err)"
+python3 "$source/tests/cli/page.py" page/report.html || fail "the page with seeds has faults"
+"$gvmsim" validate published isolation --seeds 2 --set duration=100s >.out 2>.err || fail "$(cat .err)"
+grep -q "^gvmsim: made no run" .err || fail "the seeds are not those of validate: $(cat .err)"
+order=$(sed -n 's/^order: \(.* of [0-9]*\) pairs.*/\1/p' .out)
+within=$(sed -n 's/^seeds 1 to 2: \([0-9]* of [0-9]*\) published.*/\1/p' .out)
+grep -q "^<tr class=\"all\">.*<td>$order</td><td>$within</td></tr>" page/report.html || fail "order $order, within $within"
+[ "$(grep -c '<th scope="row">isolation</th>.*outside</td></tr>$' page/report.html)" = "$(grep -c outside .out)" ] ||
+	fail "another number of values lies outside of the spread"
 rm -rf page again results
 
 # wrong PATTERN JQ_FILTER: the file with this change is one line of mistake, and nothing is run
