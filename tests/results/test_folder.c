@@ -68,6 +68,13 @@ static const struct {
 	  ":2: 3 fields, expected 4" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n-1,vllm,5,0\n",
 	  ":2: gpu_busy_ns: \"-1\" is not a count, allowed: digits" },
+	{ RESULTS_TIMELINE,
+	  "gpu_busy_ns,container,time_ns,resident_bytes\n18446744073709551616,vllm,5,0\n",
+	  ":2: gpu_busy_ns: \"18446744073709551616\" is not a count, allowed: digits" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1 ,vllm,5,0\n",
+	  ":2: gpu_busy_ns: \"1 \" is not a count, allowed: digits" },
+	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\r\n1,who,5,0\r\n",
+	  ":2: no container \"who\" in summary.json" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,who,5,0\n",
 	  ":2: no container \"who\" in summary.json" },
 };
