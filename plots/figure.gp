@@ -22,13 +22,24 @@ do for [p = 1:panels] {
 	has_y_label = has_y_label || value(sprintf("ylabel_%d", p)) ne ""
 	has_published = has_published || value(sprintf("published_%d", p))
 }
+char_px = 0.58 * size * px_of_size # of the widest usual text
 columns = panels < columns ? panels : columns
 rows = (panels + columns - 1) / columns
 # The key stands in a free place of the grid, at the right, or above the panels.
 free_place = rows * columns > panels
 simple_key = !has_stacked && !has_lines
 key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
-side_px = key_place eq "side" ? 300 : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
+# A key at the right is as wide as its longest entry, "SERIES, published".
+side_chars = 0
+do for [p = 1:panels] {
+	if (value(sprintf("layout_%d", p)) eq "lines") {
+		do for [s = 1:value(sprintf("series_count_%d", p))] {
+			chars = strlen(value(sprintf("series_%d_%d", p, s))) + (value(sprintf("series_published_%d_%d", p, s)) ? 11 : 6)
+			side_chars = chars > side_chars ? chars : side_chars
+		}
+	}
+}
+side_px = key_place eq "side" ? (side_chars * char_px + 80 > 300 ? side_chars * char_px + 80 : 300) : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
 notes_below = key_place eq "top" || key_place eq "panels"
 if (any_failed) {
 	notes = (notes eq "" ? "" : notes . "\n") . "* A container of this run died: the others had the" \
@@ -205,6 +216,19 @@ if (notes_below) {
 	set label 20 notes at screen left_of(1),18.0 / page_height left font font_number \
 		textcolor rgb c_text
 } else {
+	# A line that is wider than the place is broken between words.
+	note_px = key_place eq "place" ? place_width - 70 : side_px - 10
+	note_chars = int(note_px / (0.85 * char_px))
+	line_start = 1; blank = 0
+	do for [i = 1:strlen(notes)] {
+		letter = notes[i:i]
+		if (letter eq "\n") { line_start = i + 1; blank = 0 }
+		if (letter eq " ") { blank = i }
+		if (i - line_start >= note_chars && blank) {
+			notes = notes[1:blank - 1] . "\n" . notes[blank + 1:*]
+			line_start = blank + 1; blank = 0
+		}
+	}
 	set label 20 notes at screen key_left + 4.0 / page_width,key_top - (40.0 + 26 * key_rows) / page_height \
 		left font font_number textcolor rgb c_text
 }

@@ -34,6 +34,27 @@ shows own/alone.svg "CHANGED, not the published set-up: seed=3"
 "$gvmsim" figure "$source/docs/what-if/page-or-kill.json" --out dead >.out 2>.err || fail "page-or-kill: $(cat .err)"
 shows dead/page-or-kill.svg ">* A container of this run died: the others had the GPU to themselves."
 
+# No text runs off the page: a long note is broken, and a key is as wide as its longest entry.
+cat >.long.json <<'END'
+{ "title": "t", "scenario": "eviction-order", "layout": {"columns": 1, "width": 900, "height": 500}, "notes": "NOTE",
+  "runs": [ { "label": "SERIES", "system": "ghost", "points": [
+	{ "x": 1, "set": { "seed": 1 } }, { "x": 2, "set": { "seed": 2 } } ] } ],
+  "panels": [ { "key": "faults", "label": "faults", "title": "Faults", "layout": "lines",
+	"x_label": "seed", "value": "first.faults" } ] }
+END
+note="words that go on and on until no line of the page beside the panel has room for any more of them"
+sed -e "s/NOTE/$note/" -e "s/SERIES/a series whose name is longer than others/" .long.json >long.json
+"$gvmsim" figure ./long.json --out long >.out 2>.err || fail "long: $(cat .err)"
+python3 - long/long.svg <<'END' || fail "text runs off the page"
+import re, sys
+svg = open(sys.argv[1], encoding="utf-8").read()
+width = float(re.search(r'viewBox="0 0 ([0-9.]+)', svg).group(1))
+texts = re.findall(r'translate\(([0-9.]+),[^>]*font-size="([0-9.]+)"[^>]*text-anchor="start">\s*<text>(.*?)</text>', svg)
+assert any("and on until" in t or "a series whose" in t for _, _, t in texts), texts
+off = [t for x, size, t in texts if float(x) + 0.5 * float(size) * len(re.sub("<[^>]*>", "", t)) > width]
+sys.exit(str(off) if off else 0)
+END
+
 # Two containers of one type: a curve each, and no colour twice.
 "$gvmsim" run two-models-80g --set duration=25s --system stock --quiet --out one
 "$gvmsim" run two-models-80g --set duration=25s --system ghost --quiet --out two \
