@@ -123,6 +123,9 @@ START_TEST(formatted_units_read_back)
 		const char *text;
 	} cases[] = {
 		{ 0, "0s" },
+		{ 1, "1ns" },
+		{ 1000, "1us" },
+		{ 1000000000, "1s" },
 		{ 583750000000, "583.75s" },
 		{ 24600000, "24.6ms" },
 		{ 5000, "5us" },

@@ -302,6 +302,10 @@ START_TEST(queue_and_end_to_end_times_count_all)
 	expect_bound("queue_ms.p50", 1500);
 	expect_bound("e2e_s.p99", 2 * 0.03 + 4 * 0.97);
 	expect_bound("e2e_s.mean", (1 + 2 + 2 + 4) / 4.0);
+	ck_assert_uint_eq(get("requests.arrived").count, 4);
+	ck_assert_uint_eq(get("requests.completed").count, 2);
+	ck_assert_uint_eq(get("requests.failed").count, 1);
+	ck_assert_uint_eq(get("requests.dropped").count, 1);
 	ck_assert_uint_eq(get("preemptions").count, 3);
 	ck_assert_uint_eq(get("failures.refused").count, 1);
 	ck_assert_uint_eq(get("failures.out_of_memory").count, 0);
