@@ -161,6 +161,9 @@ static int find_request(struct explain *found, const char *path, const struct wa
 		any = true;
 	}
 	csv_close(&csv);
+	if (!status && !any && wanted->worst && *wanted->container)
+		return sim_user_error(err, "%s: has no request of container \"%s\"", file,
+				      wanted->container);
 	if (!status && !any)
 		return sim_user_error(err, "%s: has no request \"%s\"", file, wanted->text);
 	return status;

@@ -95,6 +95,7 @@ assert phases == expected, phases
 expect 2 "plain/activity.csv: is not there; make the run again with --set output.activity=true" explain plain 1
 expect 2 "\"first\" is no request" explain gvm first
 expect 2 "has no request \"999999\"" explain gvm 999999
+expect 2 'has no request of container "none"' explain gvm none:worst
 expect 2 "none/summary.json: cannot be read" explain none 1
 expect 2 "has no request" explain gvm "$(printf 'x%.0s' $(seq 300)):worst"
 expect 2 "is no request" explain gvm :worst
