@@ -13,6 +13,7 @@
 #include <linux/sysfs.h>
 #include <linux/uaccess.h>
 
+#include "gvm/control.h"
 #include "gvm_cgroups.h"
 #include "gvm_files_debugfs.h"
 #include "gvm_files_sysfs.h"
@@ -127,14 +128,44 @@ static const struct file_operations gvm_devices_fops = {
 	.release = single_release,
 };
 
-/* "+/a/b" or "-/a/b", which is changed. Returns 0 or -errno. */
+/*
+ * Where words such as "gmem.limit.high=20G" begin behind a path, which may have blanks, too; the end of @command if
+ * there are none.
+ */
+static char *gvm_cgroups_settings(char *command)
+{
+	char *settings = command + strlen(command);
+
+	for (char *c = settings; c > command; c--) {
+		size_t length = strcspn(c, "= ");
+		char name[32];
+
+		if (c[-1] != ' ')
+			continue;
+		if (c[length] != '=' || length >= sizeof(name))
+			break;
+		strscpy(name, c, length + 1);
+		if (!gvm_control_find(name))
+			break;
+		settings = c;
+	}
+	return settings;
+}
+
+/* "+/a/b gmem.limit.high=20G", "+/a/b" or "-/a/b", which is changed. Returns 0 or -errno. */
 static int gvm_cgroups_command(char *text)
 {
 	char *command = strim(text);
+	char *settings;
 
 	switch (command[0]) {
 	case '+':
-		return command[1] == '/' ? gvm_cgroups_add(command + 1) : -EINVAL;
+		if (command[1] != '/')
+			return -EINVAL;
+		settings = gvm_cgroups_settings(command);
+		if (*settings)
+			settings[-1] = '\0';
+		return gvm_cgroups_add(command + 1, settings);
 	case '-':
 		return command[1] == '/' ? gvm_cgroups_remove(command + 1) : -EINVAL;
 	}

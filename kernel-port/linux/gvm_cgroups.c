@@ -18,6 +18,7 @@
 #include <linux/seq_file.h>
 #include <linux/workqueue.h>
 
+#include "gvm/control.h"
 #include "gvm_identity.h"
 #include "gvm_members.h"
 
@@ -143,7 +144,92 @@ static int gvm_cgroup_set_path(struct gvm_cgroup *cgroup)
 	return 0;
 }
 
-int gvm_cgroups_add(const char *path)
+/*
+ * Take the next word off *@rest: "FILE=VALUE", which is cut in two. False: there is none. @text has room for
+ * all settings.
+ */
+static bool gvm_cgroup_next_setting(char **rest, char **ret_file, char **ret_value)
+{
+	while ((*ret_value = strsep(rest, " ")))
+		if (**ret_value) {
+			*ret_file = strsep(ret_value, "=");
+			return *ret_value != NULL;
+		}
+	return false;
+}
+
+/* Is it a value that a user may write? Returns 0, -EINVAL or -ERANGE. */
+static int gvm_cgroup_check_setting(const char *name, const char *value)
+{
+	const struct gvm_control_file *file = gvm_control_find(name);
+	u64 number;
+	int status;
+
+	if (!file || !(file->mode & 0200))
+		return -EINVAL;
+	if (file->kind == GVM_CONTROL_BYTES)
+		status = gvm_parse_bytes(value, &number);
+	else if (file->kind == GVM_CONTROL_TIMESLICE)
+		status = gvm_parse_timeslice_us(value, &number);
+	else
+		status = gvm_parse_u64(value, &number);
+	if (status)
+		return status;
+	return number < file->min || number > file->max ? -ERANGE : 0;
+}
+
+/* Keep settings, checked. Returns 0, -EINVAL, -ERANGE or -E2BIG. */
+static int gvm_cgroup_keep_settings(struct gvm_cgroup *cgroup, const char *settings)
+{
+	char text[sizeof(cgroup->settings)];
+	char *rest = text, *file, *value;
+	int status = 0;
+
+	if (strscpy(text, settings, sizeof(text)) < 0)
+		return -E2BIG;
+	while (!status && gvm_cgroup_next_setting(&rest, &file, &value))
+		status = gvm_cgroup_check_setting(file, value);
+	if (!status)
+		strscpy(cgroup->settings, settings, sizeof(cgroup->settings));
+	return status;
+}
+
+/* Write the settings of a cgroup to one of its members, without a wait for reclaim. Returns 0 or -errno. */
+static int gvm_cgroup_set_up_locked(struct gvm_member *member)
+{
+	char text[sizeof(member->cgroup->settings)];
+	char *rest = text, *file, *value;
+	int status = 0;
+
+	strscpy(text, member->cgroup->settings, sizeof(text));
+	while (!status && gvm_cgroup_next_setting(&rest, &file, &value))
+		status = gvm_control_set(member->container, file, value, strlen(value));
+	return status;
+}
+
+/* Exchange the settings of a cgroup that is a container. Returns 0, -ENOENT (it is none), or another -errno. */
+static int gvm_cgroup_set_again_locked(const struct gvm_cgroup *wanted)
+{
+	struct gvm_registration *registration;
+	struct gvm_cgroup *cgroup, *found = NULL;
+	struct gvm_member *member;
+	int status = 0;
+
+	list_for_each_entry(cgroup, &gvm_cgroups, node)
+		if (!cgroup->leaving && cgroup->cgroup == wanted->cgroup)
+			found = cgroup;
+	if (!found)
+		return -ENOENT;
+	strscpy(found->settings, wanted->settings, sizeof(found->settings));
+	list_for_each_entry(registration, &gvm_registrations, node) {
+		member = gvm_cgroup_member_locked(registration, found);
+		if (member && !status)
+			status = gvm_cgroup_set_up_locked(member);
+	}
+	return status;
+}
+
+int gvm_cgroups_add(const char *path, const char *settings)
 {
 	struct gvm_cgroup *cgroup = kzalloc(sizeof(*cgroup), GFP_KERNEL);
 	struct gvm_registration *registration;
@@ -152,6 +238,9 @@ int gvm_cgroups_add(const char *path)
 
 	if (!cgroup)
 		return -ENOMEM;
+	status = gvm_cgroup_keep_settings(cgroup, settings);
+	if (status)
+		goto err_free;
 	status = gvm_cgroup_get(path, &cgroup->cgroup);
 	if (status)
 		goto err_free;
@@ -164,6 +253,11 @@ int gvm_cgroups_add(const char *path)
 		       gvm_mutex_unlock(&gvm_registry_mutex),
 		       gvm_mutex_lock(&gvm_registry_mutex));
 	status = gvm_cgroup_check_locked(cgroup->cgroup);
+	if (status == -EEXIST && *settings) {
+		status = gvm_cgroup_set_again_locked(cgroup);
+		gvm_mutex_unlock(&gvm_registry_mutex);
+		goto err_put;
+	}
 	if (status) {
 		gvm_mutex_unlock(&gvm_registry_mutex);
 		goto err_put;
@@ -171,6 +265,8 @@ int gvm_cgroups_add(const char *path)
 	list_add_tail(&cgroup->node, &gvm_cgroups);
 	list_for_each_entry(registration, &gvm_registrations, node) {
 		status = gvm_member_create_locked(registration, NULL, NULL, cgroup, &member);
+		if (!status)
+			status = gvm_cgroup_set_up_locked(member);
 		if (status)
 			break; /* the list may have changed */
 	}
@@ -240,6 +336,9 @@ int gvm_cgroups_add_device_locked(struct gvm_registration *registration)
 		status = gvm_member_create_locked(registration, NULL, NULL, cgroup, &member);
 		if (status)
 			break; /* the list may have changed */
+		/* The values were checked, and nothing is charged yet. */
+		if (gvm_cgroup_set_up_locked(member))
+			pr_warn("gvm: %s: not all settings hold\n", cgroup->path);
 	}
 	return status;
 }

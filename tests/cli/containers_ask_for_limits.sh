@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# gvmd hook: what a container asks for, in words of ours, of KAI and of HAMi, stands in its control files before it starts.
-# Files take the place of gvm.ko's, and a process of ours that of the container. Usage: NAME.sh GVMSIM SOURCE
+# gvmd hook: what a container asks for, in words of ours, of KAI and of HAMi, goes to gvm.ko before it starts.
+# A file takes the place of the module's, and a process of ours that of the container. Usage: NAME.sh GVMSIM SOURCE
 # shellcheck source=tests/cli/common.inc
 . "$(dirname "$0")/common.inc"
 gvmd=$(dirname "$gvmsim")/gvmd
@@ -15,24 +15,20 @@ if [ "$cgroup" = / ] && mkdir -p "$mount/gvm-test-$$/sub" 2>/dev/null && echo $$
 	cgroup=/gvm-test-$$/sub
 fi
 [ "$cgroup" != / ] || cgroup=
-mkdir -p bundle "root/cgroup$cgroup/0" "root/cgroup$cgroup/1"
+mkdir -p bundle root
 
 # container ANNOTATIONS ENVIRONMENT: as JSON without the outer brackets
 container() {
-	rm -f "root/cgroup$cgroup"/*/*
 	: >root/cgroups
 	echo "{\"annotations\": {$1}, \"process\": {\"env\": [\"PATH=/bin\"$2]}}" >bundle/config.json
 	echo "{\"ociVersion\": \"1.0.2\", \"id\": \"c\", \"pid\": $$, \"bundle\": \"$work/bundle\"}" >state
 }
 
-# gives ANNOTATIONS ENVIRONMENT FILE VALUE: the value stands there for each GPU
+# gives ANNOTATIONS ENVIRONMENT FILE VALUE: this line goes to the module
 gives() {
 	container "$1" "$2"
 	"$gvmd" hook --root root --memory 80G <state || fail "$1 $2"
-	[ "$(cat root/cgroups)" = "+$cgroup" ] || fail "$1 $2: the cgroup is no container: $(cat root/cgroups)"
-	for gpu in 0 1; do
-		[ "$(cat "root/cgroup$cgroup/$gpu/$3")" = "$4" ] || fail "$1 $2: $3 of GPU $gpu is not $4"
-	done
+	[ "$(cat root/cgroups)" = "+$cgroup $3=$4" ] || fail "$1 $2: not $3=$4, but $(cat root/cgroups)"
 }
 
 # refuses PATTERN ANNOTATIONS ENVIRONMENT [OPTION...]
@@ -66,26 +62,15 @@ if [ -n "$cgroup" ]; then
 	gives '"gvm.gmem.limit.high": "3G", "gpu-fraction": "0.5"' ', "GVM_LIMIT=1G"' $high 3G
 	gives '"gvm.compute.weight": "70"' ', "CUDA_DEVICE_SM_LIMIT=30"' compute.weight 70
 
-	# A cgroup above it is a container: the limits there hold, and none are written here.
-	container '"gpu-memory": "2000"' ''
-	echo "${cgroup%/*}" >root/cgroups
-	if [ "${cgroup%/*}" != "" ]; then
-		"$gvmd" hook --root root <state 2>err || fail "a pod's limit: $(cat err)"
-		grep -q 'a cgroup above' err || fail "no word of the cgroup above"
-		[ ! -e "root/cgroup$cgroup/0/$high" ] || fail "a limit was written below a container"
-	fi
-
-	mv root/cgroups kept
-	echo >bundle/empty
+	# Several, in the order of annotations and then words.
+	container '"gvm.compute.priority": "2", "gpu-memory": "2000"' ', "CUDA_DEVICE_SM_LIMIT=30"'
+	"$gvmd" hook --root root <state
+	[ "$(cat root/cgroups)" = "+$cgroup compute.priority=2 gmem.limit.high=2097152000 compute.weight=30" ] ||
+		fail "several: $(cat root/cgroups)"
+	rm root/cgroups
 	status=0
 	"$gvmd" hook --root root <state 2>err || status=$?
 	[ "$status" = 1 ] && grep -q 'gvm.ko is not loaded' err || fail "without the module: $(cat err)"
-	mv kept root/cgroups
-	rm -r "root/cgroup$cgroup"/*
-	container '"gpu-memory": "2000"' ''
-	status=0
-	"$gvmd" hook --root root <state 2>err || status=$?
-	[ "$status" = 1 ] && grep -q 'gvm.ko knows no GPU' err || fail "without a GPU: $(cat err)"
 fi
 
 # Nothing is asked for, or by a container that only holds a pod's namespaces, or all of a GPU, as HAMi writes it.
@@ -102,6 +87,7 @@ refuses 'gpu-memory=much is no limit' '"gpu-memory": "much"' ''
 refuses 'GVM_LIMIT=-1 is no limit' '' ', "GVM_LIMIT=-1"'
 refuses 'CUDA_DEVICE_SM_LIMIT=130 is no limit' '' ', "CUDA_DEVICE_SM_LIMIT=130"'
 refuses 'gvm.gmem.limit.hihg: no control file' '"gvm.gmem.limit.hihg": "1G"' ''
+refuses 'gvm.gmem.limit.high=1 G is no value' '"gvm.gmem.limit.high": "1 G"' ''
 refuses 'gvm.gmem.current: no control file that can be written' '"gvm.gmem.current": "1G"' ''
 expect 2 'standard input is no state' hook --root root </dev/null
 echo '{"pid": 0}' >state

@@ -46,7 +46,7 @@ copy_libraries() {
 	done
 }
 
-# make_bundle NAME ANNOTATIONS COMMAND: a container of crun, with gvmd as its hook. Its program is gvm-fakegpu.
+# make_bundle NAME ANNOTATIONS COMMAND [CGROUP]: a container of crun, with gvmd as its hook. Its program is gvm-fakegpu.
 make_bundle() {
 	mkdir -p "$out/root/bundles/$1/rootfs/dev" "$out/root/bundles/$1/rootfs/proc" "$out/root/bundles/$1/rootfs/sys"
 	cp "$out/root/gvm-fakegpu" "$out/root/bundles/$1/rootfs/"
@@ -57,7 +57,7 @@ make_bundle() {
  "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
             {"destination": "/dev/gvm_fakegpu0", "type": "bind", "source": "/dev/gvm_fakegpu0", "options": ["bind", "rw"]}],
  "hooks": {"createRuntime": [{"path": "/gvmd", "args": ["gvmd", "hook"]}]},
- "linux": {"cgroupsPath": "/tenants/$1", "namespaces": [{"type": "pid"}, {"type": "mount"}]}}
+ "linux": {"cgroupsPath": "/tenants/${4:-$1}", "namespaces": [{"type": "pid"}, {"type": "mount"}]}}
 END
 }
 
@@ -70,6 +70,7 @@ make_runtime() {
 		'"run", "--mib", "40", "--rounds", "0"'
 	make_bundle wrong '"gvm.gmem.limit.high": "much"' '"info"'
 	make_bundle silent '' '"info"'
+	make_bundle below '"gvm.gmem.limit.high": "24M"' '"info"' pod/below
 }
 
 # gvmd with its libraries, since it loads plug-ins. It is compiled for any processor: QEMU's is an old one.

@@ -241,6 +241,37 @@ static void test_before_the_gpu(void)
 	expect_error("-/tenants/a", 0);
 }
 
+/*
+ * A GPU may come with its first process, as NVIDIA's do: then no one can write a limit before. So the limits
+ * that are said with the cgroup hold on each GPU that comes.
+ */
+static void test_settings(void)
+{
+	expect_error("+/tenants/a gmem.limit.high=much", EINVAL);
+	expect_error("+/tenants/a compute.priority=17", ERANGE);
+	expect_error("+/tenants/a gmem.current=1", EINVAL);
+	guest_expect_read("gvm/cgroups", "");
+	expect_error("+/tenants/a gmem.limit.high=6M compute.priority=2", 0);
+	guest_expect_read("gvm/cgroups", "/tenants/a\n");
+	for (uint32_t i = 0; i < 2; i++) {
+		gpu_load("chunks=8");
+		guest_expect_read(DIR_A "/gmem.limit.high", "6291456\n");
+		guest_expect_read(DIR_A "/compute.priority", "2\n");
+		guest_expect_write(DIR_A "/gmem.limit.high", "4M", 0);
+		gpu_unload();
+	}
+	/* Other ones, also while the GPU is there. */
+	gpu_load("chunks=8");
+	expect_error("+/tenants/a gmem.limit.high=8M", 0);
+	guest_expect_read(DIR_A "/gmem.limit.high", "8388608\n");
+	expect_error("+/tenants/a", EEXIST);
+	expect_error("+/tenants/b gmem.limit.high=2M", 0);
+	guest_expect_read(DIR_B "/gmem.limit.high", "2097152\n");
+	expect_error("-/tenants/b", 0);
+	gpu_unload();
+	expect_error("-/tenants/a", 0);
+}
+
 void test_cgroups(void)
 {
 	step = shared_alloc(sizeof(*step));
@@ -255,6 +286,7 @@ void test_cgroups(void)
 	expect_error("-/tenants/a", 0);
 	gpu_unload();
 	test_before_the_gpu();
+	test_settings();
 	rmdir(CGROUPS "/tenants/a");
 	rmdir(CGROUPS "/tenants/b");
 	rmdir(CGROUPS "/tenants/7");

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,6 +124,22 @@ static void test_silent(void)
 	guest_expect_read("gvm/cgroups", "");
 }
 
+/* The pod's cgroup is a container already: its limits hold, and the hook leaves them. */
+static void test_below(void)
+{
+	int status;
+
+	guest_check(mkdir(CGROUPS "/tenants/pod", 0755) == 0, "a cgroup of a pod");
+	guest_expect_write("gvm/cgroups", "+/tenants/pod gmem.limit.high=8M", 0);
+	status = end_of(run("below"));
+	guest_check(status == 0 && said("chunks free"), "a container of the pod: status %x",
+		    status);
+	guest_expect_read("gvm/cgroups", "/tenants/pod\n");
+	guest_expect_read("gvm/cgroup/tenants/pod/0/gmem.limit.high", "8388608\n");
+	guest_expect_write("gvm/cgroups", "-/tenants/pod", 0);
+	rmdir(CGROUPS "/tenants/pod");
+}
+
 void test_runtime(void)
 {
 	guest_check(mount("cgroup", CGROUPS, "cgroup2", 0, NULL) == 0, "cgroup2");
@@ -130,6 +147,7 @@ void test_runtime(void)
 	test_limited();
 	test_wrong();
 	test_silent();
+	test_below();
 	gpu_unload();
 	rmdir(CGROUPS "/tenants");
 	umount(CGROUPS);

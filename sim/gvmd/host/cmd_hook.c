@@ -8,8 +8,8 @@
  *
  *     kubelet, podman --> config.json: annotations, environment
  *                             |
- *     runc, crun  --state--> gvmd hook --> +PATH in /sys/kernel/gvm/cgroups
- *                             |            20G  in /sys/kernel/gvm/cgroup/PATH/0/gmem.limit.high
+ *     runc, crun  --state--> gvmd hook --> "+PATH gmem.limit.high=20G" in /sys/kernel/gvm/cgroups
+ *                             |
  *     the program starts <----'
  *
  * A hook that fails keeps the container from starting. So a container that was to have a limit never runs without.
@@ -17,7 +17,6 @@
  */
 #include "gvmd/host/cmd_hook.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -153,102 +152,69 @@ static bool is_sandbox(const struct hook_container *container)
 	return false;
 }
 
-/* Is the cgroup, or one above it, a container? @ret_length: of its path. */
-static bool find_container(const char *list, const char *cgroup, size_t *ret_length)
+/* Write a line to the module's list of cgroups. Returns 0 or an errno. */
+static int write_line(const char *list, const char *line)
 {
-	char line[PATH_MAX];
-	FILE *file = fopen(list, "r");
-	bool found = false;
+	size_t size = strlen(line);
+	int fd = open(list, O_WRONLY | O_CLOEXEC);
+	int failed = 0;
 
-	while (file && !found && fgets(line, sizeof(line), file)) {
-		*ret_length = strcspn(line, "\n");
-		found = *ret_length && !strncmp(line, cgroup, *ret_length) &&
-			(!cgroup[*ret_length] || cgroup[*ret_length] == '/');
-	}
-	if (file)
-		fclose(file);
-	return found;
+	if (fd < 0)
+		return errno;
+	if (write(fd, line, size) != (ssize_t)size)
+		failed = errno ? errno : EIO;
+	close(fd);
+	return failed;
 }
 
 /*
- * Make the cgroup a container. *ret_above: one above it is a container already, whose limits hold for all below it.
+ * The module refused a cgroup because one above or below it is a container. Is it one above? "+PATH" is refused by
+ * EEXIST for that one, and by EBUSY for all others, so none becomes a container by this question.
  */
-static int add_cgroup(const char *root, const char *cgroup, bool *ret_above,
+static bool is_below_container(const char *list, const char *cgroup)
+{
+	char line[PATH_MAX + 2];
+
+	snprintf(line, sizeof(line), "+%s", cgroup);
+	for (char *slash; (slash = strrchr(line, '/')) && slash > line + 1;) {
+		*slash = '\0';
+		if (write_line(list, line) == EEXIST)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Make the cgroup a container on every GPU, also on those that come with their first process, with these settings. Where one
+ * above it is a container already, the limits of that one hold for all below it.
+ */
+static int add_cgroup(const char *root, const char *cgroup, const struct wishes *wishes,
 		      struct sim_error *err)
 {
-	char list[PATH_MAX], line[PATH_MAX + 2];
-	int size = snprintf(line, sizeof(line), "+%s\n", cgroup);
-	size_t length;
-	int fd, failed = 0;
+	char list[PATH_MAX], line[PATH_MAX + WISHES_MAX * CTL_TEXT_MAX];
+	int size = snprintf(line, sizeof(line), "+%s", cgroup);
+	int failed;
 
-	*ret_above = false;
+	for (size_t i = 0; i < wishes->count; i++)
+		size += snprintf(line + size, sizeof(line) - (size_t)size, " %s=%s",
+				 wishes->wishes[i].file, wishes->wishes[i].value);
 	snprintf(list, sizeof(list), "%s/cgroups", root);
-	if (find_container(list, cgroup, &length)) {
-		*ret_above = cgroup[length] != '\0';
+	failed = write_line(list, line);
+	if (failed == ENOENT && access(list, F_OK))
+		return sim_runtime_error(err, "%s is missing: gvm.ko is not loaded", list);
+	if (failed == EBUSY && is_below_container(list, cgroup)) {
+		fprintf(stderr,
+			"gvmd hook: a cgroup above %s is a container: its limits hold\n",
+			cgroup);
 		return 0;
 	}
-	fd = open(list, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 && errno == ENOENT)
-		return sim_runtime_error(err, "%s is missing: gvm.ko is not loaded", list);
-	if (fd < 0)
-		return sim_runtime_error(err, "%s: %s", list, strerror(errno));
-	if (write(fd, line, (size_t)size) != size && errno != EEXIST)
-		failed = errno;
-	close(fd);
-	return failed ? sim_runtime_error(err, "%s: +%s: %s", list, cgroup, strerror(failed)) :
-			0;
-}
-
-static int write_wishes(const char *folder, const char *gpu, const struct wishes *wishes,
-			struct sim_error *err)
-{
-	struct ctl_container files = { 0 };
-	int status;
-
-	if ((size_t)snprintf(files.path, sizeof(files.path), "%s/%s", folder, gpu) >=
-	    sizeof(files.path))
-		return sim_runtime_error(err, "%s: %s", folder, strerror(ENAMETOOLONG));
-	for (size_t i = 0; i < wishes->count; i++) {
-		const struct wish *wish = &wishes->wishes[i];
-
-		status = ctl_write(&files, wish->file, wish->value);
-		if (status)
-			return sim_runtime_error(err, "%s/%s: '%s': %s", files.path, wish->file,
-						 wish->value, strerror(-status));
-	}
-	return 0;
-}
-
-static int write_all(const char *root, const char *cgroup, const struct wishes *wishes,
-		     struct sim_error *err)
-{
-	char folder[PATH_MAX];
-	struct dirent *entry;
-	size_t gpus = 0;
-	int status = 0;
-	DIR *dir;
-
-	if ((size_t)snprintf(folder, sizeof(folder), "%s/cgroup%s", root, cgroup) >=
-	    sizeof(folder))
-		return sim_runtime_error(err, "%s: %s", cgroup, strerror(ENAMETOOLONG));
-	dir = opendir(folder);
-	while (dir && !status && (entry = readdir(dir)))
-		if (entry->d_name[strspn(entry->d_name, "0123456789")] == '\0') {
-			gpus++;
-			status = write_wishes(folder, entry->d_name, wishes, err);
-		}
-	if (dir)
-		closedir(dir);
-	if (!status && !gpus)
-		return sim_runtime_error(err, "%s: gvm.ko knows no GPU", folder);
-	return status;
+	return failed ? sim_runtime_error(err, "%s: %s: %s", list, line, strerror(failed)) : 0;
 }
 
 static int give_limits(const struct hook_args *args, struct hook_container *container,
 		       struct sim_error *err)
 {
 	struct wishes wishes;
-	bool above;
 	int status = read_container(container, err);
 
 	if (status || is_sandbox(container))
@@ -258,17 +224,7 @@ static int give_limits(const struct hook_args *args, struct hook_container *cont
 	if (status || !wishes.count)
 		return status;
 	status = read_cgroup(container, err);
-	if (!status)
-		status = add_cgroup(args->root, container->cgroup, &above, err);
-	if (status)
-		return status;
-	if (above) {
-		fprintf(stderr,
-			"gvmd hook: a cgroup above %s is a container: its limits hold\n",
-			container->cgroup);
-		return 0;
-	}
-	return write_all(args->root, container->cgroup, &wishes, err);
+	return status ? status : add_cgroup(args->root, container->cgroup, &wishes, err);
 }
 
 static int run(int argc, char **argv, struct sim_error *err)

@@ -185,6 +185,8 @@ static int add_own(const char *name, const json_t *value, struct wishes *wishes,
 		return sim_user_error(err, "%s: no control file that can be written", name);
 	if (!text || !*text || strlen(text) >= sizeof(wish->value))
 		return sim_user_error(err, "%s has no value", name);
+	if (strpbrk(text, " \t\n"))
+		return sim_user_error(err, "%s=%s is no value", name, text);
 	if (wishes->count == WISHES_MAX)
 		return sim_user_error(err, "too many annotations of gvm");
 	wish->file = file->name;
