@@ -5,7 +5,8 @@
 # Nothing is done if sources, driver, kernel and compiler are those of the last build.
 # A warning about our sources, or a symbol that nvidia-uvm.ko needs and does not find, is an error.
 # For a kernel with lockdep nvidia-uvm's locks get classes: lockdep.sh.
-# UVM_BUILD_TYPE=debug, a variable of the driver's own, builds nvidia-uvm with its asserts.
+# UVM_BUILD_TYPE=debug, a variable of the driver's own, builds nvidia-uvm with its asserts. The driver sets it to release:
+# only make's command line overrides that, the environment does not.
 # Ends with 77, ctest's SKIP code, if there is no driver to be had.
 #
 #   build.sh SOURCE OUT [KDIR [TREE]]
@@ -107,8 +108,12 @@ common=$(echo "$kdir" | sed 's/-[^-]*-[^-]*$/-common/')
 release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generated/utsrelease.h")
 if ! env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$copy" \
 	-j"${GVM_BUILD_JOBS:-$(nproc)}" SYSSRC="$common" SYSOUT="$kdir" KERNEL_UNAME="$release" \
+	${UVM_BUILD_TYPE:+UVM_BUILD_TYPE="$UVM_BUILD_TYPE"} \
 	NV_KERNEL_MODULES="softgpu nvidia-uvm" modules >"$log" 2>&1; then
 	fail "make failed"
+fi
+if [ "${UVM_BUILD_TYPE:-}" = debug ] && [ ! -f "$copy/nvidia-uvm/uvm_debug_optimized.o" ]; then
+	fail "UVM_BUILD_TYPE=debug has built no asserts"
 fi
 for module in softgpu nvidia-uvm; do
 	[ -f "$copy/$module.ko" ] || fail "$module.ko was not made"
