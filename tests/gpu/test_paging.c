@@ -41,7 +41,9 @@ static const struct sim_memory_policy with_evictors = { .evictors = true };
 /* Touch memory once, one block a kernel. */
 static int touch_with(struct sim_process *process, const struct gmmu_touch *touches, u32 count)
 {
-	struct gmmu_walk walk = { &process->page_table, touches, count };
+	struct gmmu_walk walk = { .table = &process->page_table,
+				  .touches = touches,
+				  .count = count };
 	struct fifo_burst burst = {
 		.kernels = (u32)gmmu_count_blocks(&walk),
 		.kernel_ns = 1000,
