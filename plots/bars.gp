@@ -19,8 +19,23 @@ number_size = number_px / (unit eq "ms" ? 3.1 : 2.6) / px_of_size
 number_font = sprintf(",%.2f", number_size < 0.85 * size ? number_size : 0.85 * size)
 set xtics scale 0 font font_number
 set xtics () # as a list, and empty
+# A name that is wider than its place is broken at a blank, or else behind a dash.
+tick_chars = int((right_of(p) - left_of(p)) * page_width / (bars + 0.2) / (0.85 * char_px))
 do for [i = 1:bars] {
-	set xtics add (value(sprintf("tick_%d_%d", p, i)) i - 1)
+	name = value(sprintf("tick_%d_%d", p, i))
+	start = 1; blank = 0; dash = 0
+	do for [at = 1:2 * strlen(name)] {
+		letter = name[at:at]
+		if (letter eq "\n") { start = at + 1; blank = 0; dash = 0 }
+		if (letter eq " ") { blank = at }
+		if (at <= strlen(name) && at - start >= tick_chars && (blank || dash)) {
+			cut = blank ? blank : dash
+			name = name[1:blank ? cut - 1 : cut] . "\n" . name[cut + 1:*]
+			start = cut + 1; blank = 0; dash = 0
+		}
+		if (letter eq "-" || letter eq "_" || letter eq "/") { dash = at }
+	}
+	set xtics add (name i - 1)
 }
 
 # The bar's place in its panel, and its value if it belongs to the panel and has one.

@@ -9,8 +9,17 @@ set border 3 linecolor rgb c_text linewidth 0.8
 set tics nomirror scale 0.6 textcolor rgb c_text
 set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 has_key = kind eq "pareto" || (kind eq "line" && second_count > 1)
+# The key is as wide as its longest entry.
+key_chars = kind eq "pareto" ? 21 : 18
+if (kind eq "line" && second_count > 1) {
+	do for [s = 1:second_count] {
+		chars = strlen(label_series) + strlen(value(sprintf("second_text_%d", s))) + 3
+		key_chars = chars > key_chars ? chars : key_chars
+	}
+}
+key_at = 1 - (key_chars * 0.53 * size * px_of_size + 55) / page_width
 set lmargin at screen 0.11
-set rmargin at screen (kind eq "heat" ? 0.84 : has_key ? 0.78 : 0.96)
+set rmargin at screen (kind eq "heat" ? 0.84 : has_key ? key_at - 0.02 : 0.96)
 set tmargin at screen 0.84
 set bmargin at screen 0.13
 set label 10 headline at screen 0.02,0.95 left font font_headline textcolor rgb "black"
@@ -19,7 +28,7 @@ set xlabel label_x textcolor rgb c_text
 # At the same distance from the axis, whatever the width of its numbers.
 set label 12 (is_log && kind ne "heat" ? label_y . "   [log]" : label_y) at screen 0.02,0.485 center rotate \
 	textcolor rgb c_text
-set key at screen 0.80,0.82 left top Left reverse samplen 2 spacing 1.35 textcolor rgb c_text
+set key at screen key_at,0.82 left top Left reverse samplen 2 spacing 1.35 textcolor rgb c_text
 set format y "%g"
 set format x "%g"
 # A number in at most five characters.
@@ -35,6 +44,7 @@ if (kind eq "line") {
 	if (is_log) { set logscale y } else { set yrange [0:*] }
 	set offsets graph 0.04, graph 0.04, graph 0.06, 0
 	lines = second_count > 0 ? second_count : 1
+	set datafile missing NaN # rows of other series do not interrupt a line
 	drawn = "NaN notitle"
 	do for [s = 1:lines] {
 		title = second_count > 1 ? sprintf("title label_series . \" = \" . second_text_%d", s) : "notitle"
@@ -73,8 +83,17 @@ if (kind eq "heat") {
 }
 
 if (kind eq "pareto") {
+	# The axes end near the points, and not below 0 where no point is: no rate and no time is negative.
 	if (is_log) { set logscale y }
+	set autoscale xfix
+	set autoscale yfix
 	set offsets graph 0.05, graph 0.15, graph 0.08, graph 0.05
+	stats numbers_csv using "x":"y" nooutput
+	x_room = 0.05 * (STATS_max_x - STATS_min_x)
+	if (STATS_min_x >= 0 && STATS_min_x < x_room) {
+		set xrange [0:*]
+		set offsets 0, graph 0.15, graph 0.08, graph 0.05
+	}
 	set grid xtics
 	# The front comes first in the file, from left to right. Names that fit are marked there.
 	on_front(v) = column("front") == 1 ? v : NaN

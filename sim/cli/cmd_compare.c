@@ -263,6 +263,7 @@ static int add_panels(const struct comparison *comparison,
 			summary_find_metric(container, shown[i].key, &value);
 		char key[WRITER_NAME_MAX + CFG_NAME_MAX], title[CFG_NAME_MAX + 32];
 		char path[CFG_NAME_MAX + 48];
+		json_t *panel;
 
 		if (!metric)
 			continue;
@@ -270,13 +271,33 @@ static int add_panels(const struct comparison *comparison,
 		snprintf(key, sizeof(key), "%s.%s", container->name, shown[i].key);
 		snprintf(title, sizeof(title), "%s: %s", container->name, shown[i].title);
 		snprintf(path, sizeof(path), "%s.%s", container->name, shown[i].key);
-		json_array_append_new(picture->panels,
-				      json_pack("{s:s, s:s, s:s, s:s, s:b, s:{s:[s, f]}}",
-						"key", key, "label", title, "title", title,
-						"unit", shown[i].unit, "colour_by_run", true,
-						"value", "multiply", path, shown[i].scale));
+		panel = json_pack("{s:s, s:s, s:s, s:b, s:{s:[s, f]}}", "key", key, "label",
+				  title, "title", title, "colour_by_run", true, "value",
+				  "multiply", path, shown[i].scale);
+		if (*shown[i].unit) /* a count has none */
+			json_object_set_new(panel, "unit", json_string(shown[i].unit));
+		json_array_append_new(picture->panels, panel);
 	}
 	return 0;
+}
+
+/*
+ * The length of what all names begin with, up to a dash: "vllm-40g-" of vllm-40g-gvm and vllm-40g-ghost.
+ * Below the bars only the rest stands.
+ */
+static size_t common_beginning(const struct comparison *comparison)
+{
+	const char *first = comparison->names[0];
+	size_t length = 0;
+
+	for (size_t at = 0; comparison->count > 1 && first[at]; at++) {
+		for (size_t run = 1; run < comparison->count; run++)
+			if (comparison->names[run][at] != first[at])
+				return length;
+		if (first[at] == '-' || first[at] == '_')
+			length = at + 1;
+	}
+	return length;
 }
 
 /* What the file of a figure of these runs would hold. NULL: no memory. */
@@ -284,6 +305,7 @@ static json_t *make_figure(const struct comparison *comparison)
 {
 	struct picture picture = { .panels = json_array() };
 	json_t *runs = json_array(), *figure;
+	size_t common = common_beginning(comparison);
 	char notes[1024] = "", title[64];
 	size_t rows;
 
@@ -296,7 +318,7 @@ static json_t *make_figure(const struct comparison *comparison)
 						      comparison->names[run], "tick",
 						      comparison->count > NAMED_MAX ?
 							      number :
-							      comparison->names[run],
+							      comparison->names[run] + common,
 						      "folder", folder));
 		if (comparison->count > NAMED_MAX)
 			cfg_append(notes, sizeof(notes), "%s%s %s", run ? ",  " : "", number,

@@ -43,3 +43,12 @@ expect 2 "runs/none/summary.json: cannot be read: No such file" compare runs/sto
 bad=runs/$(printf 'bad\377')
 cp -r runs/stock "$bad"
 expect 2 "is not UTF-8, allowed: a folder whose name is" compare runs/stock "$bad"
+
+# Below the bars stands what tells runs apart: names that all begin alike lay over each other.
+for system in stock ghost; do
+	"$gvmsim" run eviction-order --system $system --quiet --out long/a-long-name-of-a-run-$system 2>.err || fail "$(cat .err)"
+done
+"$gvmsim" compare long/* --out named >.out 2>.err || fail "$(cat .err)"
+for tick in stock ghost; do
+	grep -qE "<text>$tick( \\*)?<" named/compare.svg || fail "no bar is called $tick"
+done

@@ -55,6 +55,23 @@ off = [t for x, size, t in texts if float(x) + 0.5 * float(size) * len(re.sub("<
 sys.exit(str(off) if off else 0)
 END
 
+# A sweep's series are lines, also if there are several: rows of one interrupted those of another.
+cat >lines.json <<'END'
+{ "scenario": "eviction-order", "metrics": ["first.faults"],
+  "grid": { "containers.first.gmem.limit.high": ["16M", "24M", "32M"], "system.name": ["gvm", "ghost"] },
+  "plots": [ { "type": "line", "x": "containers.first.gmem.limit.high", "y": "first.faults", "series": "system.name" } ] }
+END
+"$gvmsim" sweep lines.json --out lines >.out 2>.err || fail "lines: $(cat .err)"
+python3 - lines/lines-1.svg <<'END' || fail "a series has no line"
+import re, sys
+svg = open(sys.argv[1], encoding="utf-8").read()
+for colour in (r"213,\s*94,\s*0", r"0,\s*114,\s*178"):
+    paths = re.findall(r"<path stroke='rgb\(\s*%s\)'\s+d='([^']*)'" % colour, svg)
+    # A piece that is drawn, "L", from one point to the next.
+    points = [re.findall(r"([ML])([0-9.]+),", path) for path in paths]
+    assert any(b[0] == "L" and abs(float(b[1]) - float(a[1])) > 300 for p in points for a, b in zip(p, p[1:])), paths
+END
+
 # Two containers of one type: a curve each, and no colour twice.
 "$gvmsim" run two-models-80g --set duration=25s --system stock --quiet --out one
 "$gvmsim" run two-models-80g --set duration=25s --system ghost --quiet --out two \
