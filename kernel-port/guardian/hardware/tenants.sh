@@ -45,7 +45,7 @@ sharing() {
 
 # Start gvmfenced: MODE LIMIT. Its log is /tmp/gvm-fenced.log; clients find it by client().
 manager() {
-	./gvmfenced serve --socket /tmp/gvm-fenced.sock --mode "$1" --memory 64G --limit "$2" --local-stores 2>/tmp/gvm-fenced.log &
+	./gvmfenced serve --socket /tmp/gvm-fenced.sock --mode "$1" --memory 64G --limit "$2" 2>/tmp/gvm-fenced.log &
 	manager=$!
 	for _ in $(seq 100); do
 		grep -q serving /tmp/gvm-fenced.log && break
