@@ -31,13 +31,9 @@ simple_key = !has_stacked && !has_lines
 key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
 # A key at the right is as wide as its longest entry, "SERIES, published".
 side_chars = 0
-do for [p = 1:panels] {
-	if (value(sprintf("layout_%d", p)) eq "lines") {
-		do for [s = 1:value(sprintf("series_count_%d", p))] {
-			chars = strlen(value(sprintf("series_%d_%d", p, s))) + (value(sprintf("series_published_%d_%d", p, s)) ? 11 : 6)
-			side_chars = chars > side_chars ? chars : side_chars
-		}
-	}
+do for [s = 1:key_series] {
+	chars = strlen(value(sprintf("key_series_%d", s))) + (value(sprintf("key_published_%d", s)) ? 11 : 6)
+	side_chars = chars > side_chars ? chars : side_chars
 }
 side_px = key_place eq "side" ? (side_chars * char_px + 80 > 300 ? side_chars * char_px + 80 : 300) : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
 notes_below = key_place eq "top" || key_place eq "panels"
@@ -179,21 +175,19 @@ if (key_place ne "panels") {
 		}
 	}
 	if (has_lines) {
-		first_lines = 1
-		do for [p = 1:panels] {
-			if (value(sprintf("layout_%d", panels - p + 1)) eq "lines") { first_lines = panels - p + 1 }
+		do for [s = 1:key_series] {
+			if (value(sprintf("key_ours_%d", s))) {
+				key_plot = key_plot . sprintf(", keyentry with linespoints linewidth 2 pointtype p_filled[%d]", \
+					colour_of(s)) . sprintf(" linecolor rgb c_series[%d] title key_series_%d . \", ours\"", \
+					colour_of(s), s)
+				key_rows = key_rows + 1
+			}
 		}
-		series = value(sprintf("series_count_%d", first_lines))
-		do for [s = 1:series] {
-			key_plot = key_plot . sprintf(", keyentry with linespoints linewidth 2 pointtype p_filled[%d]", s) \
-				. sprintf(" linecolor rgb c_series[%d] title series_%d_%d . \", ours\"", s, first_lines, s)
-			key_rows = key_rows + 1
-		}
-		do for [s = 1:series] {
-			if (value(sprintf("series_published_%d_%d", first_lines, s))) {
-				key_plot = key_plot . sprintf(", keyentry with points linewidth 1.6 pointtype p_open[%d]", s) \
-					. sprintf(" pointsize 1.7 * point_size linecolor rgb c_series[%d]", s) \
-					. sprintf(" title series_%d_%d . \", published\"", first_lines, s)
+		do for [s = 1:key_series] {
+			if (value(sprintf("key_published_%d", s))) {
+				key_plot = key_plot . sprintf(", keyentry with points linewidth 1.6 pointtype p_open[%d]", colour_of(s)) \
+					. sprintf(" pointsize 1.7 * point_size linecolor rgb c_series[%d]", colour_of(s)) \
+					. sprintf(" title key_series_%d . \", published\"", s)
 				key_rows = key_rows + 1
 			}
 		}

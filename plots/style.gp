@@ -40,5 +40,7 @@ array c_run_number[6] = [0x999999, 0x0072B2, 0x56B4E9, 0xE69F00, 0x009E73, 0xCC7
 # Triangle, circle, square, diamond, filled and open.
 array p_filled[6] = [9, 7, 5, 13, 11, 15]
 array p_open[6] = [8, 6, 4, 12, 10, 14]
+# The place of series number s in these: they begin anew after the last one.
+colour_of(s) = (int(s) - 1) % 6 + 1
 array p_run[8] = [7, 9, 5, 13, 11, 15, 6, 8]
 point_size = terminal eq "svg" ? 0.8 : 1.2

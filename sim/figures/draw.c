@@ -17,7 +17,15 @@
 #include "gvm/port.h"
 #include "results/writer.h"
 
-#define TEXT_MAX 512
+#define TEXT_MAX   512
+#define SERIES_MAX 64
+
+/* A series of points as the key has it. Panels may have a series of the same name. */
+struct drawn_series {
+	const char *name;
+	bool ours;
+	bool published;
+};
 
 /* A drawing while its variables are added. */
 struct drawing {
@@ -26,6 +34,8 @@ struct drawing {
 	size_t panel;	  /* index in the figure */
 	size_t number;	  /* on the page, from 1 */
 	size_t key_chars; /* the longest title of a curve */
+	struct drawn_series series[SERIES_MAX];
+	size_t series_count;
 };
 
 static void add_string(struct drawing *drawing, const char *name, const char *value)
@@ -140,6 +150,24 @@ static void add_bars(struct drawing *drawing)
 	add_real(drawing, "first", (double)first);
 }
 
+/* The place in the key of the series with this name, counted from 1: it is added if it is new. */
+static size_t add_key_series(struct drawing *drawing, const char *name, bool ours,
+			     bool published)
+{
+	size_t i = 0;
+
+	while (i < drawing->series_count && strcmp(drawing->series[i].name, name) != 0)
+		i++;
+	if (i == SERIES_MAX)
+		return SERIES_MAX;
+	if (i == drawing->series_count)
+		drawing->series[drawing->series_count++] =
+			(struct drawn_series){ .name = name };
+	drawing->series[i].ours |= ours;
+	drawing->series[i].published |= published;
+	return i + 1;
+}
+
 /* The panel's series in the order of the figure's runs, and the range of their x. */
 static void add_series(struct drawing *drawing)
 {
@@ -172,6 +200,9 @@ static void add_series(struct drawing *drawing)
 		}
 		add_real_of(drawing, "series_ours", count, ours);
 		add_real_of(drawing, "series_published", count, published);
+		add_real_of(drawing, "series_colour", count,
+			    (double)add_key_series(drawing, data->figure->runs[cell->run].tick,
+						   ours, published));
 	}
 	add_real(drawing, "series_count", (double)count);
 	add_real(drawing, "low_x", isfinite(low) ? low : 0);
@@ -525,6 +556,24 @@ static void add_page(struct drawing *drawing)
 	gnuplot_add_count(gnuplot, "any_failed", failed);
 }
 
+/* The series of all panels, for one key. */
+static void add_key(struct drawing *drawing)
+{
+	char name[64];
+
+	for (size_t i = 0; i < drawing->series_count; i++) {
+		const struct drawn_series *series = &drawing->series[i];
+
+		snprintf(name, sizeof(name), "key_series_%zu", i + 1);
+		gnuplot_add_string(&drawing->gnuplot, name, series->name);
+		snprintf(name, sizeof(name), "key_ours_%zu", i + 1);
+		gnuplot_add_count(&drawing->gnuplot, name, series->ours);
+		snprintf(name, sizeof(name), "key_published_%zu", i + 1);
+		gnuplot_add_count(&drawing->gnuplot, name, series->published);
+	}
+	gnuplot_add_count(&drawing->gnuplot, "key_series", drawing->series_count);
+}
+
 int figure_draw(const struct figure_data *data, const struct figure_request *request,
 		struct writer *writer, struct sim_error *err)
 {
@@ -548,6 +597,7 @@ int figure_draw(const struct figure_data *data, const struct figure_request *req
 	}
 	gnuplot_add_count(&drawing.gnuplot, "panels", drawing.number);
 	gnuplot_add_count(&drawing.gnuplot, "key_chars", drawing.key_chars);
+	add_key(&drawing);
 	status = gnuplot_draw(&drawing.gnuplot, "figure.gp", data->figure->name,
 			      request->use.signals, writer, err);
 	gnuplot_destroy(&drawing.gnuplot);

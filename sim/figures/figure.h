@@ -33,8 +33,9 @@ extern const char *const figure_layouts[]; /* NULL ends them */
 
 /* A run, or one point of a series of runs. Texts are borrowed from the file. */
 struct figure_run {
-	const char *label;  /* of the run or its series, as in the reference file */
-	const char *tick;   /* the text below its bar; lines are separated by "\n" */
+	const char *label; /* of the run or its series, as in the reference file */
+	const char
+		*tick; /* below its bar, lines separated by "\n"; a series' name in the key */
 	const char *folder; /* word for its folder on the command line; NULL: it is simulated */
 	const char *scenario;	    /* NULL: the figure's, which the user may replace */
 	double x;		    /* position in a series; NAN: the run is in no series */

@@ -62,6 +62,7 @@
 #include <string.h>
 
 #include "config/check.h"
+#include "config/message.h"
 #include "engine/guess.h"
 #include "fifo/fifo.h"
 #include "systems/gvtg_policy.h"
@@ -71,6 +72,7 @@
 #define PARTS_MAX	8u
 #define FENCES_EACH	4u
 #define HOST_TYPE	"host"
+#define TYPES		"V5_1, V5_2, V5_4, V5_8, host"
 #define TYPE_PREFIX	"V5_" /* of a type's name; then the number of such parts */
 
 /* When work of the host goes to the GPU. */
@@ -531,8 +533,9 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 		if (*type && strcmp(type, "V5_1") != 0 && strcmp(type, "V5_2") != 0 &&
 		    strcmp(type, "V5_4") != 0 && strcmp(type, "V5_8") != 0 &&
 		    !is_host(container)) {
-			guess_describe(type, "V5_1, V5_2, V5_4, V5_8, host", right,
-				       sizeof(right));
+			guess_describe(type, TYPES, right, sizeof(right));
+			if (strchr(right, '?')) /* near in letters is not near in size */
+				cfg_append(right, sizeof(right), " There are " TYPES);
 			return cfg_reject_container(load, container, "vgpu.type",
 						    "\"%s\" is not known, %s", type, right);
 		}

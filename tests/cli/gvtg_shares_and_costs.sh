@@ -65,7 +65,7 @@ mistake() {
 	expect 2 "$text" run gvtg --quiet --out refused "$@"
 	[ ! -e refused ] || fail "$*: something was written"
 }
-mistake 'vm1.vgpu.type: "V5_3" is not known, allowed: V5_1, V5_2, V5_4, V5_8, host' --set containers.vm1.vgpu.type=V5_3
+mistake 'vm1.vgpu.type: "V5_3" is not known, did you mean "V5_1"? There are V5_1, V5_2, V5_4, V5_8, host' --set containers.vm1.vgpu.type=V5_3
 mistake 'vm2.vgpu.type: is the second "host" of its GPU, allowed: one' --set containers.vm1.vgpu.type=host \
 	--set containers.vm2.vgpu.type=host
 mistake 'vm2.vgpu.type: is one too many: 2 vGPUs and the host have 12 fences, allowed: 11' --set system.fences=11

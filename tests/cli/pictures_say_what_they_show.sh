@@ -55,6 +55,25 @@ off = [t for x, size, t in texts if float(x) + 0.5 * float(size) * len(re.sub("<
 sys.exit(str(off) if off else 0)
 END
 
+# One key for all panels: a series has one name and one colour on the page, also in a panel of its own.
+cat >key.json <<'END'
+{ "title": "t", "scenario": "eviction-order",
+  "runs": [
+	{ "label": "first of two", "tick": "gvm", "system": "gvm", "points": [ { "x": 1 } ] },
+	{ "label": "second of two", "tick": "ghost", "system": "ghost", "points": [ { "x": 1 } ] },
+	{ "label": "alone", "tick": "ghost", "system": "ghost", "points": [ { "x": 2 } ] },
+	{ "label": "other", "system": "stock", "points": [ { "x": 2 } ] } ],
+  "panels": [
+	{ "key": "a", "label": "a", "title": "A", "layout": "lines", "runs": [ "first of two", "second of two" ],
+	  "x_label": "x", "value": "first.faults" },
+	{ "key": "b", "label": "b", "title": "B", "layout": "lines", "runs": [ "alone", "other" ],
+	  "x_label": "x", "value": "first.faults" } ] }
+END
+"$gvmsim" figure ./key.json --out key >.out 2>.err || fail "key: $(cat .err)"
+for name in gvm ghost other; do
+	[ "$(grep -c ">$name, ours<" key/key.svg)" = 1 ] || fail "key.svg: '$name' is not in the key once"
+done
+
 # A sweep's series are lines, also if there are several: rows of one interrupted those of another.
 cat >lines.json <<'END'
 { "scenario": "eviction-order", "metrics": ["first.faults"],

@@ -72,7 +72,7 @@ expect 2 "is set by this figure for each of its runs" validate published compute
 if "$gvmsim" validate published compute --set duration=90s --json none/score.json >text 2>.err; then
 	fail "a file in no folder was written"
 fi
-grep -q 'none/score.json: cannot be written' .err || fail "$(cat .err)"
+grep -q 'none/score.json: cannot write' .err || fail "$(cat .err)"
 
 # Each file of published values with ids is compared by a figure.
 for file in "$source"/plots/reference/*.csv; do
