@@ -28,6 +28,7 @@
 #define PINNED_MAX  4u /* most chunks a process pins */
 #define TSG_SIDES   2u
 #define TSGS_OF_ONE (RACE_TSGS / TSG_SIDES)
+#define TRIES_MAX   4u
 
 /*
  * A process with one address space. Each container has two processes; any thread can find it by
@@ -603,12 +604,28 @@ static void run_everybody(u32 features, bool loses)
 	race_gpu_destroy();
 }
 
+/*
+ * Did the run have what needs several threads at one place at one time? On a busy machine it may not. The kernel's
+ * run is short and may have none.
+ */
+static bool had_rare_meetings(void)
+{
+	if (GPU_STEPS <= 1000)
+		return true;
+	return race_gpu.remotes && (race_gpu.partial_evictions || !race_gpu.device.payers);
+}
+
 static void race(u32 features)
 {
 	u64 accesses = 0;
 	u32 i;
 
-	run_everybody(features, false);
+	for (i = 0; i < TRIES_MAX; i++) {
+		run_everybody(features, false);
+		if (had_rare_meetings())
+			break;
+	}
+	ck_assert(had_rare_meetings());
 	/* The run was hard enough: every kind of thread made progress. */
 	for (i = 0; i < RACE_SPACES; i++)
 		accesses += processes[i].side.count;
@@ -626,11 +643,6 @@ static void race(u32 features)
 	ck_assert_uint_gt(picker.rounds, 0);
 	ck_assert_uint_gt(driver.taken, 0);
 	ck_assert_uint_gt(driver.suspends, 0);
-	/* The kernel's run is short and may have none. */
-	if (GPU_STEPS > 1000)
-		ck_assert_uint_gt(race_gpu.remotes, 0);
-	if (race_gpu.device.payers && GPU_STEPS > 1000)
-		ck_assert_uint_gt(race_gpu.partial_evictions, 0);
 }
 
 START_TEST(threads_that_meet_anywhere_leave_the_books_in_order)
