@@ -67,6 +67,10 @@ if [ -n "$cgroup" ]; then
 	"$gvmd" hook --root root <state
 	[ "$(cat root/cgroups)" = "+$cgroup compute.priority=2 gmem.limit.high=2097152000 compute.weight=30" ] ||
 		fail "several: $(cat root/cgroups)"
+	# --ulimit memlock=-1, which NVIDIA's own pages ask for, is a number above those of json_int_t.
+	container '"gpu-memory": "2000"' '], "rlimits": [{"type": "RLIMIT_MEMLOCK", "hard": 18446744073709551615, "soft": 18446744073709551615}'
+	"$gvmd" hook --root root <state || fail "no limit of locked memory: $(cat bundle/config.json)"
+	[ "$(cat root/cgroups)" = "+$cgroup $high=2097152000" ] || fail "no limit of locked memory: $(cat root/cgroups)"
 	rm root/cgroups
 	status=0
 	"$gvmd" hook --root root <state 2>err || status=$?

@@ -127,7 +127,8 @@ static int read_container(struct hook_container *container, struct sim_error *er
 		return sim_user_error(err, "the state has no pid or no bundle");
 	if ((size_t)snprintf(path, sizeof(path), "%s/config.json", bundle) >= sizeof(path))
 		return sim_user_error(err, "%s: %s", bundle, strerror(ENAMETOOLONG));
-	container->config = json_load_file(path, 0, &wrong);
+	/* "Unlimited" is 2^64 - 1 there, which is no json_int_t. */
+	container->config = json_load_file(path, JSON_DECODE_INT_AS_REAL, &wrong);
 	if (!container->config)
 		return sim_runtime_error(err, "%s: %s", path, wrong.text);
 	container->annotations = json_object_get(container->config, "annotations");
