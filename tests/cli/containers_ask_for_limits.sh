@@ -93,7 +93,7 @@ refuses 'CUDA_DEVICE_SM_LIMIT=130 is no limit' '' ', "CUDA_DEVICE_SM_LIMIT=130"'
 refuses 'gvm.gmem.limit.hihg: no control file' '"gvm.gmem.limit.hihg": "1G"' ''
 refuses 'gvm.gmem.limit.high=1 G is no value' '"gvm.gmem.limit.high": "1 G"' ''
 refuses 'gvm.gmem.current: no control file that can be written' '"gvm.gmem.current": "1G"' ''
-expect 2 'standard input is no state' hook --root root </dev/null
+expect 2 'the state of the container cannot be read' hook --root root </dev/null
 echo '{"pid": 0}' >state
 expect 2 'no pid or no bundle' hook --root root <state
 echo "{\"pid\": 1, \"bundle\": \"$work/none\"}" >state

@@ -28,6 +28,6 @@ if ldd "$work/build/gvmcollect" | grep -i simgrid; then exit 1; fi
 ./usr/share/bash-completion/completions/gvmcollect \
 ./usr/share/bash-completion/completions/gvmctl ./usr/share/bash-completion/completions/gvmd \
 ./usr/share/bash-completion/completions/gvmfence ./usr/share/bash-completion/completions/gvmfenced \
-./usr/share/gvmsim/oci/gvm-hook.json \
+./usr/share/gvmsim/oci/gvm-hook.json ./usr/share/gvmsim/oci/gvm-runtime \
 ./usr/share/man/man1/gvmcollect.1 ./usr/share/man/man1/gvmctl.1 ./usr/share/man/man1/gvmd.1 \
 ./usr/share/man/man1/gvmfence.1 ./usr/share/man/man1/gvmfenced.1 " ]

@@ -30,8 +30,6 @@
 #include "engine/error.h"
 #include "gvmd/host/wishes.h"
 
-#define DEFAULT_ROOT "/sys/kernel/gvm"
-
 static int run(int argc, char **argv, struct sim_error *err);
 
 /* clang-format off */
@@ -39,7 +37,7 @@ static const struct command_option options[] = {
 	{ "memory", "SIZE", false,
 "what a GPU of this host has, for containers that are to have a\n"
 "share of it; without it a share is an error" },
-	{ "root", "DIR", false, "the module's control files; " DEFAULT_ROOT " by default" },
+	{ "root", "DIR", false, "the module's control files; " HOOK_ROOT " by default" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -62,11 +60,6 @@ const struct command command_hook = {
 };
 /* clang-format on */
 
-struct hook_args {
-	const char *root;
-	u64 gpu_bytes;
-};
-
 /* What the runtime tells. */
 struct hook_container {
 	json_t *state;	/* owned */
@@ -77,16 +70,20 @@ struct hook_container {
 	char cgroup[PATH_MAX];
 };
 
+int hook_take_option(const struct command *command, struct hook_target *target,
+		     const char *option, const char *value, struct sim_error *err)
+{
+	if (!strcmp(option, "root"))
+		target->root = value;
+	else if (units_parse_size(value, &target->gpu_bytes) || !target->gpu_bytes)
+		return command_bad_value(command, option, err, "'%s' is no size, e.g. 80G",
+					 value);
+	return 0;
+}
+
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	struct hook_args *args = data;
-
-	if (!strcmp(option, "root"))
-		args->root = value;
-	else if (units_parse_size(value, &args->gpu_bytes) || !args->gpu_bytes)
-		return command_bad_value(&command_hook, option, err,
-					 "'%s' is no size, e.g. 80G", value);
-	return 0;
+	return hook_take_option(&command_hook, data, option, value, err);
 }
 
 /* The path of a process in the hierarchy of version 2. */
@@ -111,15 +108,15 @@ static int read_cgroup(struct hook_container *container, struct sim_error *err)
 	return 0;
 }
 
-static int read_container(struct hook_container *container, struct sim_error *err)
+static int read_container(FILE *state, struct hook_container *container, struct sim_error *err)
 {
 	char path[PATH_MAX];
 	const char *bundle;
 	json_error_t wrong;
 
-	container->state = json_loadf(stdin, 0, &wrong);
+	container->state = json_loadf(state, 0, &wrong);
 	if (!container->state)
-		return sim_user_error(err, "standard input is no state of a container: %s",
+		return sim_user_error(err, "the state of the container cannot be read: %s",
 				      wrong.text);
 	container->pid = (pid_t)json_integer_value(json_object_get(container->state, "pid"));
 	bundle = json_string_value(json_object_get(container->state, "bundle"));
@@ -212,28 +209,39 @@ static int add_cgroup(const char *root, const char *cgroup, const struct wishes 
 	return failed ? sim_runtime_error(err, "%s: %s: %s", list, line, strerror(failed)) : 0;
 }
 
-static int give_limits(const struct hook_args *args, struct hook_container *container,
-		       struct sim_error *err)
+static int give_limits(const struct hook_target *target, FILE *state,
+		       struct hook_container *container, struct sim_error *err)
 {
 	struct wishes wishes;
-	int status = read_container(container, err);
+	int status = read_container(state, container, err);
 
 	if (status || is_sandbox(container))
 		return status;
-	status = wishes_read(container->annotations, container->environment, args->gpu_bytes,
+	status = wishes_read(container->annotations, container->environment, target->gpu_bytes,
 			     &wishes, err);
 	if (status || !wishes.count)
 		return status;
 	status = read_cgroup(container, err);
-	return status ? status : add_cgroup(args->root, container->cgroup, &wishes, err);
+	return status ? status : add_cgroup(target->root, container->cgroup, &wishes, err);
+}
+
+int hook_give_limits(const struct hook_target *target, FILE *state, struct sim_error *err)
+{
+	struct hook_container container = { 0 };
+	int status = give_limits(target, state, &container, err);
+
+	if (status) /* crun does not show what a hook prints */
+		syslog(LOG_ERR | LOG_DAEMON, "gvmd hook: %s", err->text);
+	json_decref(container.state);
+	json_decref(container.config);
+	return status;
 }
 
 static int run(int argc, char **argv, struct sim_error *err)
 {
-	struct hook_args args = { .root = DEFAULT_ROOT };
-	struct hook_container container = { 0 };
+	struct hook_target target = { .root = HOOK_ROOT };
 	struct command_line line;
-	int status = command_parse(&command_hook, argc, argv, take_option, &args, &line, err);
+	int status = command_parse(&command_hook, argc, argv, take_option, &target, &line, err);
 
 	if (status)
 		return status;
@@ -242,10 +250,5 @@ static int run(int argc, char **argv, struct sim_error *err)
 	if (line.operand_count)
 		return command_mistake(&command_hook, err, "'%s' is not valid here",
 				       line.operands[0]);
-	status = give_limits(&args, &container, err);
-	if (status) /* crun does not show what a hook prints */
-		syslog(LOG_ERR | LOG_DAEMON, "gvmd hook: %s", err->text);
-	json_decref(container.state);
-	json_decref(container.config);
-	return status;
+	return hook_give_limits(&target, stdin, err);
 }

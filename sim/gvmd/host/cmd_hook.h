@@ -3,8 +3,32 @@
 #ifndef SIM_GVMD_HOST_CMD_HOOK_H
 #define SIM_GVMD_HOST_CMD_HOOK_H
 
+#include <stdio.h>
+
+#include "engine/types.h"
 #include "terminal/command.h"
 
+#define HOOK_ROOT "/sys/kernel/gvm" /* the control files of gvm.ko */
+
+/* Where limits go, and what they are shares of. */
+struct hook_target {
+	const char *root; /* HOOK_ROOT, but for tests */
+	u64 gpu_bytes; /* what a GPU of this host has; 0: not known, and a share is an error */
+};
+
 extern const struct command command_hook;
+
+/*
+ * Take an option of "gvmd hook" into the target @data; @command names itself in mistakes. Returns 0 or a negative
+ * enum sim_exit.
+ */
+int hook_take_option(const struct command *command, struct hook_target *target,
+		     const char *option, const char *value, struct sim_error *err);
+
+/*
+ * Give a container what its annotations and environment ask for. @state has its state as a runtime tells it, in JSON.
+ * Returns 0 or a negative enum sim_exit, also if only some of it could be given: then the container must not start.
+ */
+int hook_give_limits(const struct hook_target *target, FILE *state, struct sim_error *err);
 
 #endif

@@ -4,11 +4,16 @@
 #include "gvmd/host/cmd_hook.h"
 #include "gvmd/host/cmd_policies.h"
 #include "gvmd/host/cmd_pressure.h"
+#include "gvmd/host/cmd_runtime.h"
 #include "terminal/program.h"
 
-static const struct command *const commands[] = { &command_daemon,   &command_check,
-						  &command_policies, &command_pressure,
-						  &command_hook,     NULL };
+static const struct command *const commands[] = { &command_daemon,
+						  &command_check,
+						  &command_policies,
+						  &command_pressure,
+						  &command_hook,
+						  &command_runtime,
+						  NULL };
 
 /* clang-format off */
 static const struct command gvmd = {
