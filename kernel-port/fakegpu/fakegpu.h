@@ -23,7 +23,7 @@
 #define FAKEGPU_H
 
 #include "gvm/block.h"
-#include "gvm/evict.h"
+#include "gvm/evictor.h"
 #include "gvm/fault.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"

@@ -11,6 +11,7 @@
 #include "gvm/container.h"
 #include "gvm/device.h"
 #include "gvm/evict.h"
+#include "gvm/evictor.h"
 #include "gvm/fault.h"
 #include "gvm/quiesce.h"
 #include "gvm/sched.h"

@@ -14,7 +14,7 @@
 #include <linux/mutex.h>
 #include <linux/xarray.h>
 
-#include "gvm/evict.h"
+#include "gvm/evictor.h"
 
 #include "gvm_registry.h"
 #include "gvm_uvm.h"

@@ -19,6 +19,7 @@
 
 #include "gvm/activity.h"
 #include "gvm/clock.h"
+#include "gvm/evict.h"
 
 /* How often one pick under the PMM list lock asks the clock. */
 #define VICTIM_ASKS 4u

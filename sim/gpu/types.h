@@ -9,7 +9,7 @@
 #include "gpu/manager.h"
 #include "gsp/rpc.h"
 #include "gvm/block.h"
-#include "gvm/evict.h"
+#include "gvm/evictor.h"
 #include "gvm/fault.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"

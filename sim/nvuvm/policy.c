@@ -24,6 +24,7 @@
  */
 #include "nvuvm/policy.h"
 
+#include "gvm/evictor.h"
 #include "nvuvm/container.h"
 
 static int policy_alloc_begin(struct nvuvm *nvuvm, struct nvuvm_container *owner)

@@ -11,7 +11,7 @@
 #include "gvm/child.h"
 #include "gvm/block.h"
 #include "gvm/control.h"
-#include "gvm/evict.h"
+#include "gvm/evictor.h"
 #include "gvm/fault.h"
 #include "gvm/fence_table.h"
 #include "gvm/pressure.h"

@@ -2,7 +2,7 @@
 /* The background evictor of a child keeps part of the child's own limit free. */
 #include "core_world.h"
 #include "gvm/child.h"
-#include "gvm/evict.h"
+#include "gvm/evictor.h"
 #include "runner.h"
 #include "toy_pair.h"
 

@@ -6,6 +6,7 @@
  */
 #include "gvm/clock.h"
 #include "gvm/control.h"
+#include "gvm/evictor.h"
 #include "runner.h"
 #include "toy_pair.h"
 

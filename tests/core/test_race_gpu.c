@@ -10,6 +10,7 @@
 #include "gvm/activity.h"
 #include "gvm/clock.h"
 #include "gvm/control.h"
+#include "gvm/evictor.h"
 #include "gvm/hint.h"
 #include "gvm/pressure.h"
 #include "gvm/quiesce.h"

@@ -32,6 +32,7 @@
 #include "gvm/child.h"
 #include "gvm/clock.h"
 #include "gvm/evict.h"
+#include "gvm/evictor.h"
 #include "gvm/lirs.h"
 
 /* Evictions that one block may cause before it is left to fault again. */

@@ -40,6 +40,7 @@
  */
 #include "gvm/block.h"
 #include "gvm/evict.h"
+#include "gvm/evictor.h"
 
 #define UNEVICTABLE_TABLE_BYTES	    4096ull
 #define UNEVICTABLE_PTE_TABLE_BYTES 256ull

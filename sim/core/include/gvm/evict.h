@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Making room: in the fault path, after a limit was lowered, and ahead of need by background
- * evictors. service/evict.c explains it.
+ * Making room: in the fault path, and after a limit was lowered. service/evict.c explains it.
+ * The background evictors, which make room ahead of need, are in gvm/evictor.h.
  */
 #ifndef GVM_EVICT_H
 #define GVM_EVICT_H
 
 #include "gvm/charge.h"
-
-/*
- * The watermarks of a background evictor. It wakes up below LOW free chunks and works until
- * HIGH chunks are free. If the last batch of faults took more chunks than that, its number
- * counts instead: the next batch is likely of the same size. Both watermarks are capped at a
- * fraction of the limit or the device, so that a small limit loses little.
- */
-#define GVM_EVICT_LOW_CHUNKS  16u
-#define GVM_EVICT_HIGH_CHUNKS 32u
-#define GVM_EVICT_LOW_SHARE   32u
-#define GVM_EVICT_HIGH_SHARE  16u
 
 /* Why room is needed. */
 enum gvm_need {
@@ -68,42 +57,15 @@ static inline bool gvm_evict_found_none(int status)
 	return status == -ENOENT || status == -ENOSPC;
 }
 
-/* A background evictor, of one container or (container NULL) of a device. */
-struct gvm_evictor {
-	struct gvm_device *device;
-	struct gvm_container *container; /* borrowed: outlives the evictor */
-	struct gvm_worker worker;
-	struct gvm_waitqueue wait;
-	bool kicked;  /* guarded by the device's lock */
-	u32 demand;   /* chunks that the last batch took; guarded by the device's lock */
-	u64 evicted;  /* chunks that it has evicted; only the worker writes it */
-	u64 hinted;   /* chunks that it has unmapped to see whether they are used; likewise */
-	u64 failures; /* rounds ended by an error of the device */
-};
-
 /*
- * Start and stop the evictor of a device. start: 0, -EBUSY (the device has an evictor already,
- * maybe this one, which goes on) or -ENOMEM. stop: does nothing if @evictor was not started.
- * CONTEXT: process.
+ * The parts of a search, for the background evictors. asks: the number of picks that take a
+ * hand round twice; one pick looks at a bounded number of chunks. picked: evict a picked chunk.
+ * Returns 0 also if its owner freed it meanwhile (-ENOENT of the manager). An eviction of a
+ * part lowers a charge but frees no chunk. For a full device that is -EBUSY, and the search
+ * tries the next victim. CONTEXT: process, no VA-block lock held.
  */
-int gvm_evictor_start(struct gvm_evictor *evictor, struct gvm_device *device);
-void gvm_evictor_stop(struct gvm_evictor *evictor);
-
-/*
- * The evictor of a container, which all its processes use. get: count one more user; the first
- * one starts the evictor. Returns 0, or -ENOMEM: it has no thread now. The caller counts as a
- * user all the same, and restart tries again. put: the last user ends the evictor. Each get is
- * undone by one put, before the process detaches. CONTEXT: process.
- */
-int gvm_container_evictor_get(struct gvm_container *container);
-int gvm_container_evictor_restart(struct gvm_container *container);
-void gvm_container_evictor_put(struct gvm_container *container);
-
-/*
- * A batch of faults has taken up to @chunks for @container; 0: other memory was taken, which
- * says nothing about the next batch. Wake the evictors of the container and the device if they
- * are below their low watermarks. CONTEXT: process.
- */
-void gvm_evictors_kick(struct gvm_container *container, u32 chunks);
+u32 gvm_evict_asks(const struct gvm_device *device);
+int gvm_evict_picked(struct gvm_device *device, u32 chunk, enum gvm_need need,
+		     struct gvm_eviction *eviction);
 
 #endif
