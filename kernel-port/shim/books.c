@@ -99,16 +99,19 @@ void books_set_limit(int device, u64 bytes)
 
 bool books_limit_given(int device)
 {
-	return shim_settings.limit_given || (valid(device) && own_limit_given[device]);
+	u64 bytes;
+
+	return (valid(device) && own_limit_given[device]) ||
+	       shim_size_of(&shim_settings.limit, device, 0, &bytes);
 }
 
 u64 books_limit(int device, u64 total)
 {
+	u64 bytes;
+
 	if (valid(device) && own_limit_given[device])
 		return own_limit[device];
-	if (shim_settings.limit_ppm)
-		return shim_share(total, shim_settings.limit_ppm);
-	return shim_settings.limit_given ? shim_settings.limit_bytes : total;
+	return shim_size_of(&shim_settings.limit, device, total, &bytes) ? bytes : total;
 }
 
 static bool charge(int device, u64 bytes, u64 limit)

@@ -74,10 +74,11 @@ u64 cold_host_bytes(int device)
 /* The most bytes that may be on the GPU, by GVM_RESIDENT; SHIM_NO_LIMIT: all. */
 static u64 resident_of(int device)
 {
-	if (!shim_settings.resident_ppm)
-		return shim_settings.resident_bytes;
-	return shim_share(memory_facts_of(shim_real(), device)->total,
-			  shim_settings.resident_ppm);
+	u64 bytes = SHIM_NO_LIMIT;
+
+	shim_size_of(&shim_settings.resident, device,
+		     memory_facts_of(shim_real(), device)->total, &bytes);
+	return bytes;
 }
 
 static u64 limit_of(int device)

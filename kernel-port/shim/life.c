@@ -113,8 +113,9 @@ __attribute__((constructor)) static void start(void)
 	report_init();
 	worker_init();
 	pthread_atfork(NULL, NULL, after_fork);
-	shim_log("loaded: managed %d place %d limit %llu timeslice %llu us",
-		 shim_settings.managed, shim_settings.place, shim_settings.limit_bytes,
+	shim_log("loaded: managed %d place %d limit %s timeslice %llu us",
+		 shim_settings.managed, shim_settings.place,
+		 shim_settings.limit.all.given || shim_settings.limit.by_gpu ? "yes" : "no",
 		 shim_settings.timeslice_us);
 }
 

@@ -135,36 +135,6 @@ static bool open_all(void)
 	return true;
 }
 
-/*
- * The number of a device among the host's GPUs, whatever CUDA_VISIBLE_DEVICES makes of it: by the
- * order of PCI addresses, as nvidia-smi counts. Without /proc/driver/nvidia it is CUDA's number.
- */
-static int number_of(int device)
-{
-	char address[32] = "";
-	const struct shim_real *real = shim_real();
-	DIR *gpus = opendir("/proc/driver/nvidia/gpus");
-	struct dirent *gpu;
-	bool found = false;
-	int before = 0;
-
-	if (!gpus)
-		return device;
-	if (real->cuDeviceGetPCIBusId &&
-	    real->cuDeviceGetPCIBusId(address, sizeof(address), device) == CU_OK) {
-		while ((gpu = readdir(gpus))) {
-			int order = strcasecmp(gpu->d_name, address);
-
-			if (*gpu->d_name == '.')
-				continue;
-			found |= !order;
-			before += order < 0;
-		}
-	}
-	closedir(gpus);
-	return found ? before : device;
-}
-
 static void path_of(const struct report_device *device, const char *name, char *path,
 		    size_t size)
 {

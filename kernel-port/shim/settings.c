@@ -13,14 +13,11 @@
 
 #define TIMESLICE_MAX_US 16000000ull
 #define PRIORITY_MAX	 16u
-#define SHARE_MAX_PPM	 10000000ull
 #define PERIOD_DEFAULT	 (2 * SHIM_MS)
 
 struct shim_settings shim_settings = {
 	.managed = true,
 	.place = SHIM_PLACE_ADVISE,
-	.limit_bytes = SHIM_NO_LIMIT,
-	.resident_bytes = SHIM_NO_LIMIT,
 	.priority = SHIM_PRIORITY_NO,
 	.fence = SHIM_NO_FENCE,
 	.period_ns = PERIOD_DEFAULT,
@@ -101,118 +98,9 @@ bool shim_parse_timeslice(const char *text, u64 *ret_us)
 	return true;
 }
 
-static void wrong(const char *name, const char *value, const char *allowed)
+void shim_wrong(const char *name, const char *value, const char *allowed)
 {
 	shim_warn("%s=%s is ignored; allowed: %s", name, value, allowed);
-}
-
-/* "50%" or "0.25" of the device, up to ten times of it, in millionths. False: no share. */
-static bool parse_ppm(const char *text, u32 *ret_ppm)
-{
-	size_t length = strlen(text);
-	bool percent = length && text[length - 1] == '%';
-	u64 unit = percent ? 10000 : 1000000;
-	const char *point = strchr(text, '.');
-	size_t whole_length = point ? (size_t)(point - text) : length - percent;
-	char number[8];
-	u64 whole;
-
-	if (whole_length >= sizeof(number) || (!percent && !point))
-		return false;
-	memcpy(number, text, whole_length);
-	number[whole_length] = '\0';
-	if (!shim_parse_number(number, SHARE_MAX_PPM / unit, &whole))
-		return false;
-	whole *= unit;
-	for (text = point ? point + 1 : text + whole_length; isdigit((unsigned char)*text);
-	     text++) {
-		unit /= 10;
-		whole += unit * (u64)(*text - '0');
-	}
-	if (!whole || whole > SHARE_MAX_PPM || strcmp(text, percent ? "%" : "") != 0)
-		return false;
-	*ret_ppm = (u32)whole;
-	return true;
-}
-
-/* A size, or a share. False: neither. */
-static bool parse_share(const char *text, u64 *ret_bytes, u32 *ret_ppm)
-{
-	return parse_ppm(text, ret_ppm) || shim_parse_bytes(text, ret_bytes);
-}
-
-u64 shim_share(u64 total, u32 ppm)
-{
-	return total / 1000000 * ppm + total % 1000000 * ppm / 1000000;
-}
-
-/* As HAMi writes it: 1g, 1024m, 1048576k, or bytes. */
-static bool parse_hami(const char *text, u64 *ret_bytes)
-{
-	char copy[24];
-	size_t length = strlen(text);
-
-	if (!length || length >= sizeof(copy))
-		return false;
-	strcpy(copy, text);
-	copy[length - 1] = (char)toupper((unsigned char)copy[length - 1]);
-	return shim_parse_bytes(copy, ret_bytes);
-}
-
-/*
- * Without GVM_LIMIT: what the plug-ins of HAMi and KAI have put into the container's environment. 0 is a whole GPU.
- * All GPUs of a container get the first one's.
- */
-static void read_plugin_limit(void)
-{
-	static const char *const names[] = { "CUDA_DEVICE_MEMORY_LIMIT",
-					     "CUDA_DEVICE_MEMORY_LIMIT_0" };
-	const char *portion = getenv("GPU_PORTION");
-	u64 bytes;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = getenv(names[i]);
-
-		if (!text || !*text)
-			continue;
-		if (!parse_hami(text, &bytes))
-			wrong(names[i], text, "bytes with k, m or g");
-		else if (bytes) {
-			shim_settings.limit_given = true;
-			shim_settings.limit_bytes = bytes;
-			return;
-		}
-	}
-	if (!portion || !*portion || !strcmp(portion, "1"))
-		return;
-	shim_settings.limit_given = parse_ppm(portion, &shim_settings.limit_ppm);
-	if (!shim_settings.limit_given)
-		wrong("GPU_PORTION", portion, "a share such as 0.5");
-}
-
-static void read_limits(void)
-{
-	static const char allowed[] =
-		"bytes with K, M, G or T, 8e9, a share such as 50% or 0.5, or max";
-	const char *limit = getenv("GVM_LIMIT");
-	const char *resident = getenv("GVM_RESIDENT");
-	u64 bytes = SHIM_NO_LIMIT;
-
-	if (!limit || !*limit) {
-		read_plugin_limit();
-	} else {
-		shim_settings.limit_given =
-			parse_share(limit, &bytes, &shim_settings.limit_ppm);
-		if (shim_settings.limit_given)
-			shim_settings.limit_bytes = bytes;
-		else
-			wrong("GVM_LIMIT", limit, allowed);
-	}
-	if (resident && *resident &&
-	    !parse_share(resident, &shim_settings.resident_bytes, &shim_settings.resident_ppm))
-		wrong("GVM_RESIDENT", resident, allowed);
-	else if (resident && *resident && !shim_settings.managed)
-		shim_warn("GVM_RESIDENT needs GVM_SHIM_MANAGED=1: all memory stays on the GPU");
 }
 
 static void read_turns(void)
@@ -226,14 +114,15 @@ static void read_turns(void)
 			shim_settings.priority = (u32)value;
 			shim_settings.timeslice_us = 524288ull >> value;
 		} else {
-			wrong("GVM_PRIORITY", priority, "0 to 16; 0 is the most important");
+			shim_wrong("GVM_PRIORITY", priority,
+				   "0 to 16; 0 is the most important");
 		}
 	}
 	if (timeslice && *timeslice) {
 		if (shim_parse_timeslice(timeslice, &value))
 			shim_settings.timeslice_us = value;
 		else
-			wrong("GVM_TIMESLICE", timeslice, "2, 2ms or 2048us, up to 16 s");
+			shim_wrong("GVM_TIMESLICE", timeslice, "2, 2ms or 2048us, up to 16 s");
 	}
 }
 
@@ -261,12 +150,12 @@ static void read_fence(void)
 	    (!shim_parse_bytes(size, &shim_settings.fence_bytes) ||
 	     shim_settings.fence_bytes > 1ull << 46)) {
 		shim_settings.fence_bytes = 0;
-		wrong("GVM_FENCE_SIZE", size, "bytes with K, M, G or T, up to 64T");
+		shim_wrong("GVM_FENCE_SIZE", size, "bytes with K, M, G or T, up to 64T");
 	}
 	if (allow && strlen(allow) < sizeof(shim_settings.fence_allow))
 		strcpy(shim_settings.fence_allow, allow);
 	else if (allow)
-		wrong("GVM_FENCE_ALLOW", allow, "up to 511 characters");
+		shim_wrong("GVM_FENCE_ALLOW", allow, "up to 511 characters");
 }
 
 static void read_names(void)
@@ -282,13 +171,15 @@ static void read_names(void)
 		snprintf(shim_settings.directory, sizeof(shim_settings.directory),
 			 "/tmp/gvm-shim-%u", geteuid());
 	if (directory && *directory && strcmp(directory, shim_settings.directory) != 0)
-		wrong("GVM_SHIM_DIR", directory, "an absolute path of up to 383 characters");
+		shim_wrong("GVM_SHIM_DIR", directory,
+			   "an absolute path of up to 383 characters");
 	if (!container || !*container)
 		return;
 	if (strlen(container) < SHIM_NAME_MAX && *container != '.' && !strchr(container, '/'))
 		strcpy(shim_settings.container, container);
 	else
-		wrong("GVM_CONTAINER", container, "a name of up to 63 characters without '/'");
+		shim_wrong("GVM_CONTAINER", container,
+			   "a name of up to 63 characters without '/'");
 }
 
 const char *shim_make_directory(void)
@@ -315,7 +206,7 @@ void shim_settings_read(void)
 		if (!strcmp(managed, "0") || !strcmp(managed, "1"))
 			shim_settings.managed = *managed == '1';
 		else
-			wrong("GVM_SHIM_MANAGED", managed, "0, 1");
+			shim_wrong("GVM_SHIM_MANAGED", managed, "0, 1");
 	}
 	if (place && *place) {
 		if (!strcmp(place, "none"))
@@ -325,16 +216,16 @@ void shim_settings_read(void)
 		else if (!strcmp(place, "prefetch"))
 			shim_settings.place = SHIM_PLACE_PREFETCH;
 		else
-			wrong("GVM_SHIM_PLACE", place, "none, advise, prefetch");
+			shim_wrong("GVM_SHIM_PLACE", place, "none, advise, prefetch");
 	}
 	if (period && *period) {
 		if (shim_parse_timeslice(period, &value))
 			shim_settings.period_ns = value * 1000;
 		else
-			wrong("GVM_SHIM_PERIOD", period, "2, 2ms or 500us");
+			shim_wrong("GVM_SHIM_PERIOD", period, "2, 2ms or 500us");
 	}
 	read_fence();
-	read_limits();
+	shim_limits_read();
 	read_turns();
 	read_names();
 }

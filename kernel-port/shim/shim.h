@@ -12,6 +12,7 @@
  *     pools.c    likewise for stream-ordered memory
  *     vmm.c      memory of cuMemCreate() is counted
  *     books.c    what is allocated, by address; the limit
+ *     limits.c   what the environment says of it, GPU by GPU; number.c which GPU is which
  *     cold.c     what is used least is kept on the host
  *     shared.c   the limit of a container of several processes
  *     launch.c   launches, graphs.c the kernels of a graph
@@ -66,20 +67,31 @@ enum shim_place {
 	SHIM_PLACE_PREFETCH, /* on the GPU at once */
 };
 
+/* "8G", "50%" or "max". */
+struct shim_size {
+	bool given;
+	u64 bytes; /* SHIM_NO_LIMIT: max */
+	u32 ppm;   /* of the device; 0: it is in bytes */
+};
+
+/* "8G,1:4G": of all GPUs, and of single ones, by number_of_limit(). */
+struct shim_sizes {
+	struct shim_size all;
+	struct shim_size gpus[SHIM_DEVICES];
+	bool by_gpu; /* one of the latter is given */
+};
+
 /* From the environment: docs/shim.md. */
 struct shim_settings {
 	bool managed;
 	enum shim_place place;
-	u64 limit_bytes; /* SHIM_NO_LIMIT: none */
-	bool limit_given;
-	u64 resident_bytes;	  /* that may be on the GPU; SHIM_NO_LIMIT: all */
-	u32 resident_ppm;	  /* of the device; 0: it is in bytes */
-	u32 limit_ppm;		  /* of the device; 0: the limit is in bytes */
-	_Atomic u64 timeslice_us; /* 0: as the driver has it */
-	_Atomic u32 priority;	  /* SHIM_PRIORITY_NO: none */
-	u64 period_ns;		  /* between two looks at the GPU */
-	u32 fence;		  /* an enum patch_mode; SHIM_NO_FENCE: code runs as it is */
-	u64 fence_bytes;	  /* of the partition; 0: by the GPU's memory */
+	struct shim_sizes limit;    /* that may be allocated */
+	struct shim_sizes resident; /* that may be on the GPU */
+	_Atomic u64 timeslice_us;   /* 0: as the driver has it */
+	_Atomic u32 priority;	    /* SHIM_PRIORITY_NO: none */
+	u64 period_ns;		    /* between two looks at the GPU */
+	u32 fence;		    /* an enum patch_mode; SHIM_NO_FENCE: code runs as it is */
+	u64 fence_bytes;	    /* of the partition; 0: by the GPU's memory */
 	char fence_allow[SHIM_PATH_MAX]; /* libraries whose code runs without a fence */
 	char container[SHIM_NAME_MAX];	 /* empty: this process */
 	char directory[SHIM_PATH_MAX];
@@ -112,9 +124,6 @@ void shim_settings_read(void);
  */
 const char *shim_make_directory(void);
 
-/* Millionths of a device's memory. */
-u64 shim_share(u64 total, u32 ppm);
-
 /* "8G", "8e9", "max". False: no size. */
 bool shim_parse_bytes(const char *text, u64 *ret_bytes);
 
@@ -123,6 +132,31 @@ bool shim_parse_timeslice(const char *text, u64 *ret_us);
 
 /* A whole number up to @max. */
 bool shim_parse_number(const char *text, u64 max, u64 *ret_number);
+
+/* Say that a variable has a wrong value, which is ignored. */
+void shim_wrong(const char *name, const char *value, const char *allowed);
+
+/* limits.c */
+
+/* Read GVM_LIMIT and GVM_RESIDENT, or the variables of plug-ins. */
+void shim_limits_read(void);
+
+/* What @sizes says of a device, which has @total bytes. False: nothing; *ret_bytes stays as it is. */
+bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes);
+
+/* number.c */
+
+/*
+ * The place of the GPU at a PCI address among those of the folder @gpus (/proc/driver/nvidia/gpus), by their addresses.
+ * With @dev, the folder of devices, only GPUs with a node there count: those of a container. -1: it is not among them.
+ */
+int number_among(const char *gpus, const char *dev, const char *address);
+
+/* The number of a device among the host's GPUs, as nvidia-smi counts, whatever CUDA_VISIBLE_DEVICES makes of it. */
+int number_of(int device);
+
+/* The same among the GPUs of its container: what limits and HAMi's variables count. */
+int number_of_limit(int device);
 
 /* log.c */
 

@@ -257,8 +257,46 @@ START_TEST(a_limit_is_moved_on_one_gpu)
 }
 END_TEST
 
+/* Each GPU its own limit, by our words and by HAMi's, whose numbered variable is the stronger one. */
+START_TEST(each_gpu_has_its_own_limit)
+{
+	static const struct {
+		const char *variables, *first, *second;
+	} runs[] = {
+		{ "GVM_LIMIT=0:8M,1:4M", "GPU 0: 7\n", "GPU 1: 4\n" },
+		{ "GVM_LIMIT=1:4M", "GPU 0: 19\n", "GPU 1: 4\n" },
+		{ "GVM_LIMIT=10M,0:50%", "GPU 0: 9\n", "GPU 1: 10\n" },
+		{ "GVM_LIMIT=0:0.25,10M", "GPU 0: 4\n", "GPU 1: 10\n" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT_0=8m CUDA_DEVICE_MEMORY_LIMIT_1=4m", "GPU 0: 7\n",
+		  "GPU 1: 4\n" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT=6m CUDA_DEVICE_MEMORY_LIMIT_1=4m", "GPU 0: 5\n",
+		  "GPU 1: 4\n" },
+		{ "CUDA_DEVICE_MEMORY_LIMIT=6m CUDA_DEVICE_MEMORY_LIMIT_0=0m", "GPU 0: 5\n",
+		  "GPU 1: 6\n" },
+	};
+	struct program program;
+	char variables[256];
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		snprintf(variables, sizeof(variables), "FAKE_MEMORY=20971520 %s",
+			 runs[i].variables);
+		start(&program, true, "ask", "two_gpus", 100, variables);
+		wait_ready(&program);
+		go_on(&program);
+		wait_ready(&program);
+		ck_assert_msg(strstr(program.out, runs[i].first), "%s: %s", variables,
+			      program.out);
+		ck_assert_msg(strstr(program.out, runs[i].second), "%s: %s", variables,
+			      program.out);
+		go_on(&program);
+		finish(&program);
+	}
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, each_gpu_has_its_own_limit);
 	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
 	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);

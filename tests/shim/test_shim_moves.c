@@ -30,9 +30,12 @@ void shim_warn(const char *fmt, ...)
 	(void)fmt;
 }
 
-u64 shim_share(u64 whole, u32 ppm)
+bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes)
 {
-	return whole / 1000000 * ppm;
+	(void)device;
+	(void)total;
+	*ret_bytes = sizes->all.given ? sizes->all.bytes : *ret_bytes;
+	return sizes->all.given;
 }
 
 u64 shim_now_ns(void)
@@ -229,7 +232,7 @@ const struct shim_real *shim_real(void)
 static void setup(void)
 {
 	shim_settings.managed = true;
-	shim_settings.resident_bytes = 3 << 20;
+	shim_settings.resident.all = (struct shim_size){ .given = true, .bytes = 3 << 20 };
 }
 
 static cu_ptr make(size_t bytes)
