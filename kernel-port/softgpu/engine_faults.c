@@ -11,7 +11,7 @@
  */
 #include "softgpu.h"
 
-#include "hwref/ampere/ga100/dev_fault.h"
+#include "hwref/ampere/ga100/dev_fault.h"   /* Hopper's clients have the same numbers */
 #include "hwref/ampere/ga100/dev_runlist.h" /* of Hopper, too */
 
 #define SOFTGPU_NOT_RUNG U32_MAX
@@ -58,6 +58,7 @@ void softgpu_engine_fault_post(struct softgpu_user_channel *channel, u64 va, u32
 {
 	struct softgpu *gpu = channel->space->gpu;
 	struct softgpu_engine_faults *faults = &gpu->engine_faults;
+	u32 client = host ? NV_PFAULT_CLIENT_HUB_HOST : NV_PFAULT_CLIENT_HUB_CE0;
 	u64 now = ktime_get_ns();
 	u32 *packet;
 
@@ -77,8 +78,11 @@ void softgpu_engine_fault_post(struct softgpu_user_channel *channel, u64 va, u32
 	packet[4] = lower_32_bits(now);
 	packet[5] = upper_32_bits(now);
 	packet[6] = host ? gpu->chip->host_engine : gpu->chip->copy_engine;
-	/* Not replayable; access type, client HUB, replayable fault enabled, valid. */
-	packet[7] = type | softgpu_fault_access(op) << 16 |
+	/*
+	 * Not replayable; client, access type, client HUB, replayable fault enabled, valid. 535 tells host from the
+	 * copy engine by packet[6], 580 and later by the client.
+	 */
+	packet[7] = type | client << 8 | softgpu_fault_access(op) << 16 |
 		    NV_PFAULT_MMU_CLIENT_TYPE_HUB << 20 | 1u << 30 | 1u << 31;
 	WRITE_ONCE(faults->head, faults->head + 1);
 	spin_unlock(&faults->lock);
