@@ -25,7 +25,8 @@ static const struct command_option options[] = {
 	{ "set", "PATH=VALUE", true,
 	  "change any key of it for all runs; as often as needed.\n"
 	  "Published values stay what they are" },
-	{ "fresh", NULL, false, "make all runs again, even if results/cache has them" },
+	{ "fresh", NULL, false,
+	  "make all runs and pictures again, even if they are in results/" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -51,7 +52,8 @@ const struct command command_figure = {
 	.options = options,
 	.more =
 "Runs are kept in results/cache, and made again only if the scenario, a trace or\n"
-"this program has changed. The 500 runs used last are kept.\n"
+"this program has changed. The 500 runs used last are kept. Pictures are kept in\n"
+"results/pictures, and drawn again if anything that they show has changed.\n"
 "\n"
 "\"gvmsim figure NAME --help\" teaches each figure. plots/figures/README.md says how\n"
 "to write one.\n",

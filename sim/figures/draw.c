@@ -12,6 +12,7 @@
 #include "figures/differences.h"
 #include "figures/gnuplot.h"
 #include "figures/make.h"
+#include "figures/picture.h"
 #include "figures/show.h"
 #include "figures/value.h"
 #include "gvm/port.h"
@@ -598,8 +599,8 @@ int figure_draw(const struct figure_data *data, const struct figure_request *req
 	gnuplot_add_count(&drawing.gnuplot, "panels", drawing.number);
 	gnuplot_add_count(&drawing.gnuplot, "key_chars", drawing.key_chars);
 	add_key(&drawing);
-	status = gnuplot_draw(&drawing.gnuplot, "figure.gp", data->figure->name,
-			      request->use.signals, writer, err);
+	status = picture_draw(&drawing.gnuplot, "figure.gp", data->figure->name,
+			      request->use.fresh, request->use.signals, writer, err);
 	gnuplot_destroy(&drawing.gnuplot);
 	return status;
 }

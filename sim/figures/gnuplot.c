@@ -13,6 +13,8 @@
 #include "results/fixed.h"
 #include "results/writer.h"
 
+const char *const gnuplot_terminals[GNUPLOT_TERMINALS] = { "png", "svg" };
+
 /* Take over "name=value". @text NULL: there was no memory for it. */
 static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 {
@@ -81,10 +83,12 @@ void gnuplot_add_seconds(struct gnuplot *gnuplot, const char *name, u64 ns)
 void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct writer *writer,
 		      const char *file)
 {
-	char path[PATH_MAX];
+	char *path = gnuplot->files[gnuplot->file_count];
 
-	snprintf(path, sizeof(path), "%s/%s", writer->folder, file);
+	GVM_ASSERT(gnuplot->file_count < GNUPLOT_FILES_MAX);
+	snprintf(path, PATH_MAX, "%s/%s", writer->folder, file);
 	gnuplot_add_string(gnuplot, name, path);
+	gnuplot->file_count++;
 }
 
 void gnuplot_destroy(struct gnuplot *gnuplot)
@@ -194,8 +198,7 @@ static int finish_picture(struct picture *picture, const struct signals *signals
 int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
 		 const struct signals *signals, struct writer *writer, struct sim_error *err)
 {
-	static const char *const terminals[] = { "png", "svg" };
-	struct picture pictures[ARRAY_SIZE(terminals)] = { 0 };
+	struct picture pictures[GNUPLOT_TERMINALS] = { 0 };
 	char name[WRITER_NAME_MAX], path[PATH_MAX], *slash;
 	int status = config_find_data("plots", script, path, sizeof(path), err);
 
@@ -205,19 +208,15 @@ int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure
 	*slash = '\0';
 	gnuplot_add_string(gnuplot, "scripts", path);
 	*slash = '/';
-	for (size_t i = 0; !status && i < ARRAY_SIZE(terminals); i++) {
-		snprintf(name, sizeof(name), "%s.%s", figure, terminals[i]);
-		status = start_picture(gnuplot, signals, terminals[i], name, path, writer,
-				       &pictures[i], err);
+	for (size_t i = 0; !status && i < GNUPLOT_TERMINALS; i++) {
+		snprintf(name, sizeof(name), "%s.%s", figure, gnuplot_terminals[i]);
+		status = start_picture(gnuplot, signals, gnuplot_terminals[i], name, path,
+				       writer, &pictures[i], err);
 	}
-	for (size_t i = 0; !status && i < ARRAY_SIZE(terminals); i++)
+	for (size_t i = 0; !status && i < GNUPLOT_TERMINALS; i++)
 		status = finish_picture(&pictures[i], signals, path, err);
-	for (size_t i = 0; i < ARRAY_SIZE(terminals); i++)
+	for (size_t i = 0; i < GNUPLOT_TERMINALS; i++)
 		if (pictures[i].child)
 			signals_kill(pictures[i].child);
-	if (!status)
-		status = writer_commit(writer, err);
-	else
-		writer_abort(writer);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "config/message.h"
 #include "engine/error.h"
 #include "figures/gnuplot.h"
+#include "figures/picture.h"
 #include "results/writer.h"
 #include "sweep/sweep_print.h"
 
@@ -419,7 +420,7 @@ int sweep_draw(const struct sweep_numbers *numbers, size_t index, const struct s
 	if (!status && *ret_drawn) {
 		gnuplot_add_file(&gnuplot, "numbers_csv", writer, csv);
 		add_variables(&gnuplot, numbers, plot, ticks);
-		status = gnuplot_draw(&gnuplot, "sweep.gp", name, signals, writer, err);
+		status = picture_draw(&gnuplot, "sweep.gp", name, false, signals, writer, err);
 	}
 	gnuplot_destroy(&gnuplot);
 	free(ticks[0].texts);
