@@ -15,6 +15,7 @@
 #include "gvm/fault.h"
 #include "gvm/quiesce.h"
 #include "gvm/sched.h"
+#include "gvm/swap.h"
 #include "gvm/tsg.h"
 
 #include <linux/export.h>

@@ -24,6 +24,7 @@
 #include "gvm/charge.h"
 #include "gvm/clock.h"
 #include "gvm/fault.h"
+#include "gvm/swap.h"
 #include "gvm/tsg.h"
 
 #include <linux/debugfs.h>

@@ -14,6 +14,7 @@
 
 #include "gvm/charge.h"
 #include "gvm/clock.h"
+#include "gvm/swap.h"
 
 /*
  * bind waits for the thread that picked the root chunk. That thread finds it pinned and puts it

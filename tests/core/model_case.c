@@ -6,6 +6,7 @@
 
 #include "gvm/activity.h"
 #include "gvm/quiesce.h"
+#include "gvm/swap.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

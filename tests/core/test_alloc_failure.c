@@ -16,6 +16,7 @@
 #include "gvm/fence_table.h"
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
+#include "gvm/swap.h"
 
 #include <signal.h>
 #include <stdlib.h>

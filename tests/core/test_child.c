@@ -8,6 +8,7 @@
 #include "gvm/clock.h"
 #include "gvm/control.h"
 #include "gvm/evict.h"
+#include "gvm/swap.h"
 #include "runner.h"
 #include "toy_pair.h"
 

@@ -6,6 +6,7 @@
 #include "gvm/clock.h"
 #include "gvm/control.h"
 #include "gvm/shield.h"
+#include "gvm/swap.h"
 #include "runner.h"
 #include "toy_gpu.h"
 

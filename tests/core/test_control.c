@@ -2,6 +2,7 @@
 /* Control files: each file is read and written, and each way to write one wrongly is tried. */
 #include "core_world.h"
 #include "gvm/control.h"
+#include "gvm/swap.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  */
 #include "gvm/clock.h"
 #include "gvm/hint.h"
+#include "gvm/swap.h"
 #include "runner.h"
 #include "toy_gpu.h"
 

@@ -11,6 +11,7 @@
 #include "gvm/lirs.h"
 #include "gvm/pressure.h"
 #include "gvm/shield.h"
+#include "gvm/swap.h"
 #include "draw.h"
 #include "runner.h"
 #include "toy_gpu.h"

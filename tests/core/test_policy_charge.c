@@ -5,6 +5,7 @@
  */
 #include "core_world.h"
 #include "gvm/block.h"
+#include "gvm/swap.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * does.
  */
 #include "core_world.h"
+#include "gvm/swap.h"
 
 #include <signal.h>
 #include <stdlib.h>

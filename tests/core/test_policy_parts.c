@@ -8,6 +8,7 @@
 #include "draw.h"
 #include "gvm/control.h"
 #include "gvm/evict.h"
+#include "gvm/swap.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
  */
 #include "gvm/charge.h"
 #include "gvm/clock.h"
+#include "gvm/swap.h"
 #include "race_side.h"
 
 #define BOOKS_STEPS	 RACE_STEPS(12000u, 3000u)

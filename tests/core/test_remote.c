@@ -5,6 +5,7 @@
  * thrashing maps nothing there.
  */
 #include "gvm/control.h"
+#include "gvm/swap.h"
 #include "runner.h"
 #include "toy_gpu.h"
 

@@ -4,6 +4,7 @@
  * memory from the device, and only the core charges it to a container.
  */
 #include "gpu_fixture.h"
+#include "gvm/swap.h"
 #include "nvuvm/nvuvm.h"
 
 #define CHUNK GVM_CHUNK_BYTES

@@ -1,109 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. Work inside a 2 MB VA block, over struct gvm_mmu_ops. Simulator and fake GPU
- * only: on a real GPU NVIDIA's uvm_va_block does this and calls policy at its hooks.
+ * Layer: block. The pages and the chunk of one 2 MB VA block, over struct gvm_mmu_ops: how a
+ * block gets a chunk, fills it, maps it, and leaves it. Simulator and fake GPU only: on a real
+ * GPU NVIDIA's uvm_va_block does this and calls policy at its hooks. block/batch.c serves
+ * faults with these steps.
  *
- * Copy first
- * ==========
- *
- * The stock driver services a batch block by block and waits for all copies at its end. Here
- * the copies of all blocks of a batch are started first. The work on charges, clock and PTEs is
- * done while they are in flight, and one wait at the end covers them (GVM 4.3, Figure 9:
- * "issues page I/O first, then continues fault handling during data transmission").
- *
- *     block 1: reserve, allocate, bind, copy      CPU  |r|r|r|a|a|a|  wait
- *     block 2: reserve, allocate, bind, copy      link   |copy1|copy2|copy3|
- *     ...
- *     block 1, 2, ...: touch, write PTEs
- *
- * An eviction needs the victim's lock, and the victim may lie in the same range. So a block
- * that finds no room drops its lock, evicts a chunk and starts again, as UVM does. Blocks that
- * the batch has started are in service until their PTEs are written, and no evictor takes them.
- * If all chunks that the container may have are in service, the rest of the batch faults again.
- * An access that would fault for ever gets its pages in host memory (block/remote.c).
- *
- * How it differs from the paper:
- *  1. The paper charges while the copy is in flight, so usage may be above the limit until
- *     then. Here a chunk is reserved before it is allocated and filled. Only reference
- *     bits and PTEs come later.
- *  2. Pages that exist nowhere yet are cleared on the device and never cross the link.
+ * Pages that exist nowhere yet are cleared on the device and never cross the link.
  */
 #include "gvm/block.h"
-#include "gvm/child.h"
 #include "gvm/clock.h"
-#include "gvm/evict.h"
-#include "gvm/evictor.h"
 #include "gvm/lirs.h"
-
-/* Evictions that one block may cause before it is left to fault again. */
-#define BLOCK_TRIES_MAX 64u
-
-static u32 block_valid_mask(u64 bytes_from_block)
-{
-	u64 pages;
-
-	if (bytes_from_block >= GVM_CHUNK_BYTES)
-		return GVM_BLOCK_FULL;
-	pages = (bytes_from_block + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT;
-	return pages >= GVM_PAGES_PER_BLOCK ? GVM_BLOCK_FULL : (1u << pages) - 1;
-}
-
-/* Whose addresses are those of the new range? It takes a reference to its payer. */
-static int block_find_payer(struct gvm_range *range, const struct gvm_range_config *config,
-			    u64 bytes)
-{
-	const struct gvm_window addresses = {
-		.space = config->space,
-		.va = config->va,
-		.bytes = bytes,
-	};
-
-	if (gvm_container_has_family(config->container))
-		return gvm_child_payer(config->container, &addresses, &range->container);
-	range->container = config->container;
-	gvm_container_get(config->container);
-	return 0;
-}
-
-int gvm_range_init(struct gvm_memory *memory, struct gvm_range *range,
-		   const struct gvm_range_config *config)
-{
-	u64 count = ((config->bytes - 1) >> GVM_CHUNK_SHIFT) + 1;
-	int status;
-
-	if (!config->bytes || (config->va & (GVM_CHUNK_BYTES - 1)) || count > U32_MAX)
-		return -EINVAL;
-	if (config->bytes - 1 > U64_MAX - config->va)
-		return -EINVAL;
-	memset(range, 0, sizeof(*range));
-	status = block_find_payer(range, config, count << GVM_CHUNK_SHIFT);
-	if (status)
-		return status;
-	range->blocks = gvm_alloc(count * sizeof(*range->blocks));
-	if (!range->blocks) {
-		gvm_container_put(range->container);
-		return -ENOMEM;
-	}
-	range->memory = memory;
-	range->space = config->space;
-	range->stats = config->stats;
-	range->va = config->va;
-	range->bytes = config->bytes;
-	range->block_count = (u32)count;
-	gvm_mutex_init(&range->lock, "gvm range");
-	gvm_waitqueue_init(&range->idle);
-	for (u64 i = 0; i < count; i++) {
-		struct gvm_block *block = &range->blocks[i];
-
-		block->chunk = GVM_NO_CHUNK;
-		block->valid = block_valid_mask(config->bytes - (i << GVM_CHUNK_SHIFT));
-		block->on_host = config->on_host ? block->valid : 0;
-		range->valid_pages += hweight32(block->valid);
-	}
-	RB_CLEAR_NODE(&range->node);
-	gvm_range_publish(range);
-	return 0;
-}
+#include "gvm/swap.h"
 
 static u64 block_va(const struct gvm_range *range, u32 index)
 {
@@ -180,8 +87,7 @@ bool gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *bloc
 	return last;
 }
 
-/* Take a block's pages and its chunk away. The data is lost. Range's lock held. */
-static void block_release_locked(struct gvm_range *range, u32 index)
+void gvm_block_release_locked(struct gvm_range *range, u32 index)
 {
 	struct gvm_block *block = &range->blocks[index];
 
@@ -192,21 +98,6 @@ static void block_release_locked(struct gvm_range *range, u32 index)
 		return;
 	gvm_block_unmap_locked(range, index, block->resident);
 	gvm_block_drop_chunk_locked(range, block, false);
-}
-
-void gvm_range_destroy(struct gvm_range *range)
-{
-	gvm_range_hide(range);
-	gvm_mutex_lock(&range->lock);
-	range->dying = true;
-	for (u32 i = 0; i < range->block_count; i++)
-		block_release_locked(range, i);
-	gvm_mutex_unlock(&range->lock);
-	/* No frame leads to the range any more. Threads inside it see dying, and leave. */
-	gvm_range_wait_idle(range);
-	gvm_free(range->blocks);
-	gvm_container_put(range->container);
-	range->blocks = NULL;
 }
 
 /*
@@ -225,10 +116,10 @@ void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk)
 }
 
 /*
- * Give the block a device chunk. The charge comes before the allocation and is bound to the
- * chunk at once, so that the block's release also undoes it after a later error.
+ * The charge comes before the allocation and is bound to the chunk at once, so that the block's
+ * release also undoes it after a later error.
  */
-static int block_populate_locked(struct gvm_range *range, u32 index)
+int gvm_block_populate_locked(struct gvm_range *range, u32 index)
 {
 	struct gvm_memory *memory = range->memory;
 	u32 chunk;
@@ -326,43 +217,6 @@ int gvm_block_fill_locked(struct gvm_range *range, u32 index, u32 wanted,
 	return status;
 }
 
-/* The pages of one block that faults of a batch ask for. */
-struct block_request {
-	u32 index;
-	u32 pages;
-	enum gvm_access access; /* the most intrusive one */
-	u32 run;		/* number of these faults */
-	u32 tsg;		/* of the first one */
-};
-
-/* First half of a block's service: its chunk, and the start of its copies. */
-static int block_start_locked(struct gvm_range *range, const struct block_request *request,
-			      u32 wanted, struct gvm_fence *fence)
-{
-	u32 index = request->index;
-	struct gvm_block *block = &range->blocks[index];
-	int status = 0;
-
-	if (block->chunk != GVM_NO_CHUNK) {
-		gvm_block_set_in_service(range->memory, block, true);
-	} else {
-		status = block_populate_locked(range, index);
-		if (status)
-			return status;
-		gvm_block_note_return_locked(range, block, request->tsg);
-	}
-	/* A write to a remote page after the start of its copy would be lost. */
-	gvm_block_end_remote_locked(range, index, wanted);
-	gvm_cost(GVM_COST_BLOCK, 1);
-	status = gvm_block_fill_locked(range, index, wanted, fence);
-	if (status)
-		gvm_block_set_in_service(range->memory, block, false);
-	return status;
-}
-
-/*
- * Second half: books and PTEs, while the copies are in flight. The replay waits for the fence.
- */
 void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 			     enum gvm_access access)
 {
@@ -376,161 +230,6 @@ void gvm_block_finish_locked(struct gvm_range *range, u32 index, u32 wanted,
 	gvm_block_leave_host_locked(range, index, wanted & ~clean);
 	gvm_clock_touch(range->memory->device, block->chunk);
 	gvm_block_set_in_service(range->memory, block, false);
-}
-
-/* The request for one block of the faults at the head of @faults. */
-static struct block_request block_request(const struct gvm_range *range,
-					  const struct gvm_fault *faults, u32 count)
-{
-	struct block_request request = { .index = gvm_fault_block_index(range, &faults[0]),
-					 .tsg = faults[0].tsg };
-
-	request.pages = gvm_fault_block_mask(range, faults, count, &request.run);
-	for (u32 i = 0; i < request.run; i++)
-		request.access = max(request.access, (enum gvm_access)faults[i].access);
-	return request;
-}
-
-/* The pages that a block gets for its faults: those of the plan that are not resident. */
-static u32 block_wanted(const struct gvm_block *block, const struct block_request *request)
-{
-	return gvm_hugepage_plan(block, request->pages & block->valid) & ~block->resident;
-}
-
-/*
- * The resident pages that do not permit the access yet, if a faulted page is among them: all of
- * these are mapped again.
- */
-static u32 block_remapped(const struct gvm_block *block, const struct block_request *request)
-{
-	u32 mapped = gvm_block_accessible(block, request->access);
-
-	return request->pages & block->resident & ~mapped ? block->resident & ~mapped : 0;
-}
-
-/*
- * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk,
- * because of its container's limit (-EDQUOT) or of a full device (-ENOMEM). A block that has a
- * chunk failed for another reason, and an eviction would not help.
- */
-static int range_try_block(struct gvm_range *range, const struct block_request *request,
-			   struct gvm_fence *fence, bool *ret_needs_room)
-{
-	struct gvm_block *block = &range->blocks[request->index];
-	u32 missing, wanted;
-	int status = 0;
-	bool stuck;
-
-	gvm_mutex_lock(&range->lock);
-	missing = request->pages & block->valid & ~block->remote;
-	stuck = gvm_block_is_stuck_locked(range, block, request->tsg);
-	wanted = block_wanted(block, request);
-	if (range->dying)
-		status = -EFAULT;
-	else if (stuck && missing)
-		status = gvm_block_map_remote_locked(range, request->index, missing);
-	if (!range->dying && missing && (!stuck || (status && status != -EINTR)) &&
-	    (wanted || block_remapped(block, request)))
-		status = block_start_locked(range, request, wanted, fence);
-	/* A stuck block gets no more room at its container's limit: its fault is cancelled. */
-	*ret_needs_room = block->chunk == GVM_NO_CHUNK &&
-			  ((status == -EDQUOT && !stuck) || status == -ENOMEM);
-	gvm_mutex_unlock(&range->lock);
-	return status;
-}
-
-/*
- * The first half of a block's service. Makes room up to BLOCK_TRIES_MAX times. Memory may be
- * freed during the search for a victim, so "no victim" counts only if the device is still full
- * afterwards. @others: earlier blocks of this batch may bring data back from the host, which
- * makes room within hmem.limit. So a used up hmem.limit is final only without them.
- */
-static int range_start_block(struct gvm_range *range, const struct block_request *request,
-			     bool others, struct gvm_fence *fence)
-{
-	struct gvm_eviction evictions = { 0 };
-	/* A part may fit as soon as the container frees less than a chunk, so look again. */
-	bool whole = !gvm_block_is_part(range->memory, &range->blocks[request->index]);
-	bool none = false, none_before, needs_room;
-	int status, room;
-
-	for (u32 tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
-		status = range_try_block(range, request, fence, &needs_room);
-		if (!needs_room)
-			return status;
-		room = gvm_evict_for(range->container,
-				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
-				     &evictions);
-		if (room == -ENOSPC && others)
-			return -EAGAIN;
-		none_before = none;
-		none = gvm_evict_found_none(room);
-		if (none && (none_before || (whole && status == -EDQUOT)))
-			return status;
-		if (room && !none)
-			return room;
-	}
-	return -EAGAIN;
-}
-
-/* Do the second half of a block's service, if its first half has succeeded. */
-static void range_finish_block(struct gvm_range *range, const struct block_request *request)
-{
-	struct gvm_block *block = &range->blocks[request->index];
-
-	gvm_mutex_lock(&range->lock);
-	/*
-	 * A block that is not in service needs no second half: its first half failed, or it had
-	 * all wanted pages and may have lost them since. A range that is dying has no block in
-	 * service.
-	 */
-	if (block->chunk != GVM_NO_CHUNK && gvm_block_in_service(range->memory, block))
-		gvm_block_finish_locked(range, request->index,
-					block_wanted(block, request) |
-						block_remapped(block, request),
-					request->access);
-	gvm_mutex_unlock(&range->lock);
-}
-
-/*
- * A write that lowered the limit meanwhile could not evict the blocks in service here: evict
- * them now.
- */
-static void range_keep_limit(struct gvm_range *range, u32 blocks)
-{
-	struct gvm_eviction evictions = { 0 };
-
-	while (blocks-- && gvm_charge_excess(range->container)) {
-		if (gvm_evict_for(range->container, GVM_NEED_CHARGE, &evictions))
-			break;
-	}
-}
-
-void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 count,
-		       struct gvm_fence *fence)
-{
-	struct block_request request;
-	u32 pages = 0, blocks = 0, started = 0;
-	int status;
-
-	gvm_range_enter(range);
-	for (u32 done = 0; done < count; done += request.run) {
-		request = block_request(range, faults + done, count - done);
-		status = range_start_block(range, &request, started > 0, fence);
-		gvm_fault_set_status(&range->blocks[request.index], faults + done, request.run,
-				     status);
-		started += !status;
-	}
-	for (u32 done = 0; done < count; done += request.run) {
-		request = block_request(range, faults + done, count - done);
-		range_finish_block(range, &request);
-		pages += gvm_block_pages(range->memory, &range->blocks[request.index]);
-		blocks++;
-	}
-	range_keep_limit(range, blocks);
-	gvm_evictors_kick(range->container,
-			  (pages + GVM_PAGES_PER_BLOCK - 1) / GVM_PAGES_PER_BLOCK);
-	gvm_range_leave(range);
 }
 
 /*

@@ -57,6 +57,7 @@
  *      this would be a change inside uvm_va_block, which the hooks do not reach.
  */
 #include "gvm/range.h"
+#include "gvm/swap.h"
 
 u32 gvm_clean_plan_locked(struct gvm_range *range, struct gvm_block *block, u32 pages,
 			  enum gvm_access access)

@@ -36,6 +36,7 @@
  * is never mapped remotely.
  */
 #include "gvm/block.h"
+#include "gvm/swap.h"
 
 /* The TSG's finished accesses. Returns false: the device cannot count them. */
 static bool remote_count_accesses(const struct gvm_range *range, u32 tsg, u64 *ret_accesses)

@@ -33,6 +33,7 @@
 #include "gvm/evict.h"
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
+#include "gvm/swap.h"
 #include "gvm/tsg.h"
 
 static int control_show_u64(char *buf, size_t size, u64 value)

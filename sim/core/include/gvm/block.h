@@ -72,6 +72,18 @@ bool gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *bloc
 void gvm_block_leave_host_locked(struct gvm_range *range, u32 index, u32 pages);
 
 /*
+ * Take a block's pages and its chunk away. The data is lost. CONTEXT: process.
+ */
+void gvm_block_release_locked(struct gvm_range *range, u32 index);
+
+/*
+ * Give a device chunk, or a part of one, to a block without any. It is charged, and the block
+ * is in service. Returns 0; -EDQUOT (gmem.limit.high) or -ENOMEM (the device is full). CONTEXT:
+ * process.
+ */
+int gvm_block_populate_locked(struct gvm_range *range, u32 index);
+
+/*
  * Give @chunk to a block without a chunk. The container's reservation becomes the charge of the
  * chunk, and the block is in service. CONTEXT: atomic.
  */
