@@ -94,8 +94,12 @@ const struct opcode *opcode_find(const struct ptx_text *text, size_t at)
 	const struct opcode *found = NULL;
 
 	for (const struct opcode *opcode = opcode_table; opcode->name; opcode++) {
-		size_t name = strlen(opcode->name);
+		size_t name;
 
+		/* So are nearly all: it saves a length. */
+		if (!length || *opcode->name != *word)
+			continue;
+		name = strlen(opcode->name);
 		if (name > best && name <= length && !memcmp(word, opcode->name, name) &&
 		    (name == length || word[name] == '.')) {
 			found = opcode;

@@ -165,18 +165,32 @@ void ptx_text_destroy(struct ptx_text *text)
 	text->count = 0;
 }
 
+/* Most questions have the answer no, by the first byte: words are asked for one after the other. */
+static bool begins_unlike(const struct ptx_text *text, size_t at, const char *word)
+{
+	const struct ptx_token *token = &text->tokens[at];
+
+	return token->length && text->bytes[token->start] != *word;
+}
+
 bool ptx_is(const struct ptx_text *text, size_t at, const char *word)
 {
-	size_t length = strlen(word);
+	size_t length;
 
+	if (begins_unlike(text, at, word))
+		return false;
+	length = strlen(word);
 	return text->tokens[at].length == length &&
 	       !memcmp(text->bytes + text->tokens[at].start, word, length);
 }
 
 bool ptx_begins(const struct ptx_text *text, size_t at, const char *prefix)
 {
-	size_t length = strlen(prefix);
+	size_t length;
 
+	if (*prefix && begins_unlike(text, at, prefix))
+		return false;
+	length = strlen(prefix);
 	return text->tokens[at].length >= length &&
 	       !memcmp(text->bytes + text->tokens[at].start, prefix, length);
 }

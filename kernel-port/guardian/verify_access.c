@@ -3,20 +3,6 @@
 
 #include <string.h>
 
-/* Does a modifier of the opcode begin with @modifier: ".shared", ".shared::cta"? */
-bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier)
-{
-	const char *word = text->bytes + text->tokens[opcode].start;
-	size_t length = text->tokens[opcode].length, wanted = strlen(modifier);
-
-	for (size_t i = 0; i + wanted <= length; i++)
-		if (!memcmp(word + i, modifier, wanted) &&
-		    (i + wanted == length || word[i + wanted] == '.' ||
-		     word[i + wanted] == ':'))
-			return true;
-	return false;
-}
-
 /* log2 of the bytes that an access has; -1: unknown. The address has that alignment, too. */
 static int access_shift(const struct ptx_text *text, const struct flow_instruction *instruction)
 {

@@ -5,9 +5,6 @@
 
 #include "verify_names.h"
 
-/* Does a modifier of the opcode begin with @modifier: ".shared", ".shared::cta"? */
-bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier);
-
 /*
  * Verify an instruction whose operand @operand is its address: fenced, inside of a variable, or in
  * memory that the hardware confines. Returns 0 or -SIM_EXIT_USER.

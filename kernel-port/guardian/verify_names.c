@@ -176,6 +176,42 @@ static bool is_of_pointer(const struct ptx_text *text, size_t at)
 	return at && ptx_is(text, at - 1, ".ptr");
 }
 
+bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier)
+{
+	const char *word = text->bytes + text->tokens[opcode].start;
+	size_t length = text->tokens[opcode].length, wanted = strlen(modifier);
+
+	for (size_t i = 0; i + wanted <= length; i++)
+		if (!memcmp(word + i, modifier, wanted) &&
+		    (i + wanted == length || word[i + wanted] == '.' ||
+		     word[i + wanted] == ':'))
+			return true;
+	return false;
+}
+
+/*
+ * Does a directive stand behind another word without a space, ".visible.global", "f.noreturn"? ptxas
+ * reads two words there. Opcodes have their modifiers so, but none of these.
+ */
+static bool is_joined(const struct ptx_text *text, size_t at)
+{
+	static const char *const directives[] = { ".alias",  ".common", ".entry",   ".extern",
+						  ".file",   ".func",	".loc",	    ".noreturn",
+						  ".pragma", ".reg",	".section", ".target",
+						  ".visible" };
+	const struct ptx_token *token = &text->tokens[at];
+	const char *word = text->bytes + token->start;
+
+	if (token->kind != PTX_WORD)
+		return false;
+	if (*word == '.')
+		return memchr(word + 1, '.', token->length - 1) != NULL;
+	for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++)
+		if (verify_has(text, at, directives[i]))
+			return true;
+	return false;
+}
+
 /*
  * Directives that change what verified code does. A .pragma may have registers spilled to shared memory,
  * where any store reaches them. A function that is said not to return may do so, to any code behind
@@ -191,6 +227,10 @@ static int refuse_directives(const struct verifier *verifier)
 		size_t value = ptx_next(text, at);
 		bool known = false;
 
+		if (is_joined(text, at))
+			return verify_refuse(
+				verifier, at,
+				"a directive stands behind a word, without a space");
 		if (ptx_is(text, at, ".alias"))
 			return verify_refuse(verifier, at, "aliases are not followed");
 		if (ptx_is(text, at, ".noreturn"))
@@ -225,7 +265,7 @@ int verify_collect(struct verifier *verifier)
 
 			/* ".extern" stands in front. */
 			while (before && !ptx_is(text, before - 1, ";") &&
-			       !ptx_is(text, before - 1, "}") && at - before < 8)
+			       !ptx_is(text, before - 1, "}"))
 				before--;
 			while (!ptx_is(text, end, ";") && text->tokens[end].kind != PTX_END)
 				end++;

@@ -63,6 +63,9 @@ int verify_variables(struct verifier *verifier, size_t first, size_t end, enum n
 const struct name *verify_find_name(const struct verifier *verifier, enum name_kind kind,
 				    size_t at);
 
+/* Does token @opcode have a modifier @modifier: ".shared", ".shared::cta"? */
+bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier);
+
 /* The bytes of one element of a type that is token @at, ".u32"; 0: unknown. */
 u64 verify_element_bytes(const struct ptx_text *text, size_t at);
 

@@ -149,11 +149,13 @@ static size_t in_list(const struct ptx_text *text, size_t at, const char *const 
 	size_t best = 0;
 
 	for (; *list; list++) {
-		size_t length = strlen(*list);
+		size_t length;
 
-		if (length > best && ptx_begins(text, at, *list) &&
-		    (text->tokens[at].length == length ||
-		     text->bytes[text->tokens[at].start + length] == '.'))
+		if (!ptx_begins(text, at, *list))
+			continue;
+		length = strlen(*list);
+		if (length > best && (text->tokens[at].length == length ||
+				      text->bytes[text->tokens[at].start + length] == '.'))
 			best = length;
 	}
 	return best;

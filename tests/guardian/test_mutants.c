@@ -418,6 +418,16 @@ static const struct {
 	{ ".pragma \"other\";\n" HEAD REGISTERS "ret; }", "not known" },
 	{ HEAD REGISTERS "ret; } .func g() .noreturn { ret; }", "may return" },
 	{ HEAD REGISTERS "ret; } .func f(); .alias f, leaf;", "aliases" },
+	/* Two words without a space between them: one here, two for ptxas. */
+	{ ".visible.global .align 8 .b8 y[8];\n" HEAD REGISTERS "ret; }", "stands behind" },
+	{ HEAD REGISTERS "ret; } .func g.noreturn { ret; }", "stands behind" },
+	{ HEAD REGISTERS "ret; } .visible.func g() { ret; }", "stands behind" },
+	{ ".version 8.3\n.target sm_90.pragma\n\"nounroll\";\n.address_size 64\n",
+	  "stands behind" },
+	/* Words between .extern and its variable, whose length is another module's. */
+	{ ".extern /**//**//**//**//**/ .global .align 8 .b8 y[64];\n" HEAD REGISTERS
+	  "st.global.u32 [y], %r1; ret; }",
+	  "beyond its variable" },
 	/* Words that ptxas 13.0 knows, though no document has them. */
 	{ HEAD REGISTERS "cctl.iv.global [%rd1]; ret; }", "not accepted" },
 	{ HEAD REGISTERS "cctlu.iv [%rd1]; ret; }", "not accepted" },
