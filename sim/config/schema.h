@@ -4,8 +4,7 @@
  *
  * Validation, defaults, binding to structs, --set, error messages, --help, completion, the
  * reference document and the dump of the resolved configuration all walk these rows. A new key
- * is a new row. A path is the names of the nested objects joined by dots; in a row's path "*"
- * stands for the name of a container or of a GPU and "#" for the index of an event.
+ * is a new row. Its path may have wildcards (config/key_path.h).
  *
  * The rows of a scenario itself are in schema.c. Each control file that can be written is a
  * key: its row is made from the core's table. An application type and a system bring a set of
@@ -21,9 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "config/key_path.h"
 #include "engine/types.h"
-
-#define CFG_PATH_MAX 192
 
 /* Units in which bounds are written. */
 #define CFG_KIB	 1024ull
@@ -223,24 +221,5 @@ const char *cfg_key_leaf(const struct cfg_key *key);
 
 /* The row's path with its wildcard replaced by @instance. */
 void cfg_key_path(const struct cfg_key *key, const char *instance, char *ret_path, size_t size);
-
-/*
- * Match @path with the beginning of the row path @pattern. Returns the rest of the pattern
- * without its leading dot, "" for a full match, or NULL for none.
- */
-const char *cfg_path_match(const char *path, const char *pattern);
-
-/*
- * Copy the name of the container or GPU in @path. False: it is outside "containers." or
- * "gpus.".
- */
-bool cfg_path_container(const char *path, char *ret_name, size_t size);
-bool cfg_path_gpu(const char *path, char *ret_name, size_t size);
-
-/* The index of the event in @path. False: it is outside "events.". */
-bool cfg_path_event(const char *path, size_t *ret_index);
-
-/* Write @path with the alias of a control file ("memory.limit") replaced by its name. */
-void cfg_path_canonical(const char *path, char *ret_path, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
  * ===========================================================
  *
  * The work between a fault and its replay decides how much memory pressure slows a container.
- * The core's way is in core/block/block.c. This folder models NVIDIA's driver
+ * The core's way is in core/block/batch.c. This folder models NVIDIA's driver
  * (open-gpu-kernel-modules 575, uvm_*.c) and the patch to it that the authors of the GVM paper
  * have published. Both have the fault loop of UVM, like the core: up to 20 batches of up to 256
  * sorted faults. Each batch ends with a flush, a replay and a busy wait for its copies. The
