@@ -17,6 +17,10 @@
 
 #include <check.h>
 
+#ifndef __KERNEL__
+#include "engine_null.h"
+#endif
+
 #define WORLD_CHUNKS	 16u
 #define WORLD_CHUNKS_MAX 4096u
 #define WORLD_CALLS_MAX	 256u
@@ -65,17 +69,6 @@ struct world {
 };
 
 extern struct world world;
-
-#ifndef __KERNEL__
-/*
- * engine_null.c: called where a thread gives way, as another thread would run there; or NULL.
- */
-extern void (*null_on_give_way)(void);
-
-/* The body of the newest worker and its argument. No worker runs by itself. */
-extern void (*null_body)(void *data);
-extern void *null_body_data;
-#endif
 
 void world_init(u32 chunk_count);
 void world_init_with(u32 chunk_count, bool sub_chunks);	 /* parts of chunks can be charged */

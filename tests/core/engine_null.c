@@ -6,11 +6,13 @@
  * run: tests call their bodies. Actors come from the port's allocator, so that tests count and
  * fail these allocations, too.
  */
-#include "core_world.h"
+#include "engine_null.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "gvm/port.h"
 
 static u64 null_now_ns;
 static u64 null_debt_ns;
