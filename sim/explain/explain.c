@@ -88,61 +88,80 @@ static bool is_in_order(const struct explain *row, u64 run_end_ns)
 	return true;
 }
 
+/* The columns of requests.csv that are read. */
+enum request_column {
+	REQUEST_CONTAINER,
+	REQUEST_ID,
+	REQUEST_KIND,
+	REQUEST_ARRIVAL,
+	REQUEST_START,
+	REQUEST_FIRST,
+	REQUEST_FINISH,
+	REQUEST_IN,
+	REQUEST_OUT,
+	REQUEST_PREEMPTIONS,
+	REQUEST_OUTCOME,
+	REQUEST_COLUMNS
+};
+
+static const char *const request_columns[REQUEST_COLUMNS] = {
+	[REQUEST_CONTAINER] = "container", [REQUEST_ID] = "id",
+	[REQUEST_KIND] = "kind",	   [REQUEST_ARRIVAL] = "arrival_ns",
+	[REQUEST_START] = "start_ns",	   [REQUEST_FIRST] = "first_ns",
+	[REQUEST_FINISH] = "finish_ns",	   [REQUEST_IN] = "prompt_tokens",
+	[REQUEST_OUT] = "output_tokens",   [REQUEST_PREEMPTIONS] = "preemptions",
+	[REQUEST_OUTCOME] = "outcome",
+};
+
+/* Read a row of requests.csv. Returns 0 or a negative enum sim_exit. */
+static int read_request(const struct csv *csv, struct explain *ret_row, struct sim_error *err)
+{
+	const struct {
+		enum request_column column;
+		u64 *value;
+	} numbers[] = {
+		{ REQUEST_ID, &ret_row->id },
+		{ REQUEST_ARRIVAL, &ret_row->arrival_ns },
+		{ REQUEST_START, &ret_row->start_ns },
+		{ REQUEST_FIRST, &ret_row->first_ns },
+		{ REQUEST_FINISH, &ret_row->finish_ns },
+		{ REQUEST_IN, &ret_row->tokens_in },
+		{ REQUEST_OUT, &ret_row->tokens_out },
+		{ REQUEST_PREEMPTIONS, &ret_row->preemptions },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		int status = csv_u64(csv, numbers[i].column, numbers[i].value, err);
+
+		if (status)
+			return status;
+	}
+	snprintf(ret_row->kind, CFG_NAME_MAX, "%s", csv_text(csv, REQUEST_KIND));
+	snprintf(ret_row->container, CFG_NAME_MAX, "%s", csv_text(csv, REQUEST_CONTAINER));
+	snprintf(ret_row->outcome, CFG_NAME_MAX, "%s", csv_text(csv, REQUEST_OUTCOME));
+	return 0;
+}
+
 /* Find the wanted request in requests.csv. */
 static int find_request(struct explain *found, const char *path, const struct wanted *wanted,
 			u64 run_end_ns, struct sim_error *err)
 {
-	enum {
-		CONTAINER,
-		ID,
-		KIND,
-		ARRIVAL,
-		START,
-		FIRST,
-		FINISH,
-		IN,
-		OUT,
-		PREEMPTIONS,
-		OUTCOME,
-		COLUMNS
-	};
-	static const char *const columns[COLUMNS] = {
-		"container",	 "id",		"kind",	     "arrival_ns",
-		"start_ns",	 "first_ns",	"finish_ns", "prompt_tokens",
-		"output_tokens", "preemptions", "outcome",
-	};
 	char file[PATH_MAX];
 	bool any = false;
 	struct csv csv;
 	int status;
 
 	snprintf(file, sizeof(file), "%s/" RESULTS_REQUESTS, path);
-	status = csv_open(&csv, file, columns, COLUMNS, err);
+	status = csv_open(&csv, file, request_columns, REQUEST_COLUMNS, err);
 	if (status)
 		return status;
 	while ((status = csv_next(&csv, err)) == 1) {
 		struct explain row = { 0 };
-		struct {
-			int column;
-			u64 *value;
-		} numbers[] = {
-			{ ID, &row.id },
-			{ ARRIVAL, &row.arrival_ns },
-			{ START, &row.start_ns },
-			{ FIRST, &row.first_ns },
-			{ FINISH, &row.finish_ns },
-			{ IN, &row.tokens_in },
-			{ OUT, &row.tokens_out },
-			{ PREEMPTIONS, &row.preemptions },
-		};
 
 		if (*wanted->container &&
-		    strcmp(csv_text(&csv, CONTAINER), wanted->container) != 0)
+		    strcmp(csv_text(&csv, REQUEST_CONTAINER), wanted->container) != 0)
 			continue;
-		status = 0;
-		for (size_t i = 0; !status && i < ARRAY_SIZE(numbers); i++)
-			status =
-				csv_u64(&csv, (size_t)numbers[i].column, numbers[i].value, err);
+		status = read_request(&csv, &row, err);
 		if (status)
 			break;
 		if (!wanted->worst && row.id != wanted->id)
@@ -152,11 +171,8 @@ static int find_request(struct explain *found, const char *path, const struct wa
 						csv.file, csv.line);
 			break;
 		}
-		snprintf(row.kind, CFG_NAME_MAX, "%s", csv_text(&csv, KIND));
 		if (any && !is_preferred(&row, found, wanted, run_end_ns))
 			continue;
-		snprintf(row.container, CFG_NAME_MAX, "%s", csv_text(&csv, CONTAINER));
-		snprintf(row.outcome, CFG_NAME_MAX, "%s", csv_text(&csv, OUTCOME));
 		*found = row;
 		any = true;
 	}

@@ -4,44 +4,8 @@
  * hand, checked to the nanosecond. The timeslice is 100 and a context switch takes 10 where a
  * partition is shared in time.
  */
-#include "draw.h"
-#include "fifo_world.h"
+#include "partition_world.h"
 #include "runner.h"
-
-#define VA   0x700000000000ull
-#define HALF (FIFO_ALL_PPM / 2)
-
-static struct fifo_tsg tsg_a, tsg_b, tsg_c;
-
-static const struct fifo_share everything_in_space = { FIFO_ALL_PPM, FIFO_ALL_PPM, true };
-static const struct fifo_share everything_in_time = { FIFO_ALL_PPM, FIFO_ALL_PPM, false };
-static const struct fifo_share half_in_time = { HALF, HALF, false };
-
-static void simulate(const struct fifo_share *first, const struct fifo_share *second,
-		     void (*body)(void))
-{
-	struct fifo_config config = small_config;
-
-	config.partition_count = second ? 2 : 1;
-	config.partitions[0] = *first;
-	if (second)
-		config.partitions[1] = *second;
-	world_run(&config, 64, VA, 1, body);
-}
-
-static void join(struct fifo_tsg *tsg, u32 partition, u32 limit_ppm)
-{
-	ck_assert_int_eq(fifo_tsg_init_in(&fifo, tsg, &table, partition, limit_ppm), 0);
-}
-
-/* One kernel, launched at once, that can fill @sm_ppm of the SMs. */
-static struct fifo_burst kernel(u64 kernel_ns, u32 sm_ppm, u32 bandwidth_ppm)
-{
-	return (struct fifo_burst){ .kernels = 1,
-				    .kernel_ns = kernel_ns,
-				    .sm_ppm = sm_ppm,
-				    .bandwidth_ppm = bandwidth_ppm };
-}
 
 static void two_equal(void)
 {
@@ -373,13 +337,6 @@ START_TEST(one_in_space_gets_all_sms_in_the_gaps_of_another)
 }
 END_TEST
 
-static void map_page(void)
-{
-	page_table_map(&table, VA, 0, 0, GVM_BLOCK_FULL, true);
-	gmmu_flush(&gmmu);
-	fifo_replay(&fifo);
-}
-
 static void stalled_in_space(void)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
@@ -472,26 +429,6 @@ START_TEST(a_partition_slices_time_among_its_own)
 }
 END_TEST
 
-/* Run random bursts of a, b and c in turn. All work is done; *ret_work is the work of each. */
-static void run_random_load(u64 seed, u64 *ret_work)
-{
-	struct fifo_tsg *tsgs[] = { &tsg_a, &tsg_b, &tsg_c };
-	static struct fifo_burst bursts[300];
-
-	for (u32 i = 0; i < ARRAY_SIZE(bursts); i++) {
-		bursts[i] = (struct fifo_burst){ .kernels = 1 + draw_below(&seed, 20),
-						 .kernel_ns = 1 + draw_below(&seed, 60),
-						 .launch_ns = draw_below(&seed, 60) };
-		ret_work[i % 3] += bursts[i].kernels * bursts[i].kernel_ns;
-		fifo_submit(tsgs[i % 3], &bursts[i]);
-		eng_sleep_until(eng_now() + draw_below(&seed, 300));
-	}
-	for (u32 i = 0; i < ARRAY_SIZE(bursts); i++)
-		ck_assert_int_eq(fifo_wait(&bursts[i]), 0);
-	for (u32 i = 0; i < 3; i++)
-		ck_assert_uint_eq(tsgs[i]->busy_ns, ret_work[i]);
-}
-
 static void random_load(void)
 {
 	u64 work[3] = { 0 };
@@ -532,184 +469,7 @@ START_TEST(one_that_is_killed_in_space_leaves_its_sms_to_others)
 }
 END_TEST
 
-/*
- * An MPS server with clients a and b, which get at most @limit_ppm of the SMs each. c is beside
- * it.
- */
-static struct fifo_entry server;
-
-static void join_server(u32 limit_ppm)
-{
-	fifo_server_init(&fifo, &server, 0);
-	ck_assert_int_eq(fifo_tsg_init_client(&server, &tsg_a, &table, limit_ppm), 0);
-	ck_assert_int_eq(fifo_tsg_init_client(&server, &tsg_b, &table, limit_ppm), 0);
-	join(&tsg_c, 0, FIFO_ALL_PPM);
-}
-
-static void server_and_another(void)
-{
-	struct fifo_burst a = kernel(200, 0, 0), b = a, c = kernel(250, 0, 0);
-
-	/*
-	 * a and b have half of the SMs each: 50 in a slice of 100. Server 10-110, c 120-220,
-	 * server 230-330, c 340-440, server 450-550, c 560-610, server 620-720.
-	 */
-	join_server(HALF);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
-	fifo_submit(&tsg_c, &c);
-	eng_sleep_until(300);
-	fifo_update(&fifo);
-	ck_assert(fifo_is_current(&tsg_a) && fifo_is_current(&tsg_b));
-	ck_assert(!fifo_is_current(&tsg_c));
-	ck_assert_uint_eq(tsg_a.busy_ns, 85);
-	ck_assert_uint_eq(tsg_b.busy_ns, 85);
-	ck_assert_uint_eq(tsg_c.busy_ns, 100);
-	expect_end(&c, 610);
-	expect_end(&a, 720);
-	expect_end(&b, 720);
-	ck_assert_uint_eq(fifo.switches, 7);
-	fifo_tsg_destroy(&tsg_a);
-	fifo_tsg_destroy(&tsg_b);
-	fifo_server_destroy(&server);
-	a = kernel(100, 0, 0);
-	fifo_submit(&tsg_c, &a);
-	expect_end(&a, 830);
-}
-
-START_TEST(an_mps_server_takes_turns_and_its_clients_share_them)
-{
-	simulate(&everything_in_time, NULL, server_and_another);
-}
-END_TEST
-
-static void server_without_work(void)
-{
-	struct fifo_burst a = kernel(30, 0, 0), b = kernel(50, 0, 0), c = kernel(100, 0, 0);
-	struct fifo_burst late = kernel(10, 0, 0);
-
-	/*
-	 * Both can use all SMs and have one kernel: 30 and 50 take 80. The turn ends at 90. c
-	 * runs 100-200. a's next kernel waits for c's end.
-	 */
-	join_server(FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
-	fifo_submit(&tsg_c, &c);
-	expect_end(&a, 90);
-	expect_end(&b, 90);
-	eng_sleep_until(150);
-	fifo_submit(&tsg_a, &late);
-	expect_end(&c, 200);
-	expect_end(&late, 220);
-	ck_assert_uint_eq(fifo.switches, 3);
-}
-
-START_TEST(a_server_gives_way_when_none_of_its_clients_has_work)
-{
-	simulate(&everything_in_time, NULL, server_without_work);
-}
-END_TEST
-
-static void stalled_client(void)
-{
-	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
-	struct fifo_burst a = kernel(100, 0, 0), b = kernel(100, 0, 0), c = kernel(100, 0, 0);
-
-	b.kernels = 10;
-	/*
-	 * a stalls from 10 to 1010 and keeps its half. b goes on long past the slice: 500 by
-	 * 1010. Then the server leaves at once. c 1020-1120. The server runs from 1130 on: a's
-	 * 100 beside b take 200, of which 100 in this slice. c has no more work, so the server
-	 * runs on.
-	 */
-	join_server(FIFO_ALL_PPM);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
-	fifo_submit(&tsg_c, &c);
-	eng_sleep_until(1010);
-	map_page();
-	ck_assert_uint_eq(tsg_b.busy_ns, 500);
-	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
-	ck_assert_uint_eq(tsg_c.blocked_ns, 1000);
-	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 1000);
-	expect_end(&c, 1120);
-	expect_end(&a, 1330);
-	expect_end(&b, 1730);
-}
-
-START_TEST(a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run)
-{
-	simulate(&everything_in_time, NULL, stalled_client);
-}
-END_TEST
-
-static void settings_of_a_server(void)
-{
-	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = kernel(50, 0, 0);
-
-	/*
-	 * A slice of 40 that is written to b is the whole server's. b alone is taken off at 30.
-	 * The server's turn ends, and c runs. From 90 on it is the server's turn, and a has all
-	 * SMs.
-	 */
-	join_server(FIFO_ALL_PPM);
-	fifo_set_timeslice(&tsg_b, 40);
-	ck_assert_uint_eq(tsg_a.timeslice_ns, 40);
-	ck_assert_uint_eq(tsg_c.timeslice_ns, 100);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
-	fifo_submit(&tsg_c, &c);
-	eng_sleep_until(30);
-	fifo_disable(&tsg_b);
-	fifo_preempt(&tsg_b);
-	ck_assert_uint_eq(tsg_a.busy_ns, 10);
-	expect_end(&c, 90);
-	eng_sleep_until(200);
-	fifo_update(&fifo);
-	ck_assert_uint_eq(tsg_a.busy_ns, 110);
-	ck_assert_uint_eq(tsg_b.busy_ns, 10);
-	fifo_enable(&tsg_b);
-	eng_sleep_until(300);
-	fifo_update(&fifo);
-	ck_assert_uint_eq(tsg_a.busy_ns, 160);
-	ck_assert_uint_eq(tsg_b.busy_ns, 60);
-	fifo_kill(&fifo, tsg_b.id);
-	ck_assert_int_eq(fifo_wait(&b), -EIO);
-	/* a has 840 left. */
-	expect_end(&a, 1140);
-}
-
-START_TEST(a_server_has_one_timeslice_and_a_client_can_be_taken_off_alone)
-{
-	simulate(&everything_in_time, NULL, settings_of_a_server);
-}
-END_TEST
-
-static void random_load_of_a_server(void)
-{
-	u64 work[3] = { 0 };
-
-	join_server(FIFO_ALL_PPM / 3);
-	run_random_load(runner_seed(), work);
-	/* Each client has a third of the SMs, in the server's turns. */
-	ck_assert_uint_ge(eng_now(), 3 * max(work[0], work[1]) + work[2]);
-}
-
-START_TEST(all_work_of_a_server_and_its_neighbour_is_done)
-{
-	simulate(&everything_in_time, NULL, random_load_of_a_server);
-}
-END_TEST
-
-TEST_MAIN("partitions", an_mps_server_takes_turns_and_its_clients_share_them,
-	  a_server_gives_way_when_none_of_its_clients_has_work,
-	  a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run,
-	  a_server_has_one_timeslice_and_a_client_can_be_taken_off_alone,
-	  all_work_of_a_server_and_its_neighbour_is_done,
-	  two_that_can_use_all_sms_take_twice_as_long_beside_each_other,
+TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_other,
 	  two_that_are_limited_to_half_do_not_disturb_each_other,
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
 	  a_kernel_waits_for_one_kernel_of_its_neighbour_however_long,
