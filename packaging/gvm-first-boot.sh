@@ -10,6 +10,7 @@ files=${PREFIX:-}/sys/kernel/gvm
 out=gvm-first-boot
 seconds=10
 number=0
+gpus= # that hold memory of the application
 application=
 collector=
 
@@ -17,8 +18,8 @@ usage() {
 	cat <<'END'
 usage: gvm-first-boot [--out DIR] [--seconds N] -- COMMAND...
 
-COMMAND is an application that uses managed memory on the GPU until it is ended by SIGTERM. It has N seconds
-(10) for each step. DIR (gvm-first-boot) must not exist. Run it as root, with no other user of the GPU.
+COMMAND is an application that uses managed memory on the GPU until it is ended by SIGTERM. Each GPU on which
+it has memory is looked at. It has N seconds (10) for each step. DIR (gvm-first-boot) must not exist. Run it as root, with no other user of the GPU.
 Exit status: 0 all checks passed, 1 one failed and the rest was not tried, 2 wrong use.
 END
 }
@@ -105,12 +106,18 @@ within() {
 	done
 }
 
+# value GPU FILE
 value() {
-	cat "$files/$application/0/$1" 2>/dev/null || true
+	cat "$files/$application/$1/$2" 2>/dev/null || true
+}
+
+# write GPU FILE VALUE
+write() {
+	echo "$3" >"$files/$application/$1/$2" || true
 }
 
 bytes() {
-	number_there=$(value "$1")
+	number_there=$(value "$1" "$2")
 	case $number_there in
 	'' | *[!0-9]*) echo 0 ;;
 	*) echo "$number_there" ;;
@@ -167,8 +174,22 @@ files_are_there() {
 	found=$files
 }
 
+# Sets gpus, and idle: GPUs that know the application and hold no memory of it. CUDA opens all that it sees.
 is_charged() {
-	[ "$(bytes gmem.current)" -gt 0 ]
+	gpus=
+	idle=
+	for folder in "$files/$application"/*/; do
+		gpu=$(basename "$folder")
+		case $gpu in
+		*[!0-9]*) continue ;;
+		esac
+		if [ "$(bytes "$gpu" gmem.current)" -gt 0 ]; then
+			gpus="$gpus $gpu"
+		else
+			idle="$idle $gpu"
+		fi
+	done
+	[ -n "$gpus" ]
 }
 
 charged() {
@@ -176,53 +197,74 @@ charged() {
 	status=0
 	within is_charged || status=1
 	# Let it take what it needs.
-	[ "$status" != 0 ] || sleep "$seconds"
-	found="gmem.current is $(value gmem.current)"
-	[ "$status" = 0 ] || return 1
-	if command -v gvmcollect >/dev/null; then
-		gvmcollect sample --root "$files" --container "first=$application" --system gvm \
-			--out "$out/results" --quiet >"$out/gvmcollect.log" 2>&1 &
-		collector=$!
+	if [ "$status" = 0 ]; then
+		sleep "$seconds"
+		is_charged || status=1
 	fi
+	for gpu in ${gpus:-0}; do
+		found="${found:+$found; }GPU $gpu: gmem.current is $(value "$gpu" gmem.current)"
+	done
+	found="$found${idle:+; not looked at, since no memory of it is there: GPU$idle}"
+	[ "$status" = 0 ] || return 1
+	command -v gvmcollect >/dev/null || return 0
+	set --
+	name=first
+	for gpu in $gpus; do
+		set -- "$@" --container "$name=$application:$gpu"
+		name=first-$(($(echo "$name" | sed 's/^first-*//; s/^$/1/') + 1))
+	done
+	gvmcollect sample --root "$files" "$@" --system gvm --out "$out/results" --quiet >"$out/gvmcollect.log" 2>&1 &
+	collector=$!
 }
 
 under_limit() {
-	[ "$(bytes gmem.current)" -le "$limit" ]
+	[ "$(bytes "$gpu" gmem.current)" -le "$limit" ]
 }
 
 limited() {
-	limit=$(($(bytes gmem.current) / 2))
-	echo "$limit" >"$files/$application/0/gmem.limit.high"
 	status=0
-	within under_limit || status=1
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		under_limit || status=1
-		sleep 0.2
+	for gpu in $gpus; do
+		limit=$(($(bytes "$gpu" gmem.current) / 2))
+		write "$gpu" gmem.limit.high "$limit"
+		within under_limit || status=1
+		for _ in 1 2 3 4 5 6 7 8 9 10; do
+			under_limit || status=1
+			sleep 0.2
+		done
+		found="${found:+$found; }GPU $gpu: limit $limit, gmem.current $(value "$gpu" gmem.current)"
+		found="$found, gmem.swap.current $(value "$gpu" gmem.swap.current)"
+		write "$gpu" gmem.limit.high max
 	done
-	found="limit $limit, gmem.current $(value gmem.current), gmem.swap.current $(value gmem.swap.current)"
 	alive || {
 		found="$found; the application has ended"
 		status=1
 	}
-	echo max >"$files/$application/0/gmem.limit.high"
 	return "$status"
 }
 
 sliced() {
-	echo 1ms >"$files/$application/0/compute.timeslice" || true
-	found="compute.timeslice is $(value compute.timeslice)"
-	case $(value compute.timeslice) in
-	1 | 1ms | 1000us | 1024us | 1000 | 1024) ;;
-	*) return 1 ;;
-	esac
+	status=0
+	for gpu in $gpus; do
+		write "$gpu" compute.timeslice 1ms
+		found="${found:+$found; }GPU $gpu: compute.timeslice is $(value "$gpu" compute.timeslice)"
+		case $(value "$gpu" compute.timeslice) in
+		1 | 1ms | 1000us | 1024us | 1000 | 1024) ;;
+		*) status=1 ;;
+		esac
+	done
+	return "$status"
 }
 
 frozen() {
-	echo 1 >"$files/$application/0/compute.freeze" || true
-	held=$(value compute.freeze)
-	echo 0 >"$files/$application/0/compute.freeze" || true
-	found="compute.freeze was $held, then $(value compute.freeze)"
-	[ "$held" = 1 ] && [ "$(value compute.freeze)" = 0 ] && alive
+	status=0
+	for gpu in $gpus; do
+		write "$gpu" compute.freeze 1
+		held=$(value "$gpu" compute.freeze)
+		write "$gpu" compute.freeze 0
+		found="${found:+$found; }GPU $gpu: compute.freeze was $held, then $(value "$gpu" compute.freeze)"
+		[ "$held" = 1 ] && [ "$(value "$gpu" compute.freeze)" = 0 ] || status=1
+	done
+	alive && return "$status"
 }
 
 is_gone() {

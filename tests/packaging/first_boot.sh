@@ -44,17 +44,23 @@ END
 #!/bin/sh
 echo "NVRM: loading"
 END
+	# On two GPUs, and a third one that CUDA opens, too. It has no memory there.
 	stand_in application <<'END'
 #!/bin/sh
-files=$PREFIX/sys/kernel/gvm/$$/0
-mkdir -p "$files"
+files=$PREFIX/sys/kernel/gvm/$$
+mkdir -p "$files/0" "$files/1" "$files/3"
 cd "$files"
-echo max >gmem.limit.high
-echo 8388608 >gmem.current
+echo 0 >1/gmem.current
+for gpu in 0 3; do
+	echo max >$gpu/gmem.limit.high
+	echo 8388608 >$gpu/gmem.current
+done
 trap 'cd / && rm -rf "$PREFIX/sys/kernel/gvm/$$" && exit 0' TERM
 while true; do
-	limit=$(cat gmem.limit.high)
-	[ "$limit" = max ] || [ -z "$limit" ] || [ "$limit" -ge 8388608 ] || echo "$limit" >gmem.current
+	for gpu in 0 3; do
+		limit=$(cat $gpu/gmem.limit.high)
+		[ "$limit" = max ] || [ -z "$limit" ] || [ "$limit" -ge 8388608 ] || echo "$limit" >$gpu/gmem.current
+	done
 	sleep 0.1
 done
 END
@@ -76,11 +82,15 @@ stops() {
 good "$@"
 run application
 [ "$status" = 0 ] && [ "$(grep -cx '   ok' "$work/said")" = 12 ] || complain "all checks"
+for words in "GPU 0: gmem.current is 8388608; GPU 3: gmem.current is 8388608; not looked at, since no memory of it is there: GPU 1" \
+	"GPU 3: limit 4194304, gmem.current 4194304" "GPU 3: compute.timeslice is 1ms" "GPU 3: compute.freeze was 1, then 0"; do
+	grep -qF "$words" "$work/said" || complain "the second GPU"
+done
 tar -tzf "$work/out.tar.gz" >"$work/names"
 for name in checks.txt preflight.json host.txt dmesg.txt application.log results/summary.json; do
 	grep -qx "out/$name" "$work/names" || complain "the bundle has no $name"
 done
-"$3" validate results "$work/out/results" "$work/out/results" >"$work/said" 2>&1 && grep -q 'first' "$work/said" ||
+"$3" validate results "$work/out/results" "$work/out/results" >"$work/said" 2>&1 && grep -q 'first' "$work/said" && grep -q 'first-2' "$work/said" ||
 	complain "gvmsim validate results"
 pgrep -f "$work/bin/application" >/dev/null && complain "an application was left behind"
 
@@ -107,11 +117,11 @@ stops 4 "the vendor's nvidia-uvm is loaded"
 good "$@" && rmdir "$PREFIX/sys/kernel/gvm"
 sed -i 's,^mkdir.*,sleep 60,' "$work/bin/application"
 stops 5 "no folder"
-good "$@" && sed -i 's/echo 8388608 >gmem.current/echo 0 >gmem.current/' "$work/bin/application"
+good "$@" && sed -i 's,echo 8388608 >$gpu/gmem.current,echo 0 >$gpu/gmem.current,' "$work/bin/application"
 stops 6 "gmem.current is 0"
-good "$@" && sed -i 's/echo "$limit" >gmem.current/true/' "$work/bin/application"
-stops 7 "gmem.current 8388608"
-good "$@" && sed -i 's/^cd "$files"/cd "$files"; ln -s \/dev\/null compute.freeze/' "$work/bin/application"
+good "$@" && sed -i 's,echo "$limit" >$gpu/gmem.current,[ $gpu = 3 ] || &,' "$work/bin/application"
+stops 7 "GPU 0: limit 4194304, gmem.current 4194304, gmem.swap.current ; GPU 3: limit 4194304, gmem.current 8388608"
+good "$@" && sed -i 's,^cd "$files",&; ln -s /dev/null 3/compute.freeze,' "$work/bin/application"
 stops 9 "compute.freeze was"
 good "$@" && stand_in dmesg <<'END'
 #!/bin/sh
