@@ -6,6 +6,7 @@
 # All that was seen is in a folder, whose part results/ is for "gvmsim validate results".
 set -eu
 
+package_version=@VERSION@ # of the package, once it is installed
 files=${PREFIX:-}/sys/kernel/gvm
 out=gvm-first-boot
 seconds=10
@@ -17,9 +18,11 @@ collector=
 usage() {
 	cat <<'END'
 usage: gvm-first-boot [--out DIR] [--seconds N] -- COMMAND...
+       gvm-first-boot --version
 
 COMMAND is an application that uses managed memory on the GPU until it is ended by SIGTERM. Each GPU on which
-it has memory is looked at. It has N seconds (10) for each step. DIR (gvm-first-boot) must not exist. Run it as root, with no other user of the GPU.
+it has memory is looked at. It has N seconds (10) for each step. DIR (gvm-first-boot) must not exist. Run it
+as root, with no other user of the GPU.
 Exit status: 0 all checks passed, 1 one failed and the rest was not tried, 2 wrong use.
 END
 }
@@ -37,6 +40,10 @@ while [ $# -gt 0 ]; do
 		;;
 	-h | --help)
 		usage
+		exit 0
+		;;
+	--version)
+		echo "gvm-first-boot $package_version"
 		exit 0
 		;;
 	--)

@@ -6,6 +6,7 @@
 # Status 0: nothing is missing. 1: something is. 2: wrong use.
 set -eu
 
+package_version=@VERSION@ # of the package, once it is installed
 root=${PREFIX:-}
 here=$(dirname "$0")
 versions=$here/driver-versions
@@ -17,7 +18,7 @@ count=0
 
 usage() {
 	cat <<'END'
-usage: gvm-preflight [--json]
+usage: gvm-preflight [--json | --version]
 
 Says in one line a check what this host lacks for gvm-dkms, and what to do.
   ok       nothing to do
@@ -33,6 +34,10 @@ case ${1:-} in
 --json) json=1 ;;
 -h | --help)
 	usage
+	exit 0
+	;;
+--version)
+	echo "gvm-preflight $package_version"
 	exit 0
 	;;
 *)

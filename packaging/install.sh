@@ -23,10 +23,10 @@ rm "$source/packaging/dkms/dkms.conf" "$source/packaging/dkms/depmod.conf" \
 sed "s/#MODULE_VERSION#/$version/" packaging/dkms/dkms.conf >"$source/dkms.conf"
 
 mkdir -p "$out/usr/sbin" "$out/usr/share/gvm-dkms" "$out/usr/share/man/man8" "$lib/depmod.d" "$lib/modprobe.d"
-install -m 755 packaging/gvm-preflight.sh "$out/usr/sbin/gvm-preflight"
-install -m 755 packaging/gvm-first-boot.sh "$out/usr/sbin/gvm-first-boot"
-sed "s/@VERSION@/$version/" packaging/dkms/gvm-dkms.sh >"$out/usr/sbin/gvm-dkms"
-chmod 755 "$out/usr/sbin/gvm-dkms"
+for program in gvm-preflight gvm-first-boot dkms/gvm-dkms; do
+	sed "s/@VERSION@/$version/" "packaging/$program.sh" >"$out/usr/sbin/${program#dkms/}"
+	chmod 755 "$out/usr/sbin/${program#dkms/}"
+done
 install -m 644 packaging/driver-versions "$out/usr/share/gvm-dkms/driver-versions"
 install -m 644 docs/man/gvm-dkms.8 docs/man/gvm-preflight.8 docs/man/gvm-first-boot.8 "$out/usr/share/man/man8/"
 install -m 644 packaging/dkms/depmod.conf "$lib/depmod.d/gvm-dkms.conf"

@@ -16,6 +16,7 @@ usage: gvm-dkms check [KERNEL]     can modules be built for this kernel? One lin
        gvm-dkms off                the vendor's nvidia-uvm from now on, and load it
        gvm-dkms on                 the hooked nvidia-uvm from now on, and load it
        gvm-dkms status             which nvidia-uvm a kernel loads, and which one is loaded
+       gvm-dkms --version
 Needs root, but for check and status.
 END
 }
@@ -123,6 +124,7 @@ on | off)
 	;;
 status) status ;;
 -h | --help | help) usage ;;
+--version) echo "gvm-dkms $package_version" ;;
 *)
 	usage >&2
 	exit 2

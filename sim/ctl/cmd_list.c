@@ -220,7 +220,11 @@ static int print_list(const struct list_args *args, struct list_before **before,
 	if (list.count)
 		table_print(&table, stdout);
 	else
-		printf("no process and no cgroup has control files\n");
+		printf("no process and no cgroup has control files%s\n",
+		       args->root		     ? "" :
+		       access(CTL_MODULE_ROOT, F_OK) ? ": gvm.ko is not loaded, and no process "
+						       "of this user has the shim" :
+						       "");
 	table_destroy(&table);
 	fflush(stdout);
 	free(*before);

@@ -16,7 +16,6 @@
 #define SHIM_ROOT "/run/gvm-shim"
 
 /* gvm.ko has two doors to the same files. A kernel that is locked down closes the one of debugfs. */
-#define SYSFS_ROOT   "/sys/kernel/gvm"
 #define DEBUGFS_ROOT "/sys/kernel/debug/gvm"
 #define CGROUP_DEPTH 32
 
@@ -178,8 +177,8 @@ int ctl_list(const char *root, struct ctl_list *ret_list)
 	if (root) {
 		status = list_root(ret_list, root);
 	} else {
-		status = list_root(ret_list,
-				   access(SYSFS_ROOT, F_OK) ? DEBUGFS_ROOT : SYSFS_ROOT);
+		status = list_root(ret_list, access(CTL_MODULE_ROOT, F_OK) ? DEBUGFS_ROOT :
+									     CTL_MODULE_ROOT);
 		for (size_t i = 0; !status && i < sizeof(usual_roots) / sizeof(usual_roots[0]);
 		     i++)
 			status = list_root(ret_list, usual_roots[i]);

@@ -14,7 +14,8 @@
 
 #include "engine/types.h"
 
-#define CTL_TEXT_MAX 256
+#define CTL_TEXT_MAX	256
+#define CTL_MODULE_ROOT "/sys/kernel/gvm" /* there while gvm.ko is loaded */
 
 struct ctl_container {
 	u64 pid; /* 0: it is a cgroup */

@@ -40,6 +40,16 @@ rpm2cpio "$out"/rpm/RPMS/noarch/*.rpm | cpio -t --quiet | files |
 cmp "$out/deb.files" "$out/rpm.files" || complain "the packages differ"
 [ "$(wc -l <"$out/deb.files")" -gt 80 ] || complain "too few files"
 
+# Each program of it says its name and the package's version, and has a help and a manual page.
+dpkg-deb -x "$out"/deb/*.deb "$out/installed"
+for program in "$out"/installed/usr/sbin/*; do
+	name=$(basename "$program")
+	[ -f "$out/installed/usr/share/man/man8/$name.8.gz" ] || complain "$name has no manual page"
+	# gvm-dkms reads the package's other files.
+	[ "$(PREFIX=$out/installed "$program" --version)" = "$name 0.1.0" ] || complain "$name --version"
+	PREFIX=$out/installed "$program" --help | grep -q "^usage: $name" || complain "$name --help"
+done
+
 # host VERSION LICENCE: a kernel with that nvidia.ko, and the source of the open driver 535.261.03
 host() {
 	rm -rf "$host"
