@@ -9,8 +9,9 @@ import logging
 import os
 import select
 import threading
+from typing import Callable, Optional
 
-from .source import open_source
+from .source import Event, Source, open_source
 
 log = logging.getLogger("gvm_pressure")
 
@@ -23,19 +24,21 @@ class Listener:
     thread: it makes a listener of its own.
     """
 
-    def __init__(self, give, gpu=0, open_source=open_source, retry=1.0):
+    def __init__(self, give: Callable[[Event], Optional[int]], gpu: Optional[int] = 0,
+                 open_source: Callable[[Optional[int]], Source] = open_source, retry: float = 1.0) -> None:
         self.give = give
         self.gpu = gpu
         self.events = 0  # that @give was called for
         self.given_bytes = 0
         self._open = open_source
         self._retry = retry
+        self._stopped: Optional[int]
         self._stop, self._stopped = os.pipe()
         self._told = None
         self._thread = threading.Thread(target=self._run, name="gvm-pressure", daemon=True)
         self._thread.start()
 
-    def stop(self):
+    def stop(self) -> None:
         """End the thread. An event that is being handled is finished first."""
         if self._stopped is None:
             return

@@ -9,7 +9,7 @@ import os
 import select
 import socket
 import struct
-from typing import NamedTuple
+from typing import List, NamedTuple, Optional, Union
 
 DEVICE = "/dev/gvm"
 SOCKET = "/run/gvm/pressure.sock"
@@ -38,16 +38,17 @@ class DeviceSource:
     OSError: no module, no such GPU (ENODEV), or this process does not use it yet (ESRCH).
     """
 
-    def __init__(self, gpu=0, device=DEVICE):
+    def __init__(self, gpu: int = 0, device: str = DEVICE) -> None:
         self.gpu = gpu
+        # A bytearray: of bytes, ioctl() hands back the bytes, and the descriptor is lost.
+        request = bytearray(_REQUEST.pack(gpu, os.O_CLOEXEC | os.O_NONBLOCK))
         with open(device, "rb", buffering=0) as control:
-            self._fd = fcntl.ioctl(control.fileno(), _PRESSURE_OPEN,
-                                   _REQUEST.pack(gpu, os.O_CLOEXEC | os.O_NONBLOCK))
+            self._fd = fcntl.ioctl(control.fileno(), _PRESSURE_OPEN, request)
 
-    def fileno(self):
+    def fileno(self) -> int:
         return self._fd
 
-    def read(self):
+    def read(self) -> Optional[List[Event]]:
         """The events that are there: none or one. None: the end, the container has gone."""
         try:
             record = os.read(self._fd, _RECORD.size)
@@ -60,7 +61,7 @@ class DeviceSource:
         target, sequence = _RECORD.unpack(record)
         return [Event(self.gpu, target, sequence, os.getpid())]
 
-    def close(self):
+    def close(self) -> None:
         os.close(self._fd)
 
 
@@ -70,23 +71,26 @@ class SocketSource:
     @gpu: None for all GPUs. OSError: there is no such daemon. ValueError: it speaks another format.
     """
 
-    def __init__(self, gpu=0, path=None):
+    def __init__(self, gpu: Optional[int] = 0, path: Optional[str] = None) -> None:
         self.gpu = gpu
         self._rest = b""
         self._greeted = False
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        path = path or os.environ.get("GVM_PRESSURE_SOCKET") or SOCKET
         try:
             self._socket.settimeout(_CONNECT_SECONDS)
-            self._socket.connect(path or os.environ.get("GVM_PRESSURE_SOCKET") or SOCKET)
+            self._socket.connect(path)
             self._socket.setblocking(False)
-        except OSError:
+        except OSError as error:
             self._socket.close()
-            raise
+            if error.errno is None:  # a daemon that takes no connections
+                raise
+            raise OSError(error.errno, error.strerror, path) from None
 
-    def fileno(self):
+    def fileno(self) -> int:
         return self._socket.fileno()
 
-    def read(self):
+    def read(self) -> Optional[List[Event]]:
         """The events that are there. None: the end, the daemon has gone."""
         try:
             more = self._socket.recv(65536)
@@ -102,7 +106,7 @@ class SocketSource:
             raise ValueError("a line without an end")
         return [e for e in map(self._take, lines) if e is not None]
 
-    def _take(self, line):
+    def _take(self, line: bytes) -> Optional[Event]:
         words = line.decode("ascii", "replace").split()
         if not self._greeted:
             if " ".join(words) != GREETING:
@@ -118,11 +122,14 @@ class SocketSource:
             raise ValueError("not understood: %r" % line[:80]) from None
         return event if self.gpu is None or event.gpu == self.gpu else None
 
-    def close(self):
+    def close(self) -> None:
         self._socket.close()
 
 
-def open_source(gpu=0, path=None, device=DEVICE):
+Source = Union[DeviceSource, SocketSource]
+
+
+def open_source(gpu: Optional[int] = 0, path: Optional[str] = None, device: str = DEVICE) -> Source:
     """The descriptor of gvm.ko where the module is loaded, else gvmd's socket. OSError: neither.
 
     The descriptor is of one GPU and of the caller's own process. So for @gpu None, and for a process
@@ -142,7 +149,7 @@ def open_source(gpu=0, path=None, device=DEVICE):
         raise
 
 
-def wait(source, timeout=None):
+def wait(source: Source, timeout: Optional[float] = None) -> bool:
     """Wait for something to read(). False: @timeout seconds have passed."""
     poll = select.poll()
     poll.register(source.fileno(), select.POLLIN)

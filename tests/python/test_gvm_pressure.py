@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
@@ -113,6 +114,15 @@ class DeviceSourceTest(unittest.TestCase):
             heard.read()
         os.close(writing)
         self.assertIsNone(heard.read())
+        heard.close()
+
+    # Of an immutable argument Python hands back the argument, and not what the call returned. So a real call that returns
+    # a descriptor stands in: NS_GET_USERNS.
+    @unittest.skipUnless(os.path.exists("/proc/self/ns/net"), "no namespaces here")
+    def test_the_descriptor_is_what_the_call_returns(self):
+        with mock.patch.object(source, "_PRESSURE_OPEN", 0xb701):
+            heard = source.DeviceSource(0, "/proc/self/ns/net")
+        self.assertEqual(os.readlink("/proc/self/fd/%d" % heard.fileno()), os.readlink("/proc/self/ns/user"))
         heard.close()
 
     def test_a_module_that_does_not_know_the_process_leads_to_the_socket(self):
@@ -460,6 +470,33 @@ class SleepTest(unittest.TestCase):
                 self.assertEqual(sleeper.sleeps, int(target == 100))
 
         asyncio.run(story())
+
+
+class Program(unittest.TestCase):
+    """python3 -m gvm_pressure, as a new user meets it."""
+
+    def run_it(self, *words, path="/nowhere/s"):
+        ran = subprocess.run([sys.executable, "-m", "gvm_pressure", *words], capture_output=True, text=True,
+                             env={**os.environ, "GVM_PRESSURE_SOCKET": path}, timeout=WAIT, check=False)
+        return ran.returncode, ran.stdout, ran.stderr
+
+    def test_help_and_version(self):
+        code, out, _ = self.run_it("--help")
+        self.assertEqual(code, 0)
+        self.assertIn("usage: python3 -m gvm_pressure [GPU]", out)
+        code, out, _ = self.run_it("--version")
+        self.assertEqual(code, 0)
+        self.assertTrue(out.startswith("gvm_pressure "))
+
+    def test_mistakes_are_a_line(self):
+        self.assertEqual(self.run_it("x"), (2, "", "usage: python3 -m gvm_pressure [GPU]; --help\n"))
+
+    @unittest.skipIf(os.path.exists(source.DEVICE), "gvm.ko is loaded")
+    def test_nothing_to_hear_is_said_with_the_path(self):
+        code, _, err = self.run_it()
+        self.assertEqual(code, 1)
+        self.assertEqual(err, "gvm_pressure: neither gvm.ko nor gvmd pressure is here: "
+                              "[Errno 2] No such file or directory: '/nowhere/s'\n")
 
 
 if __name__ == "__main__":
