@@ -129,7 +129,7 @@ static const struct file_operations gvm_devices_fops = {
 };
 
 /*
- * Where words such as "gmem.limit.high=20G" begin behind a path, which may have blanks, too; the end of @command if
+ * Where words such as "gmem.limit.high=20G" and "GPU-<uuid>/gmem.limit.high=20G" begin behind a path, which may have blanks, too; the end of @command if
  * there are none.
  */
 static char *gvm_cgroups_settings(char *command)
@@ -138,13 +138,19 @@ static char *gvm_cgroups_settings(char *command)
 
 	for (char *c = settings; c > command; c--) {
 		size_t length = strcspn(c, "= ");
+		const char *file = c;
 		char name[32];
 
 		if (c[-1] != ' ')
 			continue;
-		if (c[length] != '=' || length >= sizeof(name))
+		if (c[length] != '=')
 			break;
-		strscpy(name, c, length + 1);
+		if (*c != '/' && memchr(c, '/', length))
+			file = (const char *)memchr(c, '/', length) + 1;
+		length -= (size_t)(file - c);
+		if (length >= sizeof(name))
+			break;
+		strscpy(name, file, length + 1);
 		if (!gvm_control_find(name))
 			break;
 		settings = c;

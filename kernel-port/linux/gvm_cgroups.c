@@ -144,28 +144,56 @@ static int gvm_cgroup_set_path(struct gvm_cgroup *cgroup)
 	return 0;
 }
 
+/* A word of a cgroup's settings: "FILE=VALUE", or "GPU/FILE=VALUE". */
+struct gvm_cgroup_setting {
+	const char *gpu; /* a word of the GPU's name; NULL: each GPU */
+	char *file;
+	char *value;
+};
+
 /*
- * Take the next word off *@rest: "FILE=VALUE", which is cut in two. False: there is none. @text has room for
- * all settings.
+ * Take the next word off *@rest, and cut it. False: there is none. *@rest has room for all settings, and is changed.
  */
-static bool gvm_cgroup_next_setting(char **rest, char **ret_file, char **ret_value)
+static bool gvm_cgroup_next_setting(char **rest, struct gvm_cgroup_setting *ret_setting)
 {
-	while ((*ret_value = strsep(rest, " ")))
-		if (**ret_value) {
-			*ret_file = strsep(ret_value, "=");
-			return *ret_value != NULL;
+	char *slash;
+
+	while ((ret_setting->value = strsep(rest, " "))) {
+		if (!*ret_setting->value)
+			continue;
+		ret_setting->gpu = NULL;
+		ret_setting->file = strsep(&ret_setting->value, "=");
+		slash = strchr(ret_setting->file, '/');
+		if (slash) {
+			*slash = '\0';
+			ret_setting->gpu = ret_setting->file;
+			ret_setting->file = slash + 1;
 		}
+		return ret_setting->value != NULL;
+	}
+	return false;
+}
+
+/* Does the name of a GPU have this word? "NVIDIA H200: GPU-1a" has GPU-1a, and not GPU-1. */
+static bool gvm_is_in_name(const char *word, const char *name)
+{
+	size_t length = strlen(word);
+
+	for (const char *c = name; (c = strstr(c, word)); c++)
+		if ((c == name || !isalnum(c[-1])) && !isalnum(c[length]) && c[length] != '-')
+			return true;
 	return false;
 }
 
 /* Is it a value that a user may write? Returns 0, -EINVAL or -ERANGE. */
-static int gvm_cgroup_check_setting(const char *name, const char *value)
+static int gvm_cgroup_check_setting(const struct gvm_cgroup_setting *setting)
 {
-	const struct gvm_control_file *file = gvm_control_find(name);
+	const struct gvm_control_file *file = gvm_control_find(setting->file);
+	const char *value = setting->value;
 	u64 number;
 	int status;
 
-	if (!file || !(file->mode & 0200))
+	if (!file || !(file->mode & 0200) || (setting->gpu && !*setting->gpu))
 		return -EINVAL;
 	if (file->kind == GVM_CONTROL_BYTES)
 		status = gvm_parse_bytes(value, &number);
@@ -182,13 +210,14 @@ static int gvm_cgroup_check_setting(const char *name, const char *value)
 static int gvm_cgroup_keep_settings(struct gvm_cgroup *cgroup, const char *settings)
 {
 	char text[sizeof(cgroup->settings)];
-	char *rest = text, *file, *value;
+	struct gvm_cgroup_setting setting;
+	char *rest = text;
 	int status = 0;
 
 	if (strscpy(text, settings, sizeof(text)) < 0)
 		return -E2BIG;
-	while (!status && gvm_cgroup_next_setting(&rest, &file, &value))
-		status = gvm_cgroup_check_setting(file, value);
+	while (!status && gvm_cgroup_next_setting(&rest, &setting))
+		status = gvm_cgroup_check_setting(&setting);
 	if (!status)
 		strscpy(cgroup->settings, settings, sizeof(cgroup->settings));
 	return status;
@@ -197,13 +226,17 @@ static int gvm_cgroup_keep_settings(struct gvm_cgroup *cgroup, const char *setti
 /* Write the settings of a cgroup to one of its members, without a wait for reclaim. Returns 0 or -errno. */
 static int gvm_cgroup_set_up_locked(struct gvm_member *member)
 {
+	const char *name = member->registration->device.name;
 	char text[sizeof(member->cgroup->settings)];
-	char *rest = text, *file, *value;
+	struct gvm_cgroup_setting setting;
+	char *rest = text;
 	int status = 0;
 
 	strscpy(text, member->cgroup->settings, sizeof(text));
-	while (!status && gvm_cgroup_next_setting(&rest, &file, &value))
-		status = gvm_control_set(member->container, file, value, strlen(value));
+	while (!status && gvm_cgroup_next_setting(&rest, &setting))
+		if (!setting.gpu || gvm_is_in_name(setting.gpu, name))
+			status = gvm_control_set(member->container, setting.file, setting.value,
+						 strlen(setting.value));
 	return status;
 }
 

@@ -32,7 +32,7 @@ struct gvm_cgroup {
 	u32 members;	       /* gvm_member.cgroup */
 	bool leaving;	       /* its members are */
 	char path[512];	       /* "cgroup/a/b" */
-	char settings[256];    /* "gmem.limit.high=20G compute.weight=30", of each member */
+	char settings[768];    /* "gmem.limit.high=20G compute.weight=30", of each member */
 };
 
 /* A process or a cgroup on a device. Guarded by gvm_registry_mutex. */

@@ -73,7 +73,7 @@ struct gvm_uvm_gpu {
 	void *pmm;	 /* nvidia-uvm's name for it */
 	void *books;	 /* gvm_nvidia.ko's; set by gpu_add() */
 	u32 chunk_count; /* root chunks, up to the highest physical address */
-	char name[64];	 /* as nvidia-uvm prints it */
+	char name[128];	 /* as nvidia-uvm prints it, with its UUID at the end */
 };
 
 /*

@@ -27,7 +27,7 @@ container() {
 # gives ANNOTATIONS ENVIRONMENT FILE VALUE: this line goes to the module
 gives() {
 	container "$1" "$2"
-	"$gvmd" hook --root root --memory 80G <state || fail "$1 $2"
+	"$gvmd" hook --root root --gpus gpus --memory 80G <state || fail "$1 $2"
 	[ "$(cat root/cgroups)" = "+$cgroup $3=$4" ] || fail "$1 $2: not $3=$4, but $(cat root/cgroups)"
 }
 
@@ -62,6 +62,39 @@ if [ -n "$cgroup" ]; then
 	gives '"gvm.gmem.limit.high": "3G", "gpu-fraction": "0.5"' ', "GVM_LIMIT=1G"' $high 3G
 	gives '"gvm.compute.weight": "70"' ', "CUDA_DEVICE_SM_LIMIT=30"' compute.weight 70
 
+	# The numbered one is stronger, and holds for all GPUs where all say the same. The shim's shares have a point, too.
+	gives '' ', "CUDA_DEVICE_MEMORY_LIMIT_0=3000m"' $high 3145728000
+	gives '' ', "CUDA_DEVICE_SM_LIMIT_0=30", "CUDA_DEVICE_SM_LIMIT_1=30"' compute.weight 30
+	gives '' ', "GVM_LIMIT=0.25"' $high 21474836480
+	gives '' ', "GVM_LIMIT=1.0"' $high 85899345920
+	gives '"gpu-fraction": "0.25"' ', "GVM_LIMIT=0.25"' $high 21474836480
+
+	# Single GPUs: the container's are numbered by PCI address, and named by their UUIDs. This host has three.
+	for gpu in 0000:07:00.0=1=a 0000:0f:00.0=0=b 0000:47:00.0=2=c; do
+		mkdir -p "gpus/${gpu%%=*}"
+		number=${gpu#*=}
+		printf 'Model: \t\t H200\nGPU UUID: \t GPU-%s\nDevice Minor: \t %s\n' "${gpu##*=}" "${number%=*}" \
+			>"gpus/${gpu%%=*}/information"
+	done
+	one=', "GVM_LIMIT=0:8G,1:4G"'
+	gives '' "$one" "GPU-a/$high=8589934592 GPU-b/$high" 4294967296
+	gives '' "$one, \"NVIDIA_VISIBLE_DEVICES=all\"" "GPU-a/$high=8589934592 GPU-b/$high" 4294967296
+	gives '' "$one, \"NVIDIA_VISIBLE_DEVICES=GPU-c,GPU-b\"" "GPU-b/$high=8589934592 GPU-c/$high" 4294967296
+	gives '' "$one, \"NVIDIA_VISIBLE_DEVICES=2\"" "GPU-c/$high" 8589934592
+	gives '' "$one], \"x\": [\"NVIDIA_VISIBLE_DEVICES=0\"" "GPU-a/$high=8589934592 GPU-b/$high" 4294967296
+	gives '' ', "GVM_LIMIT=20G,2:50%"' "$high=21474836480 GPU-c/$high" 42949672960
+	gives '' ', "CUDA_DEVICE_MEMORY_LIMIT=1g", "CUDA_DEVICE_MEMORY_LIMIT_0=2g", "CUDA_DEVICE_MEMORY_LIMIT_1=3g"' \
+		"$high=1073741824 GPU-a/$high=2147483648 GPU-b/$high" 3221225472
+	# By device nodes, as CDI puts them there.
+	container '' ', "GVM_LIMIT=0:8G", "NVIDIA_VISIBLE_DEVICES=void"]}, "linux": {"devices": [{"path": "/dev/nvidiactl"},
+		{"path": "/dev/nvidia0"}, {"path": "/dev/nvidia2"}'
+	"$gvmd" hook --root root --gpus gpus <state && [ "$(cat root/cgroups)" = "+$cgroup GPU-b/$high=8589934592" ] ||
+		fail "by nodes: $(cat root/cgroups)"
+	# No GPU with that number: nothing.
+	container '' ', "GVM_LIMIT=1:8G", "NVIDIA_VISIBLE_DEVICES=GPU-a"'
+	"$gvmd" hook --root root --gpus gpus <state && [ ! -s root/cgroups ] || fail "no such GPU: $(cat root/cgroups)"
+	refuses 'none: No such file or directory: limits of single GPUs need it' '' "$one" --gpus none
+
 	# Several, in the order of annotations and then words.
 	container '"gvm.compute.priority": "2", "gpu-memory": "2000"' ', "CUDA_DEVICE_SM_LIMIT=30"'
 	"$gvmd" hook --root root <state
@@ -89,6 +122,9 @@ refuses 'GVM_LIMIT=50% is a share' '' ', "GVM_LIMIT=50%"'
 refuses 'gpu-fraction=1.5 is no limit' '"gpu-fraction": "1.5"' '' --memory 80G
 refuses 'gpu-memory=much is no limit' '"gpu-memory": "much"' ''
 refuses 'GVM_LIMIT=-1 is no limit' '' ', "GVM_LIMIT=-1"'
+refuses 'GVM_LIMIT=16:1G is no limit' '' ', "GVM_LIMIT=0:8G,16:1G"'
+refuses 'GVM_LIMIT=1: is no limit' '' ', "GVM_LIMIT=0:8G,1:"'
+refuses 'CUDA_DEVICE_MEMORY_LIMIT_1=much is no limit' '' ', "CUDA_DEVICE_MEMORY_LIMIT_0=1g", "CUDA_DEVICE_MEMORY_LIMIT_1=much"'
 refuses 'CUDA_DEVICE_SM_LIMIT=130 is no limit' '' ', "CUDA_DEVICE_SM_LIMIT=130"'
 refuses 'gvm.gmem.limit.hihg: no control file' '"gvm.gmem.limit.hihg": "1G"' ''
 refuses 'gvm.gmem.limit.high=1 G is no value' '"gvm.gmem.limit.high": "1 G"' ''

@@ -272,6 +272,26 @@ static void test_settings(void)
 	expect_error("-/tenants/a", 0);
 }
 
+/* Settings of one GPU, which its name tells: GPUs of NVIDIA's driver have numbers in the order of their first use. */
+static void test_settings_by_gpu(void)
+{
+	expect_error("+/tenants/a /gmem.limit.high=4M", ENOENT); /* a path with a blank */
+	expect_error("+/tenants/a gvm_fakegpu1/gmem.limit.high=much", EINVAL);
+	expect_error("+/tenants/a gvm_fakegpu1/gmem.current=1", EINVAL);
+	guest_expect_read("gvm/cgroups", "");
+	expect_error("+/tenants/a gmem.limit.high=6M gvm_fakegpu1/gmem.limit.high=4M "
+		     "gvm_fakegpu0/compute.priority=3 gvm_fakegpu1/compute.priority=5 "
+		     "gvm_fakegpu/compute.priority=2",
+		     0);
+	gpu_load("chunks=8 gpus=2");
+	guest_expect_read(DIR_A "/gmem.limit.high", "6291456\n");
+	guest_expect_read(DIR_A "/compute.priority", "3\n");
+	guest_expect_read("gvm/cgroup/tenants/a/1/gmem.limit.high", "4194304\n");
+	guest_expect_read("gvm/cgroup/tenants/a/1/compute.priority", "5\n");
+	gpu_unload();
+	expect_error("-/tenants/a", 0);
+}
+
 void test_cgroups(void)
 {
 	step = shared_alloc(sizeof(*step));
@@ -287,6 +307,7 @@ void test_cgroups(void)
 	gpu_unload();
 	test_before_the_gpu();
 	test_settings();
+	test_settings_by_gpu();
 	rmdir(CGROUPS "/tenants/a");
 	rmdir(CGROUPS "/tenants/b");
 	rmdir(CGROUPS "/tenants/7");

@@ -28,6 +28,7 @@
 
 #include "config/units.h"
 #include "engine/error.h"
+#include "gvmd/host/host_gpus.h"
 #include "gvmd/host/wishes.h"
 
 static int run(int argc, char **argv, struct sim_error *err);
@@ -37,6 +38,8 @@ static const struct command_option options[] = {
 	{ "memory", "SIZE", false,
 "what a GPU of this host has, for containers that are to have a\n"
 "share of it; without it a share is an error" },
+	{ "gpus", "DIR", false,
+"the host's GPUs, for limits of single ones;\n" HOST_GPUS " by default" },
 	{ "root", "DIR", false, "the module's control files; " HOOK_ROOT " by default" },
 	{ NULL, NULL, false, NULL },
 };
@@ -53,8 +56,9 @@ const struct command command_hook = {
 	.more =
 "The strongest word for memory counts: annotation gvm.gmem.limit.high, GVM_LIMIT in the\n"
 "environment, the annotations gpu-memory (MiB) and gpu-fraction, then CUDA_DEVICE_MEMORY_LIMIT,\n"
-"CUDA_DEVICE_MEMORY_LIMIT_0 and GPU_PORTION in the environment. For time: gvm.compute.weight, then\n"
-"CUDA_DEVICE_SM_LIMIT. An annotation gvm.FILE writes any control file.\n",
+"CUDA_DEVICE_MEMORY_LIMIT_0 and so on, and GPU_PORTION in the environment. For time:\n"
+"gvm.compute.weight, then CUDA_DEVICE_SM_LIMIT. An annotation gvm.FILE writes any control file.\n"
+"GVM_LIMIT=0:8G,1:4G and variables with a number are limits of single GPUs of the container.\n",
 	.examples = "    gvmd hook --memory 80G <state.json\n",
 	.run = run,
 };
@@ -75,6 +79,8 @@ int hook_take_option(const struct command *command, struct hook_target *target,
 {
 	if (!strcmp(option, "root"))
 		target->root = value;
+	else if (!strcmp(option, "gpus"))
+		target->gpus = value;
 	else if (units_parse_size(value, &target->gpu_bytes) || !target->gpu_bytes)
 		return command_bad_value(command, option, err, "'%s' is no size, e.g. 80G",
 					 value);
@@ -183,19 +189,45 @@ static bool is_below_container(const char *list, const char *cgroup)
 }
 
 /*
+ * The line that makes the cgroup a container with these settings. A GPU of the container has another number in the
+ * module, so it is named by its UUID. A number that the container has no GPU for is left out; *line is "" if nothing is left.
+ */
+static int make_line(const struct hook_target *target, const struct hook_container *container,
+		     const struct wishes *wishes, char *line, size_t size,
+		     struct sim_error *err)
+{
+	struct host_gpus gpus = { .count = 0 };
+	int length = snprintf(line, size, "+%s", container->cgroup);
+	int path_length = length;
+	int status = 0;
+
+	for (size_t i = 0; i < wishes->count && !status; i++)
+		if (wishes->wishes[i].gpu >= 0 && !gpus.count)
+			status = host_gpus_find(target->gpus, container->config, &gpus, err);
+	for (size_t i = 0; i < wishes->count && !status; i++) {
+		const struct wish *wish = &wishes->wishes[i];
+
+		if (wish->gpu >= (int)gpus.count)
+			continue;
+		length += snprintf(line + length, size - (size_t)length, " %s%s%s=%s",
+				   wish->gpu < 0 ? "" : gpus.uuids[wish->gpu],
+				   wish->gpu < 0 ? "" : "/", wish->file, wish->value);
+	}
+	if (length == path_length)
+		*line = '\0';
+	return status;
+}
+
+/*
  * Make the cgroup a container on every GPU, also on those that come with their first process, with these settings. Where one
  * above it is a container already, the limits of that one hold for all below it.
  */
-static int add_cgroup(const char *root, const char *cgroup, const struct wishes *wishes,
+static int add_cgroup(const char *root, const char *cgroup, const char *line,
 		      struct sim_error *err)
 {
-	char list[PATH_MAX], line[PATH_MAX + WISHES_MAX * CTL_TEXT_MAX];
-	int size = snprintf(line, sizeof(line), "+%s", cgroup);
+	char list[PATH_MAX];
 	int failed;
 
-	for (size_t i = 0; i < wishes->count; i++)
-		size += snprintf(line + size, sizeof(line) - (size_t)size, " %s=%s",
-				 wishes->wishes[i].file, wishes->wishes[i].value);
 	snprintf(list, sizeof(list), "%s/cgroups", root);
 	failed = write_line(list, line);
 	if (failed == ENOENT && access(list, F_OK))
@@ -212,6 +244,7 @@ static int add_cgroup(const char *root, const char *cgroup, const struct wishes 
 static int give_limits(const struct hook_target *target, FILE *state,
 		       struct hook_container *container, struct sim_error *err)
 {
+	char line[PATH_MAX + WISHES_MAX * (CTL_TEXT_MAX + HOST_GPU_UUID_MAX + 32)];
 	struct wishes wishes;
 	int status = read_container(state, container, err);
 
@@ -222,7 +255,11 @@ static int give_limits(const struct hook_target *target, FILE *state,
 	if (status || !wishes.count)
 		return status;
 	status = read_cgroup(container, err);
-	return status ? status : add_cgroup(target->root, container->cgroup, &wishes, err);
+	if (!status)
+		status = make_line(target, container, &wishes, line, sizeof(line), err);
+	if (status || !*line)
+		return status;
+	return add_cgroup(target->root, container->cgroup, line, err);
 }
 
 int hook_give_limits(const struct hook_target *target, FILE *state, struct sim_error *err)
@@ -239,7 +276,7 @@ int hook_give_limits(const struct hook_target *target, FILE *state, struct sim_e
 
 static int run(int argc, char **argv, struct sim_error *err)
 {
-	struct hook_target target = { .root = HOOK_ROOT };
+	struct hook_target target = { .root = HOOK_ROOT, .gpus = HOST_GPUS };
 	struct command_line line;
 	int status = command_parse(&command_hook, argc, argv, take_option, &target, &line, err);
 

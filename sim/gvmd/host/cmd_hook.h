@@ -13,6 +13,7 @@
 /* Where limits go, and what they are shares of. */
 struct hook_target {
 	const char *root; /* HOOK_ROOT, but for tests */
+	const char *gpus; /* HOST_GPUS, but for tests */
 	u64 gpu_bytes; /* what a GPU of this host has; 0: not known, and a share is an error */
 };
 

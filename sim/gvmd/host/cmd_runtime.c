@@ -29,6 +29,7 @@
 
 #include "engine/error.h"
 #include "gvmd/host/cmd_hook.h"
+#include "gvmd/host/host_gpus.h"
 
 #define WORDS_MAX 64
 
@@ -39,6 +40,8 @@ static const struct command_option options[] = {
 	{ "memory", "SIZE", false,
 "what a GPU of this host has, for containers that are to have a\n"
 "share of it; without it a share is an error" },
+	{ "gpus", "DIR", false,
+"the host's GPUs, for limits of single ones;\n" HOST_GPUS " by default" },
 	{ "root", "DIR", false, "the module's control files; " HOOK_ROOT " by default" },
 	{ "runtime", "PROGRAM", false, "the runtime that does the work; runc by default" },
 	{ NULL, NULL, false, NULL },
@@ -256,7 +259,8 @@ static int create(const struct runtime_args *args, struct runtime_words *words,
 
 static int run(int argc, char **argv, struct sim_error *err)
 {
-	struct runtime_args args = { .target = { .root = HOOK_ROOT }, .program = "runc" };
+	struct runtime_args args = { .target = { .root = HOOK_ROOT, .gpus = HOST_GPUS },
+				     .program = "runc" };
 	struct runtime_words words = { 0 };
 	struct command_line line;
 	int status =

@@ -3,14 +3,15 @@
  * Words for the same limit, the strongest first:
  *
  *     gvm.gmem.limit.high=20G        annotation: any control file that can be written, behind "gvm."
- *     GVM_LIMIT=20G                  environment: the shim's word
+ *     GVM_LIMIT=20G, GVM_LIMIT=0:8G,1:4G
+ *                                    environment: the shim's word
  *     gpu-memory=2000                annotation of KAI, in MiB
  *     gpu-fraction=0.5               annotation of KAI
  *     CUDA_DEVICE_MEMORY_LIMIT_0=3000m, CUDA_DEVICE_MEMORY_LIMIT=1g
- *                                    environment: the plug-ins of HAMi and KAI
+ *                                    environment: the plug-ins of HAMi and KAI; the numbered one is stronger
  *     GPU_PORTION=0.5                environment: the plug-in of KAI
  *
- * and for time gvm.compute.weight, then CUDA_DEVICE_SM_LIMIT=30, in percent. Annotations are the pod's. A
+ * and for time gvm.compute.weight, then CUDA_DEVICE_SM_LIMIT=30, or ..._0=30, in percent. Annotations are the pod's. A
  * plug-in sets the environment of the one container that has the GPU.
  */
 #include "gvmd/host/wishes.h"
@@ -35,7 +36,9 @@ struct source {
 
 enum form { FORM_SIZE, FORM_MIB, FORM_SHARE, FORM_HAMI, FORM_PERCENT };
 
-/* In the order of strength. A container may have CUDA_DEVICE_MEMORY_LIMIT_1 and so on: all GPUs get the first one. */
+#define NUMBERED_GPUS 16 /* HAMi's variables end with _0 to _15 */
+
+/* In the order of strength. */
 static const struct word {
 	const char *name;
 	bool annotation;
@@ -46,13 +49,11 @@ static const struct word {
 	{ "gpu-memory", true, FORM_MIB, "gmem.limit.high" },
 	{ "gpu-fraction", true, FORM_SHARE, "gmem.limit.high" },
 	{ "CUDA_DEVICE_MEMORY_LIMIT", false, FORM_HAMI, "gmem.limit.high" },
-	{ "CUDA_DEVICE_MEMORY_LIMIT_0", false, FORM_HAMI, "gmem.limit.high" },
 	{ "GPU_PORTION", false, FORM_SHARE, "gmem.limit.high" },
 	{ "CUDA_DEVICE_SM_LIMIT", false, FORM_PERCENT, "compute.weight" },
 };
 
-/* The value of a variable; NULL: it is not set, or empty. */
-static const char *variable(const json_t *environment, const char *name)
+const char *wishes_variable(const json_t *environment, const char *name)
 {
 	size_t length = strlen(name);
 	const json_t *entry;
@@ -73,7 +74,7 @@ static const char *value_of(const struct source *source, const struct word *word
 	const char *text =
 		word->annotation ?
 			json_string_value(json_object_get(source->annotations, word->name)) :
-			variable(source->environment, word->name);
+			wishes_variable(source->environment, word->name);
 
 	return text && *text ? text : NULL;
 }
@@ -113,6 +114,15 @@ static bool parse_hami(const char *text, u64 *ret_bytes)
 	return units_parse_size(copy, ret_bytes) == UNITS_OK;
 }
 
+/* "50%", and as in the shim "0.5". */
+static bool is_share(const struct word *word, const char *text)
+{
+	return word->form == FORM_SHARE ||
+	       (word->form == FORM_SIZE &&
+		(strchr(text, '%') ||
+		 (strchr(text, '.') && !text[strspn(text, "0123456789.")])));
+}
+
 /* A word as a number of its control file. False: no such value. */
 static bool parse(const struct source *source, const struct word *word, const char *text,
 		  u64 *ret_value)
@@ -122,6 +132,8 @@ static bool parse(const struct source *source, const struct word *word, const ch
 
 	switch (word->form) {
 	case FORM_SIZE:
+		if (is_share(word, text) && text[length - 1] != '%')
+			return parse_share(source, text, 1, ret_value);
 		if (length < 2 || length >= sizeof(copy) || text[length - 1] != '%')
 			return units_parse_size(text, ret_value) == UNITS_OK;
 		memcpy(copy, text, length - 1);
@@ -142,35 +154,104 @@ static bool parse(const struct source *source, const struct word *word, const ch
 	return false;
 }
 
-static bool is_share(const struct word *word, const char *text)
+/* One value of a word; @name is what the user wrote before it. */
+static int add_value(const struct source *source, const struct word *word, const char *name,
+		     const char *text, int gpu, struct wishes *wishes, struct sim_error *err)
 {
-	return word->form == FORM_SHARE || (word->form == FORM_SIZE && strchr(text, '%'));
+	struct wish *wish = &wishes->wishes[wishes->count];
+	u64 value;
+
+	if (is_share(word, text) && !source->gpu_bytes)
+		return sim_user_error(
+			err,
+			"%s=%s is a share of a GPU; the hook needs --memory SIZE, "
+			"what one has",
+			name, text);
+	if (!parse(source, word, text, &value))
+		return sim_user_error(err, "%s=%s is no limit", name, text);
+	/* HAMi says 0 for a whole GPU. */
+	if (!value)
+		return 0;
+	if (wishes->count == WISHES_MAX)
+		return sim_user_error(err, "too many limits");
+	wish->file = word->file;
+	wish->gpu = gpu;
+	snprintf(wish->value, sizeof(wish->value), value == U64_MAX ? "max" : "%llu", value);
+	wishes->count++;
+	return 0;
+}
+
+/* "8G,1:4G": of each GPU, and of single ones. */
+static int add_list(const struct source *source, const struct word *word, const char *text,
+		    struct wishes *wishes, struct sim_error *err)
+{
+	int status = 0;
+
+	for (bool more = true; more && !status;) {
+		size_t length = strcspn(text, ",");
+		char entry[64];
+		char *colon;
+		u64 gpu = 0;
+
+		snprintf(entry, sizeof(entry), "%.*s", (int)length, text);
+		colon = strchr(entry, ':');
+		if (colon)
+			*colon = '\0';
+		if (length >= sizeof(entry) || !*(colon ? colon + 1 : entry) ||
+		    (colon && (units_parse_integer(entry, &gpu) || gpu >= NUMBERED_GPUS)))
+			return sim_user_error(err, "%s=%s is no limit", word->name, text);
+		status = add_value(source, word, word->name, colon ? colon + 1 : entry,
+				   colon ? (int)gpu : -1, wishes, err);
+		more = text[length] == ',';
+		text += length + more;
+	}
+	return status;
+}
+
+/*
+ * HAMi's variable of each GPU. Where all that are set say the same, it is that of each GPU: a container has no others.
+ */
+static int add_numbered(const struct source *source, const struct word *word,
+			struct wishes *wishes, struct sim_error *err)
+{
+	size_t first = wishes->count;
+	bool equal = true;
+	int status = 0;
+	char name[64];
+
+	for (int gpu = 0; gpu < NUMBERED_GPUS && !status; gpu++) {
+		const char *text;
+
+		snprintf(name, sizeof(name), "%s_%d", word->name, gpu);
+		text = wishes_variable(source->environment, name);
+		if (text)
+			status = add_value(source, word, name, text, gpu, wishes, err);
+	}
+	for (size_t i = first; i < wishes->count; i++)
+		equal &= !strcmp(wishes->wishes[i].value, wishes->wishes[first].value);
+	if (!status && equal && wishes->count > first) {
+		wishes->wishes[first].gpu = -1;
+		wishes->count = first + 1;
+	}
+	return status;
 }
 
 static int add_word(const struct source *source, const struct word *word, struct wishes *wishes,
 		    struct sim_error *err)
 {
 	const char *text = value_of(source, word);
-	struct wish *wish = &wishes->wishes[wishes->count];
-	u64 value;
+	int status = 0;
 
-	if (!text || has(wishes, word->file))
+	if (has(wishes, word->file))
 		return 0;
-	if (is_share(word, text) && !source->gpu_bytes)
-		return sim_user_error(
-			err,
-			"%s=%s is a share of a GPU; the hook needs --memory SIZE, "
-			"what one has",
-			word->name, text);
-	if (!parse(source, word, text, &value))
-		return sim_user_error(err, "%s=%s is no limit", word->name, text);
-	/* HAMi says 0 for a whole GPU. */
-	if (!value)
-		return 0;
-	wish->file = word->file;
-	snprintf(wish->value, sizeof(wish->value), value == U64_MAX ? "max" : "%llu", value);
-	wishes->count++;
-	return 0;
+	if (text && word->form == FORM_SIZE)
+		return add_list(source, word, text, wishes, err);
+	if (text)
+		status = add_value(source, word, word->name, text, -1, wishes, err);
+	/* Behind it: what comes last holds. */
+	if (!status && (word->form == FORM_HAMI || word->form == FORM_PERCENT))
+		status = add_numbered(source, word, wishes, err);
+	return status;
 }
 
 /* Annotations of ours name control files. The module checks the value. */
@@ -190,6 +271,7 @@ static int add_own(const char *name, const json_t *value, struct wishes *wishes,
 	if (wishes->count == WISHES_MAX)
 		return sim_user_error(err, "too many annotations of gvm");
 	wish->file = file->name;
+	wish->gpu = -1;
 	strcpy(wish->value, text);
 	wishes->count++;
 	return 0;

@@ -13,11 +13,12 @@
 
 struct sim_error;
 
-#define WISHES_MAX 16
+#define WISHES_MAX 40 /* two for each numbered GPU, and some for all */
 
 /* A control file, and the text to write there. */
 struct wish {
 	const char *file;
+	int gpu; /* the container's GPU with this number; -1: each one */
 	char value[CTL_TEXT_MAX];
 };
 
@@ -25,6 +26,9 @@ struct wishes {
 	struct wish wishes[WISHES_MAX];
 	size_t count;
 };
+
+/* The value of a variable of @environment (as below); NULL: it is not set, or empty. */
+const char *wishes_variable(const json_t *environment, const char *name);
 
 /*
  * Read what @annotations (an object of texts, or NULL) and @environment (an array of "NAME=VALUE", or NULL) say. A
