@@ -303,9 +303,13 @@ int gvm_cgroups_add(const char *path, const char *settings)
 		if (status)
 			break; /* the list may have changed */
 	}
-	if (status)
+	/*
+	 * A failed create has dropped the mutex. Meanwhile another thread may have begun to
+	 * forget the cgroup, and then frees it: it waits for the member that was not made.
+	 */
+	if (status && !cgroup->leaving)
 		gvm_cgroup_forget_locked(cgroup);
-	else
+	else if (!status)
 		queue_delayed_work(system_long_wq, &gvm_cgroups_work, HZ);
 	gvm_mutex_unlock(&gvm_registry_mutex);
 	return status;
