@@ -93,6 +93,11 @@ if [ -n "$cgroup" ]; then
 	# No GPU with that number: nothing.
 	container '' ', "GVM_LIMIT=1:8G", "NVIDIA_VISIBLE_DEVICES=GPU-a"'
 	"$gvmd" hook --root root --gpus gpus <state && [ ! -s root/cgroups ] || fail "no such GPU: $(cat root/cgroups)"
+	# GPUs that cannot be told, as instances of MIG and the list of volumes of NVIDIA's plug-in.
+	for visible in MIG-1 GPU-a,GPU-x 3 /var/run/nvidia-container-devices; do
+		refuses "NVIDIA_VISIBLE_DEVICES=$visible: limits of single GPUs need numbers or UUIDs of GPUs" '' \
+			"$one, \"NVIDIA_VISIBLE_DEVICES=$visible\"" --gpus gpus
+	done
 	refuses 'none: No such file or directory: limits of single GPUs need it' '' "$one" --gpus none
 
 	# Several, in the order of annotations and then words.

@@ -69,11 +69,15 @@ static int read_table(const char *folder, struct host_table *table, struct sim_e
 	return 0;
 }
 
-/* "GPU-<uuid>,GPU-<uuid>", or numbers as nvidia-smi has them. Instances of MIG are no GPUs here. */
-static void take_visible(const char *visible, struct host_table *table)
+/*
+ * "GPU-<uuid>,GPU-<uuid>", or numbers as nvidia-smi has them. False: one of them is none of these GPUs, such as an instance
+ * of MIG. Then the numbers of the container's GPUs are not known.
+ */
+static bool take_visible(const char *visible, struct host_table *table)
 {
 	while (*visible) {
 		size_t length = strcspn(visible, ",");
+		bool found = false;
 		char *end;
 		unsigned long number = strtoul(visible, &end, 10);
 
@@ -84,10 +88,14 @@ static void take_visible(const char *visible, struct host_table *table)
 			bool numbered = length && end == visible + length && number == i;
 
 			gpu->of_container |= named || numbered;
+			found |= named || numbered;
 		}
+		if (!found)
+			return false;
 		visible += length;
 		visible += *visible == ',';
 	}
+	return true;
 }
 
 /* Device nodes of the container: those that CDI has put there. False: it has none of GPUs. */
@@ -125,11 +133,17 @@ int host_gpus_find(const char *folder, const json_t *config, struct host_gpus *r
 		return status;
 	/* "void" and "none": the devices come another way. */
 	if (visible && strcmp(visible, "all") != 0 && strcmp(visible, "void") != 0 &&
-	    strcmp(visible, "none") != 0)
-		take_visible(visible, &table);
-	else if (!take_nodes(config, &table))
+	    strcmp(visible, "none") != 0) {
+		if (!take_visible(visible, &table))
+			return sim_user_error(
+				err,
+				"NVIDIA_VISIBLE_DEVICES=%s: limits of single GPUs "
+				"need numbers or UUIDs of GPUs",
+				visible);
+	} else if (!take_nodes(config, &table)) {
 		for (size_t i = 0; i < table.count; i++)
 			table.gpus[i].of_container = true;
+	}
 	ret_gpus->count = 0;
 	for (size_t i = 0; i < table.count; i++)
 		if (table.gpus[i].of_container)
