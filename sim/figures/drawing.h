@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * The variables that plots/figure.gp needs beside the CSV files: texts, ranges and counts. A
+ * variable of panel 2 ends in "_2", and one of its third bar or curve in "_2_3".
+ */
+#ifndef SIM_FIGURES_DRAWING_H
+#define SIM_FIGURES_DRAWING_H
+
+#include "figures/data.h"
+#include "figures/gnuplot.h"
+
+#define SERIES_MAX 64
+
+/* A series of points as the key has it. Panels may have a series of the same name. */
+struct drawn_series {
+	const char *name;
+	bool ours;
+	bool published;
+};
+
+/* A drawing while its variables are added. */
+struct drawing {
+	const struct figure_data *data;
+	struct gnuplot gnuplot;
+	size_t panel;	  /* index in the figure */
+	size_t number;	  /* on the page, from 1 */
+	size_t key_chars; /* the longest title of a curve */
+	struct drawn_series series[SERIES_MAX];
+	size_t series_count;
+};
+
+/* Add the variables of panel @drawing->panel, which is number @drawing->number on the page. */
+void drawing_add_panel(struct drawing *drawing);
+
+#endif
