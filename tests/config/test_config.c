@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The configuration: keys and spellings of a scenario, layers, hash, and how files are found.
- * Mistakes and their messages are in test_config_mistakes.c.
+ * The configuration: keys and spellings of a scenario, layers, hash. How files are found is in
+ * test_config_files.c, mistakes and their messages are in test_config_mistakes.c.
  */
 #include <check.h>
 #include <jansson.h>
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config_fixture.h"
@@ -530,28 +529,6 @@ START_TEST(scenarios_come_through_pipes)
 }
 END_TEST
 
-/* A results folder often has the name of its scenario. */
-START_TEST(a_folder_does_not_hide_a_scenario_of_ours)
-{
-	ck_assert_int_eq(mkdir("vllm-diffusion-40g", 0700), 0);
-	ck_assert_msg(load_path("vllm-diffusion-40g", NULL, NULL) == 0, "%s", error.text);
-	ck_assert_str_eq(config.name, "vllm-diffusion-40g");
-}
-END_TEST
-
-START_TEST(scenarios_are_found_from_any_folder)
-{
-	char path[128];
-	char trace[128];
-
-	snprintf(path, sizeof(path), "%s/s.json", folder);
-	snprintf(trace, sizeof(trace), "%s/head.trace", folder);
-	ck_assert_int_eq(chdir("/"), 0);
-	ck_assert_msg(load_path(path, NULL, NULL) == 0, "%s", error.text);
-	ck_assert_str_eq(llm_keys()->client.trace.file, trace);
-}
-END_TEST
-
 /* The scenarios that come with gvmsim, with this test's trace. */
 START_TEST(shipped_scenarios_are_right)
 {
@@ -571,76 +548,6 @@ START_TEST(shipped_scenarios_are_right)
 		ck_assert_uint_eq(llm->gpu_memory_utilization, i ? 700000 : 800000);
 		ck_assert_str_eq(control_text("gmem.limit.high"), i ? "" : "40000000000");
 	}
-}
-END_TEST
-
-/* Run a copy of this program at @program. It prints the path at which it finds @name. */
-static void run_copy(const char *program, const char *kind, const char *name, char *ret_line,
-		     int size)
-{
-	char command[1024];
-	FILE *pipe;
-
-	snprintf(command, sizeof(command),
-		 "mkdir -p $(dirname %s) && cp /proc/%d/exe %s && cd / && %s --find %s %s",
-		 program, (int)getpid(), program, program, kind, name);
-	pipe = popen(command, "r");
-	ck_assert_ptr_nonnull(pipe);
-	ck_assert_ptr_nonnull(fgets(ret_line, size, pipe));
-	ck_assert_int_eq(pclose(pipe), 0);
-}
-
-static void assert_found(const char *program, const char *kind, const char *name,
-			 const char *expected)
-{
-	char full[128];
-	char line[PATH_MAX + 2];
-	char path[128];
-
-	snprintf(full, sizeof(full), "%s/%s", folder, program);
-	snprintf(path, sizeof(path), "%s/%s\n", folder, expected);
-	run_copy(full, kind, name, line, sizeof(line));
-	ck_assert_str_eq(line, path);
-}
-
-START_TEST(data_is_found_beside_the_program)
-{
-	ck_assert_int_eq(
-		system("mkdir -p src/scenarios/gpus src/traces usr/share/gvmsim/traces"), 0);
-	write_file("src/traces/x.trace", "x");
-	write_file("usr/share/gvmsim/traces/x.trace", "x");
-	assert_found("src/gvmsim", "traces", "x.trace", "src/traces/x.trace");
-	assert_found("src/build/gvmsim", "traces", "x.trace", "src/traces/x.trace");
-	assert_found("src/build/a/b/c/gvmsim", "traces", "x.trace", "src/traces/x.trace");
-	assert_found("src/build/gvmsim", "scenarios", "gpus", "src/scenarios/gpus");
-	assert_found("usr/bin/gvmsim", "traces", "x.trace", "usr/share/gvmsim/traces/x.trace");
-}
-END_TEST
-
-/* A program outside the source tree, such as in a build folder. */
-START_TEST(data_is_found_in_the_source_tree_at_last)
-{
-	char program[128];
-	char line[PATH_MAX + 2];
-
-	if (!access(GVMSIM_DATA_DIR, F_OK))
-		return;
-	snprintf(program, sizeof(program), "%s/bin/gvmsim", folder);
-	run_copy(program, "scenarios", "gpus", line, sizeof(line));
-	ck_assert_str_eq(line, GVMSIM_SOURCE_DIR "/scenarios/gpus\n");
-	run_copy(program, "plots", ".", line, sizeof(line));
-	ck_assert_str_eq(line, GVMSIM_SOURCE_DIR "/plots\n");
-}
-END_TEST
-
-START_TEST(missing_data_says_where_it_was_sought)
-{
-	char path[PATH_MAX];
-
-	ck_assert_int_eq(config_find_data("traces", "none", path, sizeof(path), &error),
-			 -SIM_EXIT_USER);
-	ck_assert_msg(!strncmp(error.text, "none: not found, allowed: a file in /", 37), "%s",
-		      error.text);
 }
 END_TEST
 
@@ -673,28 +580,10 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, the_resolved_configuration_finds_its_trace_from_elsewhere);
 	tcase_add_test(tests, a_trace_of_ours_keeps_its_name);
 	tcase_add_test(tests, scenarios_come_through_pipes);
-	tcase_add_test(tests, a_folder_does_not_hide_a_scenario_of_ours);
-	tcase_add_test(tests, scenarios_are_found_from_any_folder);
 	tcase_add_test(tests, shipped_scenarios_are_right);
-	tcase_add_test(tests, data_is_found_beside_the_program);
-	tcase_add_test(tests, data_is_found_in_the_source_tree_at_last);
-	tcase_add_test(tests, missing_data_says_where_it_was_sought);
 }
 
-/* "--find KIND NAME": see run_copy(). */
-static int find_and_print(const char *kind, const char *name)
+int main(void)
 {
-	char path[PATH_MAX];
-
-	if (config_find_data(kind, name, path, sizeof(path), &error))
-		return EXIT_FAILURE;
-	printf("%s\n", path);
-	return EXIT_SUCCESS;
-}
-
-int main(int argc, char **argv)
-{
-	if (argc == 4 && !strcmp(argv[1], "--find"))
-		return find_and_print(argv[2], argv[3]);
 	return suite_run("config", fixture_setup, fixture_teardown, add_tests);
 }
