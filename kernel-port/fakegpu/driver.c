@@ -48,16 +48,15 @@ static u32 fakegpu_take_chunk(struct fakegpu *gpu, u32 chunk)
 {
 	struct gvm_device *device = gpu->device;
 	struct gvm_eviction eviction = { .keep = true };
-	struct gvm_fence copies;
 
 	if (!gvm_clock_is_picked(device, chunk) ||
 	    device->memory_ops->evict(device->memory, chunk, &eviction) || eviction.left_bytes)
 		return 0;
 	/*
-	 * Clean data leaves without a copy. A copy out for an earlier owner may be under way.
+	 * Copies out of the chunk may be under way: of the evicted data, or, if that was clean,
+	 * for an earlier owner. A caller that is being killed waits for them as well.
 	 */
-	copies = fakegpu_chunk_fence(gpu, chunk);
-	fakegpu_fence_wait(gpu, &copies);
+	fakegpu_engines_drain(gpu);
 	memset(fakegpu_chunk_bytes(gpu, chunk), FAKEGPU_RM_BYTE, GVM_CHUNK_BYTES);
 	fakegpu_chunk_free(gpu, chunk);
 	return 1;

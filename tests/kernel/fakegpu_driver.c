@@ -16,6 +16,7 @@
 
 #define CHUNKS 8u
 #define ROUNDS 30u
+#define TAKERS 10u
 #define SEED   0xd21ull
 
 /* Returns 0 or an errno. */
@@ -47,6 +48,41 @@ static void test_take(void)
 		    "they are on the host, and the books are in order");
 	guest_check(fakegpu_verify(context, va, CHUNKS * CHUNK, SEED, NULL) == 0,
 		    "their bytes come back");
+	close(context);
+}
+
+/* RM's thread is the taker's: fakegpu_take(). */
+static void take_all(uint32_t index)
+{
+	struct gvm_fakegpu_take take = { .count = gpu_info().chunks };
+	int device;
+
+	(void)index;
+	require(fakegpu_open_device(0, &device) == 0, "open");
+	driver_call(device, GVM_FAKEGPU_TAKE, &take);
+}
+
+/* The thread that takes memory is killed while data is on its way out of that memory. */
+static void test_take_killed(void)
+{
+	int context = tenant_open(0);
+	uint64_t va = tenant_map(context, CHUNKS * CHUNK);
+	uint32_t killed = 0;
+	bool whole = true;
+
+	for (uint64_t seed = 1; whole && seed <= TAKERS; seed++) {
+		pid_t taker;
+
+		require(fakegpu_fill(context, va, CHUNKS * CHUNK, seed) == 0, "fill");
+		taker = tenant_start(take_all, 0);
+		while (control_get(getpid(), "gmem.swap.current") == 0)
+			;
+		killed += tenant_kill(taker);
+		whole = fakegpu_verify(context, va, CHUNKS * CHUNK, seed, NULL) == 0;
+	}
+	guest_check(whole && gpu_check(),
+		    "RM is killed while it takes chunks (%u): data on its way out is whole",
+		    killed);
 	close(context);
 }
 
@@ -190,6 +226,7 @@ void test_driver(void)
 {
 	gpu_load("chunks=24");
 	test_take();
+	test_take_killed();
 	test_quiesce();
 	test_share();
 	test_lost();
