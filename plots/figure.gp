@@ -11,7 +11,7 @@ load scripts . "/style.gp"
 left_px = 20
 top_px = changes eq "" ? 112 : 136
 has_bars = 0; has_stacked = 0; has_lines = 0; has_time = 0
-has_x_label = 0; has_y_label = 0; has_published = 0
+has_x_label = 0; has_y_label = 0; has_published = 0; has_named = 0
 do for [p = 1:panels] {
 	layout = value(sprintf("layout_%d", p))
 	has_bars = has_bars || layout eq "bars"
@@ -20,6 +20,7 @@ do for [p = 1:panels] {
 	has_time = has_time || layout eq "time"
 	has_x_label = has_x_label || value(sprintf("xlabel_%d", p)) ne ""
 	has_y_label = has_y_label || value(sprintf("ylabel_%d", p)) ne ""
+	has_named = has_named || (layout eq "lines" && value(sprintf("named_%d", p)))
 	has_published = has_published || value(sprintf("published_%d", p))
 }
 char_px = 0.58 * size * px_of_size # of the widest usual text
@@ -28,11 +29,14 @@ rows = (panels + columns - 1) / columns
 # The key stands in a free place of the grid, at the right, or above the panels.
 free_place = rows * columns > panels
 simple_key = !has_stacked && !has_lines
+# Above the panels it must not meet the head: then it stands at the right.
+head_px(text, scale) = strlen(text) * scale * 0.52 * size * px_of_size + left_px + 74
+simple_key = simple_key && head_px(headline, 1.5) < page_width - 260 && head_px(subline, 1.08) < page_width - 260
 key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
 # A key at the right is as wide as its longest entry, "SERIES, published".
 side_chars = 0
 do for [s = 1:key_series] {
-	chars = strlen(value(sprintf("key_series_%d", s))) + (value(sprintf("key_published_%d", s)) ? 11 : 6)
+	chars = strlen(value(sprintf("key_series_%d", s))) + (value(sprintf("key_published_%d", s)) ? 11 : has_published ? 6 : 0)
 	side_chars = chars > side_chars ? chars : side_chars
 }
 side_px = key_place eq "side" ? (side_chars * char_px + 80 > 300 ? side_chars * char_px + 80 : 300) : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
@@ -40,6 +44,9 @@ notes_below = key_place eq "top" || key_place eq "panels"
 if (any_failed) {
 	notes = (notes eq "" ? "" : notes . "\n") . "* A container of this run died: the others had the" \
 		. (notes_below ? " " : "\n") . "GPU to themselves."
+}
+if (any_bounded) {
+	notes = (notes eq "" ? "" : notes . "\n") . "Not drawn: points of which the run tells only a lower bound."
 }
 notes_px = notes_below && notes ne "" ? 40 : 0
 place_width = (page_width - left_px - 10 - side_px) / (1.0 * columns)
@@ -60,12 +67,13 @@ set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 set style fill solid 1.0 noborder
 unset key
 
-# A number in at most four digits; long times in milliseconds become seconds.
+# A number in at most four digits, a count without decimals; long times in milliseconds become seconds.
 number(x) = unit eq "ms" && x >= 99995 ? sprintf("%.0f s", x / 1000) \
 	: unit eq "ms" && x >= 9999.5 ? sprintf("%.1f s", x / 1000) \
 	: unit eq "ms" && x >= 999.5 ? sprintf("%.2f s", x / 1000) \
 	: x >= 9999.5 ? sprintf("%.1fk", x / 1000) \
-	: x >= 99.95 ? sprintf("%.0f", x) : x >= 9.995 ? sprintf("%.1f", x) : sprintf("%.2f", x)
+	: x >= 99.95 || (is_count && x == floor(x)) || x == 0 ? sprintf("%.0f", x) : x >= 9.995 ? sprintf("%.1f", x) \
+	: x >= 0.0995 ? sprintf("%.2f", x) : x >= 0.00995 ? sprintf("%.3f", x) : x >= 0.000095 ? sprintf("%.2g", x) : "0.00"
 of_panel(name) = strcol("panel") eq key && strcol(name) ne "" ? column(name) : NaN
 
 # Text of the head that is too long for the page ends in "...".
@@ -73,8 +81,17 @@ fits(text, scale) = strlen(text) * scale * 0.56 * size * px_of_size < page_width
 	: text[1:int((page_width - 2 * left_px) / (scale * 0.56 * size * px_of_size)) - 3] . "..."
 subline = fits(subline, 1.08)
 changes = fits(changes, 0.92)
-# The text of a tick: times above a second are in seconds, as on the bars.
-tick(x) = unit eq "ms" && x >= 1000 ? sprintf("%g s", x / 1000) : sprintf("%g", x)
+# The text of a tick: times above a second are in seconds, as on the bars. Beside them, others have a unit, too.
+tick(x) = unit eq "ms" && x >= 1000 ? sprintf("%g s", x / 1000) : unit eq "ms" && high >= 1000 && x > 0 ? sprintf("%g ms", x) \
+	: x >= 10000 ? sprintf("%gk", x / 1000) : sprintf("%g", x)
+# Titles of panels have one size on a page, at which the longest ends before the next panel begins.
+title_chars = 1
+do for [p = 1:panels] {
+	chars = strlen(value(sprintf("title_%d", p))) + (value(sprintf("log_%d", p)) ? 8 : 0)
+	title_chars = chars > title_chars ? chars : title_chars
+}
+title_size = (place_width - 8) / (0.56 * px_of_size * title_chars)
+font_panel = title_size < int(1.15 * size) ? sprintf(",%.2f", title_size) : font_panel
 
 # --- The panels -----------------------------------------------------------------------------------
 
@@ -92,6 +109,7 @@ do for [p = 1:panels] {
 	set bmargin at screen bottom_of(p)
 	key = value(sprintf("key_%d", p))
 	unit = value(sprintf("unit_%d", p))
+	is_count = unit ne "ms" && unit ne "x" && unit ne "s" && unit ne "%" && unit ne "GB" && unit ne "GiB"
 	low = value(sprintf("low_%d", p))
 	high = value(sprintf("high_%d", p))
 	is_log = value(sprintf("log_%d", p))
@@ -125,7 +143,7 @@ do for [p = 1:panels] {
 	} else {
 		floor_y = 0
 		set yrange [0:high > 0 ? 1.12 * high : 1]
-		if (unit eq "ms" && high >= 1000) {
+		if (high >= (unit eq "ms" ? 1000 : 10000)) {
 			# About five steps of 1, 2 or 5.
 			step = 10.0**floor(log10(high / 5))
 			step = high / 5 / step >= 5 ? 5 * step : high / 5 / step >= 2 ? 2 * step : step
@@ -161,11 +179,16 @@ if (key_place ne "panels") {
 	set bmargin at screen 0
 	if (has_bars || has_time) {
 		shape = has_bars ? "boxes" : "lines linewidth 2.4"
-		if (has_published || has_time) {
+		if (has_bars && has_published || has_time && !key_containers) {
 			key_plot = key_plot . ", keyentry with " . shape . " linecolor rgb c_ours title \"ours, simulated\"" \
 				. ", keyentry with " . shape . " linecolor rgb c_published title word_published"
 			key_rows = key_rows + 2
 		}
+	}
+	do for [i = 1:key_containers] {
+		key_plot = key_plot . sprintf(", keyentry with lines linewidth 2.4 linecolor rgb c_run[%d] title key_container_%d", \
+			(int(value(sprintf("key_colour_%d", i))) - 1) % 8 + 1, i)
+		key_rows = key_rows + 1
 	}
 	if (has_stacked) {
 		do for [i = 1:parts_1] {
@@ -177,9 +200,9 @@ if (key_place ne "panels") {
 	if (has_lines) {
 		do for [s = 1:key_series] {
 			if (value(sprintf("key_ours_%d", s))) {
-				key_plot = key_plot . sprintf(", keyentry with linespoints linewidth 2 pointtype p_filled[%d]", \
-					colour_of(s)) . sprintf(" linecolor rgb c_series[%d] title key_series_%d . \", ours\"", \
-					colour_of(s), s)
+				key_plot = key_plot . ", keyentry with " . (has_named ? "points" : "linespoints linewidth 2") \
+					. sprintf(" pointtype p_filled[%d] linecolor rgb c_series[%d]", colour_of(s), colour_of(s)) \
+					. sprintf(" title key_series_%d", s) . (has_published ? " . \", ours\"" : "")
 				key_rows = key_rows + 1
 			}
 		}

@@ -83,6 +83,7 @@ static int make_cells(struct figure_data *data, struct sim_error *err)
 						.run = run,
 						.part = part,
 						.pair = { NAN, NAN },
+						.at_least = NAN,
 					};
 	return 0;
 }

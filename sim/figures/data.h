@@ -17,7 +17,8 @@ struct figure_cell {
 	size_t panel, run, part; /* indices into the figure and the panel */
 	struct figure_pair pair;
 	struct figure_pair below; /* in a stack: the sum of the parts below this one */
-	char *id, *unscored;	  /* of the reference file; NULL: nothing is said; owned */
+	double at_least; /* where ours is NAN: its lower bound, of a value the run bounds; NAN */
+	char *id, *unscored; /* of the reference file; NULL: nothing is said; owned */
 };
 
 struct figure_point {

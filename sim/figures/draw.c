@@ -176,6 +176,14 @@ static void add_key(struct drawing *drawing)
 		gnuplot_add_count(&drawing->gnuplot, name, series->published);
 	}
 	gnuplot_add_count(&drawing->gnuplot, "key_series", drawing->series_count);
+	for (size_t i = 0; i < drawing->container_count; i++) {
+		snprintf(name, sizeof(name), "key_container_%zu", i + 1);
+		gnuplot_add_string(&drawing->gnuplot, name, drawing->containers[i].name);
+		snprintf(name, sizeof(name), "key_colour_%zu", i + 1);
+		gnuplot_add_count(&drawing->gnuplot, name, drawing->containers[i].colour);
+	}
+	gnuplot_add_count(&drawing->gnuplot, "key_containers", drawing->container_count);
+	gnuplot_add_count(&drawing->gnuplot, "any_bounded", drawing->bounded);
 }
 
 int figure_draw(const struct figure_data *data, const struct figure_request *request,

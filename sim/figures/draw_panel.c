@@ -145,6 +145,31 @@ static size_t add_key_series(struct drawing *drawing, const char *name, bool our
 	return i + 1;
 }
 
+/* The panel's places on the axis of x, each once, and the names that they may have. */
+static void add_places(struct drawing *drawing)
+{
+	const struct figure_data *data = drawing->data;
+	bool named = false;
+	size_t count = 0;
+
+	for (size_t i = 0; i < data->cell_count; i++) {
+		const struct figure_cell *cell = &data->cells[i];
+		const struct figure_run *run = &data->figure->runs[cell->run];
+		bool seen = cell->panel != drawing->panel;
+
+		for (size_t k = 0; !seen && k < i; k++)
+			seen = data->cells[k].panel == drawing->panel &&
+			       data->figure->runs[data->cells[k].run].x == run->x;
+		if (seen)
+			continue;
+		named = named || run->x_tick;
+		add_real_of(drawing, "x", ++count, run->x);
+		add_string_of(drawing, "x_tick", count, run->x_tick ? run->x_tick : "");
+	}
+	add_real(drawing, "places", (double)count);
+	add_real(drawing, "named", named);
+}
+
 /* The panel's series in the order of the figure's runs, and the range of their x. */
 static void add_series(struct drawing *drawing)
 {
@@ -160,6 +185,7 @@ static void add_series(struct drawing *drawing)
 
 		if (cell->panel != drawing->panel)
 			continue;
+		drawing->bounded = drawing->bounded || !isnan(cell->at_least);
 		low = fmin(low, data->figure->runs[cell->run].x);
 		high = fmax(high, data->figure->runs[cell->run].x);
 		if (!strcmp(label, last))
@@ -181,6 +207,7 @@ static void add_series(struct drawing *drawing)
 			    (double)add_key_series(drawing, data->figure->runs[cell->run].tick,
 						   ours, published));
 	}
+	add_places(drawing);
 	add_real(drawing, "series_count", (double)count);
 	add_real(drawing, "low_x", isfinite(low) ? low : 0);
 	add_real(drawing, "high_x", isfinite(high) ? high : 1);
@@ -277,6 +304,23 @@ static bool curves_of_one_run(const struct figure_data *data, size_t panel)
 	return true;
 }
 
+/* Add a curve to the key that all panels share, if it is one of a curve for each container. */
+static void add_key_container(struct drawing *drawing, const struct figure_line *line,
+			      size_t colour)
+{
+	size_t i = 0;
+
+	if (!line->curve || strcmp(line->curve->container, "*") != 0)
+		return;
+	while (i < drawing->container_count &&
+	       strcmp(drawing->containers[i].name, line->container) != 0)
+		i++;
+	if (i < drawing->container_count || i == SERIES_MAX)
+		return;
+	drawing->containers[drawing->container_count++] =
+		(struct drawn_container){ line->container, colour };
+}
+
 /* The panel's curves that have points. */
 static void add_curves(struct drawing *drawing)
 {
@@ -304,6 +348,7 @@ static void add_curves(struct drawing *drawing)
 				fmax(highs[curve && curve->right], line->points[k].y);
 		areas += curve && curve->draw == FIGURE_DRAW_AREA;
 		line_title(data, line, text, sizeof(text));
+		add_key_container(drawing, line, colour + 1);
 		add_real_of(drawing, "curve", count, (double)i + 1);
 		add_string_of(drawing, "curve_title", count, text);
 		add_string_of(drawing, "curve_draw", count,

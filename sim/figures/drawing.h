@@ -18,6 +18,12 @@ struct drawn_series {
 	bool published;
 };
 
+/* A curve of a container as the key has it: its name, and the number of its colour from 1. */
+struct drawn_container {
+	const char *name;
+	size_t colour;
+};
+
 /* A drawing while its variables are added. */
 struct drawing {
 	const struct figure_data *data;
@@ -27,6 +33,9 @@ struct drawing {
 	size_t key_chars; /* the longest title of a curve */
 	struct drawn_series series[SERIES_MAX];
 	size_t series_count;
+	struct drawn_container containers[SERIES_MAX];
+	size_t container_count;
+	bool bounded; /* lines lack points of which the run tells a lower bound only */
 };
 
 /* Add the variables of panel @drawing->panel, which is number @drawing->number on the page. */

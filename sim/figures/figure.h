@@ -39,6 +39,7 @@ struct figure_run {
 	const char *folder; /* word for its folder on the command line; NULL: it is simulated */
 	const char *scenario;	    /* NULL: the figure's, which the user may replace */
 	double x;		    /* position in a series; NAN: the run is in no series */
+	const char *x_tick;	    /* name of this point of the series; NULL: x is its name */
 	char name[FIGURE_NAME_MAX]; /* for people: "stock, 10" */
 	char **defaults;	    /* PATH=VALUE, applied before the user's; NULL ends them */
 	char **sets;		    /* PATH=VALUE that the user cannot change; NULL ends them */

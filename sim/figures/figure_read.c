@@ -144,8 +144,11 @@ static void read_run(const struct place *root, const struct place *entry,
 	run->folder = place_text(entry, "folder", NULL);
 	run->scenario = place_text(entry, "scenario", NULL);
 	run->x = point ? place_real(point, "x", (double)NAN) : (double)NAN;
+	run->x_tick = point ? place_text(point, "tick", NULL) : NULL;
 	if (isnan(run->x))
 		snprintf(run->name, sizeof(run->name), "%s", run->label);
+	else if (run->x_tick)
+		snprintf(run->name, sizeof(run->name), "%s, %s", run->label, run->x_tick);
 	else
 		snprintf(run->name, sizeof(run->name), "%s, %g", run->label, run->x);
 	append_sets(root, "defaults", &run->defaults);
@@ -182,7 +185,7 @@ static void read_runs(const struct place *root, struct figure *figure)
 	static const char *const run_keys[] = { "label",    "tick",   "system",
 						"scenario", "folder", "defaults",
 						"set",	    "points", NULL };
-	static const char *const point_keys[] = { "x", "set", NULL };
+	static const char *const point_keys[] = { "x", "tick", "set", NULL };
 	struct place runs = place_member(root, "runs");
 	size_t count = 0;
 

@@ -35,6 +35,8 @@ int figure_data_take(struct figure_data *data, struct sim_error *err)
 		const json_t *value = figure->panels[cell->panel].parts[cell->part].value;
 
 		cell->pair.ours = value_of(data, cell->run, value, false);
+		if (isnan(cell->pair.ours))
+			cell->at_least = value_at_least(data, cell->run, value);
 		/* A number that is published as a curve is read off that curve. */
 		if (isnan(cell->pair.published))
 			cell->pair.published = json_is_number(value) ?
@@ -71,7 +73,7 @@ int figure_write_cells(const struct figure_data *data, struct writer *writer, co
 	if (status)
 		return status;
 	writer_printf(writer, "panel,run,x,part,unit,ours,published,ours_over_published,"
-			      "ours_below,published_below,failed_containers\n");
+			      "ours_below,published_below,failed_containers,ours_at_least\n");
 	for (size_t i = 0; i < data->cell_count; i++) {
 		const struct figure_cell *cell = &data->cells[i];
 		const struct figure_panel *panel = &figure->panels[cell->panel];
@@ -86,7 +88,9 @@ int figure_write_cells(const struct figure_data *data, struct writer *writer, co
 		write_real(writer, figure_ratio(&cell->pair));
 		write_real(writer, stacked ? cell->below.ours : (double)NAN);
 		write_real(writer, stacked ? cell->below.published : (double)NAN);
-		writer_printf(writer, ",%zu\n", figure_count_failed(data, cell->run));
+		writer_printf(writer, ",%zu", figure_count_failed(data, cell->run));
+		write_real(writer, cell->at_least);
+		writer_printf(writer, "\n");
 	}
 	return writer_end(writer, err);
 }

@@ -23,13 +23,24 @@ static void set_real(struct table *table, size_t column, double value, int digit
 		table_set(table, column, "%.*f %s", digits, value, unit);
 }
 
+/* Ours; "> 1.250 GiB" where the run tells a lower bound only. */
+static void set_ours(struct table *table, size_t column, const struct figure_pair *pair,
+		     double at_least, const struct figure_panel *panel)
+{
+	if (isnan(pair->ours) && !isnan(at_least))
+		table_set(table, column, "> %.*f %s", panel->digits, at_least,
+			  strcmp(panel->unit, "x") != 0 ? panel->unit : "");
+	else
+		set_real(table, column, pair->ours, panel->digits, panel->unit);
+}
+
 /* Three cells: ours, published and their ratio. */
 static void set_pair(struct table *table, size_t column, const struct figure_pair *pair,
-		     const struct figure_panel *panel)
+		     double at_least, const struct figure_panel *panel)
 {
 	double ratio = figure_ratio(pair);
 
-	set_real(table, column, pair->ours, panel->digits, panel->unit);
+	set_ours(table, column, pair, at_least, panel);
 	set_real(table, column + 1, pair->published, panel->digits, panel->unit);
 	if (isnan(ratio))
 		table_set(table, column + 2, "-");
@@ -93,9 +104,9 @@ static void add_rows(struct table *table, const struct figure_data *data, size_t
 		table_add(table);
 		set_row_label(table, data, cell);
 		if (published)
-			set_pair(table, 1, &cell->pair, panel);
+			set_pair(table, 1, &cell->pair, cell->at_least, panel);
 		else
-			set_real(table, 1, cell->pair.ours, panel->digits, panel->unit);
+			set_ours(table, 1, &cell->pair, cell->at_least, panel);
 		if (over && !published)
 			set_real(table, 2, cell->pair.ours / over->pair.ours, 3, "x");
 		if (panel->total && cell->part + 1 == panel->part_count) {
@@ -106,7 +117,7 @@ static void add_rows(struct table *table, const struct figure_data *data, size_t
 
 			table_add(table);
 			table_set(table, 0, "  all together");
-			set_pair(table, 1, &total, panel);
+			set_pair(table, 1, &total, NAN, panel);
 		}
 	}
 }
@@ -202,11 +213,11 @@ static void add_line_row(struct table *table, const struct figure_data *data, si
 			    figure->runs[i].x != x)
 				continue;
 			if (published)
-				set_pair(table, column, &cell->pair, &figure->panels[panel]);
+				set_pair(table, column, &cell->pair, cell->at_least,
+					 &figure->panels[panel]);
 			else
-				set_real(table, column, cell->pair.ours,
-					 figure->panels[panel].digits,
-					 figure->panels[panel].unit);
+				set_ours(table, column, &cell->pair, cell->at_least,
+					 &figure->panels[panel]);
 		}
 		column += published ? 3 : 1;
 	}
@@ -224,7 +235,10 @@ static void add_lines(struct table *table, const struct figure_data *data, size_
 		if (!is_first_of_x(figure, index, run))
 			continue;
 		add_line_row(table, data, index, LINE_CELLS, figure->runs[run].x);
-		table_set(table, 0, "  %g%s", figure->runs[run].x, panel->x_unit);
+		if (figure->runs[run].x_tick)
+			table_set(table, 0, "  %s", figure->runs[run].x_tick);
+		else
+			table_set(table, 0, "  %g%s", figure->runs[run].x, panel->x_unit);
 	}
 	if (isnan(panel->errors_without_x))
 		return;

@@ -13,6 +13,7 @@
 #include "figures/row_value.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
+#include "results/summary.h"
 
 #define NS_PER_S 1e9
 
@@ -256,6 +257,25 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 	if (inner)
 		return config_value(data, run, json_string_value(inner));
 	return over_rows(data, run, value);
+}
+
+double value_at_least(const struct figure_data *data, size_t run, const json_t *value)
+{
+	const char *text = json_string_value(value), *found;
+	const json_t *containers, *inner;
+	char name[64];
+
+	if (json_object_get(value, "of")) {
+		run = other_run(data, run, value);
+		text = json_string_value(json_object_get(value, "of"));
+	}
+	if (!text || !strncmp(text, "*.", 2))
+		return (double)NAN;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "."), text);
+	found = figure_container(data, run, name);
+	containers = json_object_get(data->summaries[run], "containers");
+	inner = found ? walk(json_object_get(containers, found), strchr(text, '.') + 1) : NULL;
+	return number(json_object_get(inner, SUMMARY_AT_LEAST));
 }
 
 bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used)

@@ -29,4 +29,11 @@ bool value_lacks(const struct figure_data *data, size_t run, const json_t *value
 double value_of(const struct figure_data *data, size_t run, const json_t *value,
 		bool published);
 
+/*
+ * The lower bound of a checked expression that is one statistic of a run, where the run tells no
+ * more than that bound: fewer requests had finished than the statistic needs. NAN: it does not
+ * apply.
+ */
+double value_at_least(const struct figure_data *data, size_t run, const json_t *value);
+
 #endif

@@ -46,14 +46,18 @@ static void print_bar(struct bars *bars, const char *class, double from, double 
 	fputs("</title></rect>\n", bars->out);
 }
 
-static void print_number(struct bars *bars, double value, double to)
+/* The number behind a bar that ends at @to; "> 12.5 s" of a value that is only bounded. */
+static void print_number(struct bars *bars, double value, double at_least, double to)
 {
+	bool bound = isnan(value) && !isnan(at_least);
 	char number[HTML_NUMBER_MAX];
 
-	html_number(value, bars->panel->unit, number);
+	html_number(bound ? at_least : value, bars->panel->unit, number);
 	fprintf(bars->out, "<text class=\"n\" x=\"%.1f\" y=\"%.1f\">",
 		axis_place(&bars->axis, isnan(to) ? bars->axis.low : to) + 4,
 		bars->y + BAR - 2.5);
+	if (bound)
+		html_text(bars->out, "> ");
 	html_text(bars->out, number);
 	fputs("</text>\n", bars->out);
 }
@@ -83,12 +87,12 @@ static void print_cell(struct bars *bars, const struct figure_cell *cell)
 		print_bar(bars, "ours", bars->axis.low, cell->pair.ours, name,
 			  failed ? "ours, and a container of the run died" : "ours",
 			  cell->pair.ours);
-	print_number(bars, cell->pair.ours, cell->pair.ours);
+	print_number(bars, cell->pair.ours, cell->at_least, cell->pair.ours);
 	bars->y += BAR;
 	if (bars->published && !isnan(cell->pair.published)) {
 		print_bar(bars, "pub", bars->axis.low, cell->pair.published, name,
 			  bars->data->figure->published_label, cell->pair.published);
-		print_number(bars, cell->pair.published, cell->pair.published);
+		print_number(bars, cell->pair.published, NAN, cell->pair.published);
 	}
 	bars->y += (bars->published ? BAR : 0) + GAP;
 }
@@ -113,7 +117,7 @@ static void print_stack(struct bars *bars, bool ours)
 		print_bar(bars, class, below, below + value, name, word, value);
 		sum = fmax(sum, below + value);
 	}
-	print_number(bars, sum, sum);
+	print_number(bars, sum, NAN, sum);
 	bars->y += BAR + GAP;
 }
 

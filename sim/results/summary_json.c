@@ -10,8 +10,7 @@
 
 #include "engine/error.h"
 
-#define KEY_MAX	  256
-#define BOUND_KEY "at_least" /* of a value that the run only bounds */
+#define KEY_MAX 256
 
 static bool is_integer(const struct metric *metric)
 {
@@ -46,7 +45,7 @@ static int put_metric(json_t *object, const struct metric *metric,
 	else if (is_integer(metric))
 		json = json_integer((json_int_t)value->count);
 	else if (value->bound)
-		json = json_pack("{sf}", BOUND_KEY, value->real);
+		json = json_pack("{sf}", SUMMARY_AT_LEAST, value->real);
 	else
 		json = json_real(value->real);
 	if (!dot)
@@ -250,7 +249,8 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 	const char *key = metric->key;
 	bool integer = is_integer(metric);
 	const char *allowed = integer ? "an integer that is not negative, or null" :
-					"a number, {\"" BOUND_KEY "\": a number} or null";
+					"a number, {\"" SUMMARY_AT_LEAST
+					"\": a number} or null";
 	const json_t *value;
 
 	if (metric_is_optional(metric) && !json_object_get(object, key))
@@ -260,7 +260,7 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 		return;
 	if (!integer && json_is_object(value)) {
 		ret_value->bound = true;
-		value = json_object_get(value, BOUND_KEY);
+		value = json_object_get(value, SUMMARY_AT_LEAST);
 	}
 	if (integer ? json_is_integer(value) && json_integer_value(value) >= 0 :
 		      json_is_number(value)) {

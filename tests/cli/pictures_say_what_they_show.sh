@@ -71,8 +71,42 @@ cat >key.json <<'END'
 END
 "$gvmsim" figure ./key.json --out key >.out 2>.err || fail "key: $(cat .err)"
 for name in gvm ghost other; do
-	[ "$(grep -c ">$name, ours<" key/key.svg)" = 1 ] || fail "key.svg: '$name' is not in the key once"
+	[ "$(grep -c ">$name<" key/key.svg)" = 1 ] || fail "key.svg: '$name' is not in the key once"
 done
+
+# A value that the run only bounds is "> 12.3 s" on its bar and in the table; a line has no point there, and says so. Points
+# with names have these on the axis. Titles of panels end before the next panel; a key does not lie over the head.
+cat >bound.json <<'END'
+{ "title": "A title of a page that is as long as the page is wide: it leaves no room beside it", "scenario": "memory-contention",
+  "defaults": { "duration": "60s" }, "layout": { "columns": 3, "width": 1000, "height": 620 },
+  "runs": [
+	{ "label": "bar", "system": "stock" },
+	{ "label": "line", "system": "stock", "points": [ { "x": 1, "tick": "one" }, { "x": 3, "tick": "three" } ] } ],
+  "panels": [
+	{ "key": "p99", "label": "P99", "title": "A panel's title of many words (ms)", "unit": "ms", "log": true, "runs": [ "bar" ],
+	  "value": "vllm.ttft_ms.p99" },
+	{ "key": "itl", "label": "GPU", "title": "The next panel has a title of many words (s)", "unit": "s", "log": true, "runs": [ "line" ],
+	  "layout": "lines", "value": "vllm.gpu_seconds" },
+	{ "key": "over", "label": "over x", "title": "P99 (ms)", "unit": "ms", "runs": [ "line" ],
+	  "layout": "lines", "value": "vllm.ttft_ms.p99" } ] }
+END
+"$gvmsim" figure ./bound.json --out bound >.out 2>.err || fail "bound: $(cat .err)"
+grep -qE "bar +> [0-9.]+ ms" .out || fail "the table has no bound: $(cat .out)"
+grep -qE "^  three" .out || fail "the table has no name of a point: $(cat .out)"
+grep -qE ">&gt; [0-9.]+ s ?<|>> [0-9.]+ s ?<" bound/bound.svg || fail "no bound on the bar: $(grep '<text>' bound/bound.svg)"
+[ "$(head -1 bound/bound.csv | tr ',' '\n' | tail -1)" = ours_at_least ] || fail "$(head -1 bound/bound.csv)"
+grep -qE "^p99,bar,,,ms,,,,,,0,[0-9.]+$" bound/bound.csv || fail "no bound in the file: $(cat bound/bound.csv)"
+shows bound/bound.svg "Not drawn: points of which" "three"
+python3 - bound/bound.svg <<'END' || fail "texts of a head lie over each other"
+import re, sys
+svg = open(sys.argv[1], encoding="utf-8").read()
+texts = re.findall(r'translate\(([0-9.]+),([0-9.]+)\)[^>]*font-size="([0-9.]+)"[^>]*text-anchor="start">\s*<text>(.*?)</text>', svg)
+boxes = [(float(x), float(y), 0.52 * float(size) * len(re.sub("<[^>]*>", "", t)), t) for x, y, size, t in texts]
+assert len(boxes) > 3, texts
+for x, y, width, text in boxes:
+    for x2, y2, _, text2 in boxes:
+        assert not (abs(y - y2) < 8 and x < x2 < x + width), (text, text2)
+END
 
 # A sweep's series are lines, also if there are several: rows of one interrupted those of another.
 cat >lines.json <<'END'

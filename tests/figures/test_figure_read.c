@@ -122,7 +122,7 @@ static const struct {
 	  "runs[0].label: has a comma, a quote or a line end, allowed: a text without them" },
 	{ "{" HEAD "'runs':[{'label':'a','points':[1]}],"
 	  "'panels':[{'key':'p','value':1,'over':'a'}]}",
-	  "runs[0].points[0]: is not an object, allowed: an object with x, set" },
+	  "runs[0].points[0]: is not an object, allowed: an object with x, tick, set" },
 	{ "{" HEAD "'runs':[{'label':'a','set':[1]}]," PANEL "}",
 	  "runs[0].set: is not an object, allowed: an object of keys and values" },
 	{ "{'title':'T'," RUNS "," PANEL "}",

@@ -22,7 +22,7 @@ table() {
 			column = $1 ($5 == "" ? "" : " (" $5 ")")
 			if (!(row in rows)) { rows[row] = ++n; names[n] = row }
 			if (!(column in columns)) { columns[column] = ++m; heads[m] = column }
-			value[row, column] = $6 == "" ? "-" : sprintf("%.4g", $6)
+			value[row, column] = $6 != "" ? sprintf("%.4g", $6) : $12 != "" ? sprintf("> %.4g", $12) : "-"
 		}
 		END {
 			line = "| run |"
