@@ -73,6 +73,8 @@ static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
 
 	if (copy_from_user(&sleep, user, sizeof(sleep)))
 		return -EFAULT;
+	for (u32 i = 0; !sleep && softgpu_rm_gpu(i); i++)
+		softgpu_faults_wake(softgpu_rm_gpu(i));
 	down_read(&gpu->uvm_lock);
 	if (gpu->uvm)
 		status = sleep ? gpu->uvm->suspend() : gpu->uvm->resume();

@@ -104,6 +104,15 @@ void softgpu_faults_end(struct softgpu *gpu)
 	wake_up(&buffer->posted);
 }
 
+/*
+ * Bits that clear conditions read as zero. Here they stay in GET until UVM writes it again. It reads it only as it takes
+ * the buffer, which begins at zero, and as it wakes up.
+ */
+void softgpu_faults_wake(struct softgpu *gpu)
+{
+	WRITE_ONCE(gpu->faults.get_reg, softgpu_fault_get(&gpu->faults));
+}
+
 u32 softgpu_fault_access(enum softgpu_op op)
 {
 	switch (op) {

@@ -479,6 +479,9 @@ void softgpu_faults_destroy(struct softgpu *gpu);
 void softgpu_faults_begin(struct softgpu *gpu);
 void softgpu_faults_end(struct softgpu *gpu);
 
+/* The GPU wakes up, and UVM is about to read its registers. LOCKING: UVM sleeps, and writes none. */
+void softgpu_faults_wake(struct softgpu *gpu);
+
 /*
  * Post one. Returns false if the buffer was full: the fault is lost, the next replay brings it
  * again.

@@ -16,8 +16,9 @@
 # GVM_TEST_RELOADS and GVM_TEST_STRESS_SECONDS are for each of the two programs, and GVM_TEST_SEED.
 set -eu
 
-source=$1
-out=$2
+source=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
 package=linux-source-6.1
 here=$source/tests/kernel
 tree=$out/$package
@@ -58,7 +59,6 @@ configure() {
 	fi
 }
 
-mkdir -p "$out"
 version=$(apt-cache show "$package" | sed -n 's/^Version: //p' | head -n 1)
 # shellcheck disable=SC2086
 wanted="$version $(cat $fragments | sha256sum)"

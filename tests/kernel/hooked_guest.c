@@ -20,7 +20,7 @@ static int hooked_to = -1, hooked_from = -1; /* of this process */
 static void hooked_path(char path[256], pid_t pid, const char *file)
 {
 	if (pid)
-		snprintf(path, 256, "gvm/%d/0/%s", (int)pid, file);
+		snprintf(path, 256, "gvm/%d/%u/%s", (int)pid, softgpu_used(), file);
 	else
 		snprintf(path, 256, "gvm/%s", file);
 }

@@ -17,7 +17,7 @@
 #define HOOKED_WINDOW 64u
 
 /*
- * A control file of process @pid on GPU 0, or of a cgroup's container, with @pid 0 and the path
+ * A control file of process @pid on the GPU of softgpu_use(), or of a cgroup's container, with @pid 0 and the path
  * in @file. get: its number, or -1. set: 0 or the errno.
  */
 long long hooked_get(pid_t pid, const char *file);
@@ -80,6 +80,8 @@ void test_neighbour(struct softgpu_tenant *tenant);
 void test_hooked_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);
 void test_unforced(struct softgpu_tenant *tenant);
+void test_two_gpus(struct softgpu_tenant *tenant);
+void test_hooked_engines(struct softgpu_tenant *tenant);
 void test_asleep(struct softgpu_tenant *tenant);
 void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);

@@ -12,32 +12,35 @@
 
 struct hooked_test {
 	const char *name;
-	bool managed;		/* gvm.ko is loaded */
+	bool managed; /* gvm.ko is loaded */
+	const char *softgpu_parameters;
 	const char *parameters; /* of gvm_nvidia.ko */
 	void (*run)(struct softgpu_tenant *tenant);
 };
 
 /* clang-format off */
 static const struct hooked_test hooked_tests[] = {
-	{ "stock", false, "", test_reference },
-	{ "stockpaging", false, "", test_paging },
-	{ "limits", true, "", test_hooked_limits },
-	{ "small", true, "", test_small },
-	{ "refused", true, "", test_hooked_refused },
-	{ "refusedoften", true, "", test_refused_often },
-	{ "shared", true, "", test_shared },
-	{ "denied", true, "", test_denied },
-	{ "neighbour", true, "", test_neighbour },
-	{ "protection", true, "", test_hooked_protection },
-	{ "forced", true, "", test_forced },
-	{ "unforced", true, "", test_unforced },
-	{ "ahead", true, "evictors=1", test_ahead },
-	{ "asleep", true, "", test_asleep },
-	{ "again", true, "", test_again },
-	{ "compute", true, "", test_compute },
-	{ "storms", true, "", test_storms },
-	{ "managedpaging", true, "", test_paging },
-	{ "builtin", true, "", test_builtin },
+	{ "stock", false, "", "", test_reference },
+	{ "stockpaging", false, "", "", test_paging },
+	{ "limits", true, "", "", test_hooked_limits },
+	{ "small", true, "", "", test_small },
+	{ "refused", true, "", "", test_hooked_refused },
+	{ "refusedoften", true, "", "", test_refused_often },
+	{ "shared", true, "", "", test_shared },
+	{ "denied", true, "", "", test_denied },
+	{ "neighbour", true, "", "", test_neighbour },
+	{ "protection", true, "", "", test_hooked_protection },
+	{ "forced", true, "", "", test_forced },
+	{ "unforced", true, "", "", test_unforced },
+	{ "ahead", true, "", "evictors=1", test_ahead },
+	{ "asleep", true, "", "", test_asleep },
+	{ "again", true, "", "", test_again },
+	{ "compute", true, "", "", test_compute },
+	{ "storms", true, "", "", test_storms },
+	{ "managedpaging", true, "", "", test_paging },
+	{ "builtin", true, "", "", test_builtin },
+	{ "twogpus", true, "vidmem_mb=48 gpus=2", "", test_two_gpus },
+	{ "engines", true, "", "", test_hooked_engines },
 };
 /* clang-format on */
 
@@ -65,7 +68,7 @@ static void run_test(const struct hooked_test *test)
 	long seconds = guest_seconds();
 
 	guest_log("# part %s", test->name);
-	if (hooked_begin(&tenant, test->managed, "", test->parameters))
+	if (hooked_begin(&tenant, test->managed, test->softgpu_parameters, test->parameters))
 		test->run(&tenant);
 	hooked_finish(&tenant, test->managed);
 	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);

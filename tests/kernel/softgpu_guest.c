@@ -42,6 +42,11 @@ bool softgpu_use(unsigned int number)
 	return true;
 }
 
+unsigned int softgpu_used(void)
+{
+	return softgpu_number;
+}
+
 int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status)
 {
 	/* While the machine sleeps, or is about to. */

@@ -49,9 +49,10 @@ void softgpu_close(void);
 
 /*
  * From now on what has no GPU as an argument is about that one: 0, as in the beginning, or 1. A tenant's kernels run
- * on its channel 1 of the first, and 2 of the second. Returns whether there is one.
+ * on its channel 1 of the first, and 2 of the second. Returns whether there is one. used: which one that is.
  */
 bool softgpu_use(unsigned int number);
+unsigned int softgpu_used(void);
 NvProcessorUuid softgpu_uuid_of(unsigned int number);
 
 /* UVM_INIT_FLAGS_* of the next tenants. */
