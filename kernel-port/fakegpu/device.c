@@ -428,7 +428,7 @@ static int fakegpu_add(u32 number)
 	status = fakegpu_memory_init(gpu);
 	if (status)
 		goto err_free;
-	status = gvm_device_register(&config, &gpu->device);
+	status = gvm_device_register(&config, number, &gpu->device);
 	if (status)
 		goto err_memory;
 	status = fakegpu_start(gpu);

@@ -218,7 +218,8 @@ int gvm_registry_detach(u32 tgid, u32 gpu)
 
 /* Devices. */
 
-int gvm_device_register(const struct gvm_device_config *config, struct gvm_device **ret_device)
+int gvm_device_register(const struct gvm_device_config *config, u32 number,
+			struct gvm_device **ret_device)
 {
 	struct gvm_registration *registration;
 	int status;
@@ -229,7 +230,9 @@ int gvm_device_register(const struct gvm_device_config *config, struct gvm_devic
 	status = gvm_device_init(&registration->device, config);
 	if (status)
 		goto err_free;
-	status = ida_alloc(&gvm_indices, GFP_KERNEL);
+	status = ida_alloc_range(&gvm_indices, number, number, GFP_KERNEL);
+	if (status == -ENOSPC)
+		status = ida_alloc(&gvm_indices, GFP_KERNEL);
 	if (status < 0)
 		goto err_destroy;
 	registration->index = status;

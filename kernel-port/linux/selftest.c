@@ -559,7 +559,7 @@ static int __init selftest_init(void)
 	INIT_LIST_HEAD(&selftest.tsgs);
 	gvm_spin_init(&selftest.lock, "gvm_selftest");
 	gvm_waitqueue_init(&selftest.wq);
-	status = gvm_device_register(&config, &selftest.device);
+	status = gvm_device_register(&config, 0, &selftest.device);
 	if (status)
 		return status;
 	status = gvm_fault_handler_start(&selftest.handler, selftest.device);

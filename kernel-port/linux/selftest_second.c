@@ -31,7 +31,7 @@ int selftest_second_set(bool present)
 	if (present == !!selftest_second) {
 		status = present ? -EEXIST : -ENOENT;
 	} else if (present) {
-		status = gvm_device_register(&config, &selftest_second);
+		status = gvm_device_register(&config, 0, &selftest_second);
 	} else {
 		gvm_device_unregister(selftest_second);
 		selftest_second = NULL;

@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 4u
+#define GVM_UVM_VERSION 5u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -72,6 +72,7 @@ struct gvm_uvm_gpu {
 	const struct gvm_uvm_services *services;
 	void *pmm;	 /* nvidia-uvm's name for it */
 	void *books;	 /* gvm_nvidia.ko's; set by gpu_add() */
+	u32 place;	 /* among the driver's GPUs, by PCI address: nvidia-smi's number */
 	u32 chunk_count; /* root chunks, up to the highest physical address */
 	char name[128];	 /* as nvidia-uvm prints it, with its UUID at the end */
 };

@@ -4,6 +4,7 @@
  * the PMM, and what gvm_nvidia.ko asks of it.
  */
 #include <linux/module.h>
+#include <linux/pci.h>
 
 #include "gvm_uvm.h"
 #include "gvm_uvm_version.h"
@@ -170,6 +171,26 @@ static bool gvm_uvm_has_faults(const uvm_gpu_t *gpu)
 }
 
 /*
+ * How many GPUs of the same driver have a lower PCI address. GPUs come here in the order of their first use, which is no
+ * number that a user can know.
+ */
+static u32 gvm_uvm_place(const struct pci_dev *own)
+{
+	struct pci_dev *pci = NULL;
+	u32 place = 0;
+
+	while (own && (pci = pci_get_device(own->vendor, PCI_ANY_ID, pci))) {
+		int domain = pci_domain_nr(pci->bus) - pci_domain_nr(own->bus);
+		int bus = pci->bus->number - own->bus->number;
+
+		if (pci->driver != own->driver)
+			continue;
+		place += domain ? domain < 0 : bus ? bus < 0 : pci->devfn < own->devfn;
+	}
+	return place;
+}
+
+/*
  * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without replayable
  * faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page tables of the CPU, and
  * nvidia-uvm does not choose what is on it.
@@ -196,6 +217,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 		managed->gpu.calls = calls;
 		managed->gpu.services = &gvm_uvm_services;
 		managed->gpu.pmm = pmm;
+		managed->gpu.place = gvm_uvm_place(gpu->parent->pci_dev);
 		managed->gpu.chunk_count = (u32)pmm->root_chunks.count;
 		snprintf(managed->gpu.name, sizeof(managed->gpu.name), "%s", uvm_gpu_name(gpu));
 		INIT_LIST_HEAD(&managed->requests);

@@ -87,6 +87,7 @@ void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);
+void test_numbers(void);
 void test_hooked_reload(void);
 void test_hooked_stress(void);
 

@@ -58,6 +58,7 @@ static const struct hooked_shared_test hooked_shared_tests[] = {
 	{ "gpuprotection", test_protection },
 	{ "gpufreeze", test_freeze },
 	{ "gpukill", test_kill },
+	{ "numbers", test_numbers },
 };
 /* clang-format on */
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A process registers its GPU again. It stays in its container, and all its memory is charged.
+ * A process registers its GPU again. It stays in its container, and all its memory is charged. A GPU's number is its
+ * place on the bus, whichever is used first.
  */
 #define _GNU_SOURCE
 #include "hooked_guest.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -77,4 +79,21 @@ void test_again(struct softgpu_tenant *tenant)
 	guest_check(!unregister_main(tenant) && register_again(tenant, 1200) == 0,
 		    "once more, one after the other");
 	use(tenant, 5);
+}
+
+/* The second GPU alone has a process, so the first one is not there. */
+void test_numbers(void)
+{
+	struct softgpu_tenant tenant;
+	char path[64];
+
+	if (hooked_begin(&tenant, true, "gpus=2", "")) {
+		softgpu_detach(&tenant);
+		guest_check(softgpu_use(1), "there is a second GPU");
+		guest_check(softgpu_attach(&tenant, 1001) == 0, "it alone is used");
+		snprintf(path, sizeof(path), "gvm/%d/1/gmem.current", (int)getpid());
+		guest_expect_read(path, "0\n");
+		softgpu_use(0);
+	}
+	hooked_finish(&tenant, true);
 }
