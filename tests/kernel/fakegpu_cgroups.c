@@ -272,7 +272,7 @@ static void test_settings(void)
 	expect_error("-/tenants/a", 0);
 }
 
-/* Settings of one GPU, which its name tells: GPUs of NVIDIA's driver have numbers in the order of their first use. */
+/* Settings of one GPU, which a word of its name tells. */
 static void test_settings_by_gpu(void)
 {
 	expect_error("+/tenants/a /gmem.limit.high=4M", ENOENT); /* a path with a blank */
