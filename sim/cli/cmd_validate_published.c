@@ -11,6 +11,7 @@
 #include "cli/figure_runs.h"
 #include "cli/published_json.h"
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "figures/make.h"
 #include "figures/published.h"
 #include "terminal/signals.h"
@@ -257,9 +258,18 @@ static int validate(struct published_args *args, const struct command_line *line
 {
 	struct published published;
 	struct signals signals;
-	int status =
-		published_open(&published, (const char *const *)line->operands,
-			       (size_t)line->operand_count, args->seeds, &args->request, err);
+	struct whole_file file;
+	int status = 0;
+
+	/* Minutes of runs come first: a file that cannot be written is said before them. */
+	if (args->json) {
+		status = whole_file_open(&file, args->json, err);
+		if (status)
+			return status;
+		whole_file_abort(&file);
+	}
+	status = published_open(&published, (const char *const *)line->operands,
+				(size_t)line->operand_count, args->seeds, &args->request, err);
 
 	if (!status) {
 		figure_runs_begin(&args->request.use, &signals);

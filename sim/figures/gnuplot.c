@@ -162,14 +162,52 @@ static int start_picture(struct gnuplot *gnuplot, const struct signals *signals,
 	return status;
 }
 
+/* Does a picture end as PNG and SVG files do? */
+static bool is_whole(const char *path)
+{
+	static const char *const ends[GNUPLOT_TERMINALS] = { "IEND", "</svg>" };
+	FILE *stream = fopen(path, "rb");
+	bool whole = false;
+	char tail[64];
+	size_t size;
+
+	if (!stream)
+		return false;
+	if (!fseek(stream, -(long)sizeof(tail), SEEK_END)) {
+		size = fread(tail, 1, sizeof(tail), stream);
+		for (size_t i = 0; i < GNUPLOT_TERMINALS; i++)
+			whole = whole || memmem(tail, size, ends[i], strlen(ends[i]));
+	}
+	fclose(stream);
+	return whole;
+}
+
+/*
+ * Say why a picture was not drawn. On a full disk gnuplot crashes, or succeeds with a part of a
+ * picture; whether there is room for some pages more tells. The picture is not used any more.
+ */
+static int not_drawn(const char *path, struct sim_error *err)
+{
+	static const char pages[4 * 4096];
+	FILE *stream = fopen(path, "ab");
+	int error = stream ? 0 : errno;
+
+	if (stream && fwrite(pages, 1, sizeof(pages), stream) < sizeof(pages))
+		error = errno;
+	if (stream && fclose(stream) && !error)
+		error = errno;
+	return error ? sim_runtime_error(err, "%s: cannot be written: %s", path,
+					 strerror(error)) :
+		       0;
+}
+
 /* Wait for a picture, or for a signal that ends its gnuplot. */
 static int finish_picture(struct picture *picture, const struct signals *signals,
 			  const char *script, struct sim_error *err)
 {
 	pid_t child = picture->child, ended;
 	int child_status;
-	FILE *stream;
-	bool empty;
+	bool drawn;
 
 	while (!(ended = waitpid(child, &child_status, WNOHANG))) {
 		if (!signals_wait(signals))
@@ -180,19 +218,17 @@ static int finish_picture(struct picture *picture, const struct signals *signals
 	picture->child = 0;
 	if (ended != child)
 		return sim_runtime_error(err, "gnuplot: %s", strerror(errno));
-	if (!WIFEXITED(child_status) || WEXITSTATUS(child_status))
+	drawn = WIFEXITED(child_status) && !WEXITSTATUS(child_status);
+	if (drawn && is_whole(picture->path))
+		return 0;
+	if (not_drawn(picture->path, err))
+		return -SIM_EXIT_RUNTIME;
+	if (!drawn)
 		return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
 					 WIFEXITED(child_status) ?
 						 WEXITSTATUS(child_status) :
 						 128 + WTERMSIG(child_status));
-	/* gnuplot succeeds even if its terminal could not draw; the file is empty then. */
-	stream = fopen(picture->path, "rb");
-	empty = !stream || getc(stream) == EOF;
-	if (stream)
-		fclose(stream);
-	return empty ? sim_runtime_error(err, "gnuplot: has drawn nothing into %s",
-					 picture->path) :
-		       0;
+	return sim_runtime_error(err, "gnuplot: has drawn nothing into %s", picture->path);
 }
 
 int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,

@@ -26,3 +26,17 @@ if [ -w /dev/full ]; then
 	[ "$status" -eq 1 ] || fail "table to a full disk: exit code $status"
 	grep -q "standard output: cannot write: No space left on device" .err || fail "$(cat .err)"
 fi
+
+# A full disk under a picture, on which gnuplot crashes or leaves a part of one: one line says so, and no part stays.
+if unshare -rm true 2>/dev/null; then
+	cat >.one.json <<'EOF2'
+{ "title": "t", "scenario": "eviction-order", "runs": [ { "label": "stock", "system": "stock" } ],
+  "panels": [ { "key": "a", "label": "a", "title": "A", "value": "first.faults" } ] }
+EOF2
+	mkdir -p .small
+	unshare -rm sh -c "mount -t tmpfs -o size=16k none .small && { '$gvmsim' figure ./.one.json --out .small; ls -A .small; }" \
+		>.out 2>.err || true
+	grep -q "^gvmsim: .*: cannot be written: No space left on device$" .err || fail "full disk: $(cat .err .out)"
+	if grep -qE "png|svg" .out; then fail "a part of a picture stays: $(cat .out)"; fi
+	rm -rf results
+fi

@@ -14,5 +14,8 @@ refuses() {
 }
 
 refuses trace import in.csv pipe --attribution none
+# Said before the runs, not after minutes of them.
+refuses validate published isolation --json pipe
+[ ! -e results/cache ] || fail "validate made runs before it refused its file"
 program=$(dirname "$gvmsim")/gvmfence
 refuses patch "$source/tests/guardian/corpus/corners.ptx" --out pipe
