@@ -319,6 +319,78 @@ START_TEST(a_lost_gpu_ends_the_wait_of_a_freeze)
 }
 END_TEST
 
+/* Quiesce and resume, while the other one is under way. */
+
+static int quiesced;
+
+static void quiescer_main(void *data)
+{
+	(void)data;
+	quiesced = gvm_device_quiesce(&device, 100 * RPC_NS);
+}
+
+static void resume_meets_quiesce(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *quiescer;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert(gvm_activity_begin(&device, GVM_ACTIVITY_FAULTS));
+	quiescer = eng_spawn("quiescer", quiescer_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(RPC_NS), 0);
+	ck_assert_int_eq(gvm_device_resume(&device), -EINVAL);
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), -EBUSY);
+	gvm_activity_end(&device, GVM_ACTIVITY_FAULTS);
+	eng_join(quiescer);
+	ck_assert_int_eq(quiesced, 0);
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++)
+		ck_assert(!gvm_activity_begin(&device, (enum gvm_activity)i));
+	ck_assert_int_eq(gvm_device_resume(&device), 0);
+}
+
+START_TEST(a_resume_starts_nothing_that_a_quiesce_is_stopping)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", resume_meets_quiesce, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+}
+END_TEST
+
+static void resumer_main(void *data)
+{
+	(void)data;
+	ck_assert_int_eq(gvm_device_resume(&device), 0);
+}
+
+static void quiesce_meets_resume(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *resumer;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert_int_eq(gvm_container_attach(&device, 1, &container), 0);
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 0), 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), 0);
+	resumer = eng_spawn("resumer", resumer_main, NULL);
+	/* In the first of its RPCs. */
+	ck_assert_int_eq(eng_sleep_until(eng_now() + RPC_NS / 2), 0);
+	ck_assert_int_eq(gvm_device_resume(&device), -EINVAL);
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), -EBUSY);
+	eng_join(resumer);
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), 0);
+}
+
+START_TEST(a_device_is_quiesced_again_only_after_its_resume)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", quiesce_meets_resume, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+}
+END_TEST
+
 static void add_hostage_tests(TCase *tests)
 {
 	tcase_add_test(tests, nobody_waits_while_a_faulting_tsg_is_preempted);
@@ -326,6 +398,12 @@ static void add_hostage_tests(TCase *tests)
 	tcase_add_test(tests, a_thaw_ends_the_wait_of_a_freeze);
 	tcase_add_test(tests, a_quiesce_ends_the_wait_of_a_freeze);
 	tcase_add_test(tests, a_lost_gpu_ends_the_wait_of_a_freeze);
+}
+
+static void add_quiesce_tests(TCase *tests)
+{
+	tcase_add_test(tests, a_resume_starts_nothing_that_a_quiesce_is_stopping);
+	tcase_add_test(tests, a_device_is_quiesced_again_only_after_its_resume);
 }
 
 static void add_tests(TCase *tests)
@@ -353,6 +431,7 @@ int main(void)
 
 	add_tests(tests);
 	add_hostage_tests(tests);
+	add_quiesce_tests(tests);
 	tcase_set_timeout(tests, 600);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_NORMAL);

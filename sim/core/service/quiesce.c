@@ -55,24 +55,32 @@ static void quiesce_undo(struct gvm_device *device, u32 count)
 	while (count--)
 		quiesce_set_stopped(device, (enum gvm_activity)count, false);
 	gvm_spin_lock(&device->lock);
-	device->quiesced = false;
+	device->quiesce = GVM_RUNS;
 	gvm_spin_unlock(&device->lock);
 	gvm_scheduler_kick(device);
+}
+
+/* From one state to the next. False: the device is not in the first, so another thread is at it. */
+static bool quiesce_go_on(struct gvm_device *device, enum gvm_quiesce from, enum gvm_quiesce to)
+{
+	bool is_there;
+
+	gvm_spin_lock(&device->lock);
+	is_there = device->quiesce == from;
+	if (is_there)
+		device->quiesce = to;
+	gvm_spin_unlock(&device->lock);
+	return is_there;
 }
 
 /* CONTEXT: process. */
 int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 {
 	u64 end_ns = gvm_ktime_ns() + timeout_ns;
-	bool was_quiesced;
 
 	if (gvm_device_is_lost(device))
 		return gvm_device_error(device);
-	gvm_spin_lock(&device->lock);
-	was_quiesced = device->quiesced;
-	device->quiesced = true;
-	gvm_spin_unlock(&device->lock);
-	if (was_quiesced)
+	if (!quiesce_go_on(device, GVM_RUNS, GVM_IS_QUIESCING))
 		return -EBUSY;
 	for (u32 i = 0; i < GVM_ACTIVITIES; i++) {
 		u64 now_ns = gvm_ktime_ns();
@@ -88,21 +96,18 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 			return status;
 		}
 	}
+	(void)quiesce_go_on(device, GVM_IS_QUIESCING, GVM_IS_QUIESCED);
 	return 0;
 }
 
 /* CONTEXT: process. */
 int gvm_device_resume(struct gvm_device *device)
 {
-	bool quiesced;
 	int status;
 
 	if (gvm_device_is_lost(device))
 		return gvm_device_error(device);
-	gvm_spin_lock(&device->lock);
-	quiesced = device->quiesced;
-	gvm_spin_unlock(&device->lock);
-	if (!quiesced)
+	if (!quiesce_go_on(device, GVM_IS_QUIESCED, GVM_IS_RESUMING))
 		return -EINVAL;
 	status = gvm_tsgs_reapply(device);
 	quiesce_undo(device, GVM_ACTIVITIES);

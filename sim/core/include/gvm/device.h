@@ -98,6 +98,14 @@ enum gvm_activity {
 	GVM_ACTIVITIES,
 };
 
+/* Where a device stands between gvm_device_quiesce() and gvm_device_resume(). */
+enum gvm_quiesce {
+	GVM_RUNS,
+	GVM_IS_QUIESCING, /* its activities are being stopped */
+	GVM_IS_QUIESCED,
+	GVM_IS_RESUMING, /* the settings of its TSGs are being applied */
+};
+
 /* A device, as its driver describes it. */
 struct gvm_device_config {
 	const char *name;			 /* borrowed for the device's life */
@@ -162,7 +170,7 @@ struct gvm_device {
 	bool credit_warned; /* a credit larger than its charge has been logged */
 	bool lost;	    /* the GPU is gone for good; written once, read without the lock */
 	bool dead;	    /* its books are broken; likewise */
-	bool quiesced;	    /* between gvm_device_quiesce() and gvm_device_resume() */
+	enum gvm_quiesce quiesce;      /* guarded by the lock */
 	bool stopped[GVM_ACTIVITIES];  /* written under the lock, read without it as well */
 	u32 active[GVM_ACTIVITIES];    /* threads that are inside */
 	struct gvm_waitqueue activity; /* for the end of a stop, or the loss of the GPU */
