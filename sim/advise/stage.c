@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/candidate.h"
 #include "config/load.h"
+#include "config/message.h"
 #include "engine/error.h"
 #include "machine/machine.h"
 #include "results/results.h"
@@ -239,8 +241,13 @@ int stage_run(struct advise *advise, const char *name, struct advise_candidate *
 static json_t *plot_of(const struct advise *advise)
 {
 	const char *x = NULL, *promise = NULL;
-	char y[SWEEP_NAME_MAX] = "";
+	char y[SWEEP_NAME_MAX] = "", title[ADVISE_TEXT_MAX] = "What each way of sharing gives";
 
+	/* Beside the front, which a cheaper way may be behind, the picture says what is advised. */
+	if (advise->best)
+		cfg_append(title, sizeof(title), "; the advice: %s on %zu GPU%s",
+			   advise_system(advise->best), advise->best->gpus,
+			   advise->best->gpus > 1 ? "s" : "");
 	for (size_t c = 0; c < advise->container_count; c++) {
 		const struct advise_container *container = &advise->containers[c];
 
@@ -254,8 +261,8 @@ static json_t *plot_of(const struct advise *advise)
 	}
 	if (!x || !*y)
 		return NULL;
-	return json_pack("{s:s, s:s, s:s, s:s, s:[s], s:b}", "type", "pareto", "title",
-			 "What each way of sharing gives", "x", x, "y", y, "more", x, "log", 1);
+	return json_pack("{s:s, s:s, s:s, s:s, s:[s], s:b}", "type", "pareto", "title", title,
+			 "x", x, "y", y, "more", x, "log", 1);
 }
 
 int stage_draw(struct advise *advise, const char *name, const struct signals *signals,

@@ -17,6 +17,7 @@
 #include "terminal/signals.h"
 #include "terminal/table.h"
 
+#define SETTINGS_CHARS	60 /* of a table's cell */
 #define RUNS_STANDARD	60
 #define SEEDS_STANDARD	5
 #define TARGET_STANDARD 0.95
@@ -124,6 +125,24 @@ static void format_estimate(const struct sweep_estimate *estimate, char *text, s
 			 estimate->value.number);
 }
 
+/* Settings, in rows of their own where they are more than a cell holds: none may be cut off. */
+static void put_settings(struct table *table, size_t column, const char *text)
+{
+	while (strlen(text) > SETTINGS_CHARS) {
+		size_t length = SETTINGS_CHARS;
+
+		/* Behind a comma, if there is one. */
+		while (length && text[length - 1] != ',')
+			length--;
+		length = length ? length : SETTINGS_CHARS;
+		table_set(table, column, "%.*s", (int)length, text);
+		text += length;
+		text += strspn(text, " ");
+		table_add(table);
+	}
+	table_set(table, column, "%s", text);
+}
+
 static void put_candidate(struct table *table, const struct advise *advise,
 			  const struct advise_candidate *candidate, const char *words,
 			  bool settings)
@@ -156,7 +175,7 @@ static void put_candidate(struct table *table, const struct advise *advise,
 	if (*candidate->failed)
 		table_set(table, column, "%.40s died", candidate->failed);
 	else if (settings)
-		table_set(table, column, "%.60s", text);
+		put_settings(table, column, text);
 }
 
 static void put_head(struct table *table, const struct advise *advise, const char *first,

@@ -365,7 +365,7 @@ static void add_variables(struct gnuplot *gnuplot, const struct sweep_numbers *n
 						 sweep->scenario,
 		 GVMSIM_VERSION, *interval ? "; bars: " : "", interval);
 	if (drawn < sweep->point_count)
-		cfg_append(text, sizeof(text), "; %zu of unknown value are left out",
+		cfg_append(text, sizeof(text), "; left out, of unknown value: %zu",
 			   sweep->point_count - drawn);
 	gnuplot_add_string(gnuplot, "subline", text);
 	describe_name(numbers, plot->x, text, sizeof(text));
