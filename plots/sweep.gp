@@ -89,6 +89,16 @@ if (kind eq "pareto") {
 	set autoscale yfix
 	set offsets graph 0.05, graph 0.15, graph 0.08, graph 0.05
 	stats numbers_csv using "x":"y" nooutput
+	if (is_log && STATS_min_y > 0 && STATS_max_y < 20 * STATS_min_y) {
+		# An axis of hardly a decade needs numbers at its parts, too.
+		set ytics ()
+		do for [decade = floor(log10(STATS_min_y)) - 1:ceil(log10(STATS_max_y)) + 1] {
+			do for [part = 1:3] {
+				at = 10.0**decade * (part == 1 ? 1 : part == 2 ? 2 : 5)
+				if (at > 0.8 * STATS_min_y && at < 1.3 * STATS_max_y) { set ytics add (sprintf("%g", at) at) }
+			}
+		}
+	}
 	x_room = 0.05 * (STATS_max_x - STATS_min_x)
 	if (STATS_min_x >= 0 && STATS_min_x < x_room) {
 		set xrange [0:*]
