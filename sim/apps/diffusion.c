@@ -133,7 +133,7 @@ static struct cuda_access weights_access(const struct cuda_memory *memory, u64 b
 {
 	struct cuda_access access = cuda_access_head(memory, bytes, CUDA_READ);
 
-	access.kernels = (u32)matrices;
+	cuda_access_matrices(&access, matrices);
 	return access;
 }
 

@@ -61,7 +61,7 @@ static int memory_load_weights(struct llm_rank *rank)
 {
 	struct cuda_access weights = cuda_access_all(&rank->weights, CUDA_READ);
 
-	weights.kernels = (u32)rank->cfg->weight_matrices;
+	cuda_access_matrices(&weights, rank->cfg->weight_matrices);
 	return memory_pass(rank, &weights, 1);
 }
 

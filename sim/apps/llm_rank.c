@@ -79,9 +79,9 @@ int llm_rank_init(struct llm_rank *rank, u32 groups)
 		return status;
 	rank->accesses[0] = cuda_access_head(&rank->weights, dense, CUDA_READ);
 	/* Experts of a layer are two matrices, which one kernel touches. */
-	rank->accesses[0].kernels =
-		(u32)(cfg->weight_matrices -
-		      min(cfg->experts ? 2 * cfg->layers : 0, cfg->weight_matrices));
+	cuda_access_matrices(&rank->accesses[0],
+			     cfg->weight_matrices - min(cfg->experts ? 2 * cfg->layers : 0,
+							cfg->weight_matrices));
 	rank->accesses[1] = cuda_access_all(&rank->workspace, CUDA_WRITE);
 	*kv = cuda_access_all(&rank->kv, CUDA_WRITE);
 	kv->chunks_per_mask = kv->chunks / groups;

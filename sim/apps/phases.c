@@ -136,7 +136,7 @@ static struct cuda_access phases_access(const struct phases *phases,
 	bytes = bytes * tokens + access->bytes;
 	if ((access->bytes || access->bytes_per_token) && bytes < memory->bytes)
 		touched = cuda_access_head(memory, (u64)bytes, mode);
-	touched.kernels = (u32)access->matrices;
+	cuda_access_matrices(&touched, access->matrices);
 	return touched;
 }
 

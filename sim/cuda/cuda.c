@@ -105,12 +105,28 @@ struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 	return access;
 }
 
+/* Addresses of 4 KB in a page, which faults tell apart. */
+#define ADDRESSES_PER_PAGE 16u
+
+void cuda_access_matrices(struct cuda_access *access, u64 matrices)
+{
+	u64 bytes = matrices ? ((u64)access->chunks << GVM_CHUNK_SHIFT) / matrices : 0;
+	u32 rows = ADDRESSES_PER_PAGE;
+
+	access->kernels = (u32)matrices;
+	/* A row has sqrt(2 x bytes) bytes. */
+	while (rows > 1 && 2 * bytes > (1ull << (2 * GVM_PAGE_SHIFT)) / (rows * rows))
+		rows--;
+	access->rows_per_page = matrices ? rows : 0;
+}
+
 static struct gmmu_touch access_touch(const struct cuda_access *access)
 {
 	return (struct gmmu_touch){
 		.va = access->memory->va + ((u64)access->first << GVM_CHUNK_SHIFT),
 		.block_count = access->chunks,
 		.kernels = access->kernels,
+		.rows_per_page = access->rows_per_page,
 		.masks = access->masks,
 		.groups = access->groups,
 		.ranks = access->ranks,

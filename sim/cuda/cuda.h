@@ -54,6 +54,7 @@ struct cuda_access {
 	 * kernels.
 	 */
 	u32 kernels;
+	u32 rows_per_page; /* of a matrix, as in struct gmmu_touch; 0: no matrix */
 	enum cuda_mode mode;
 	const u32 *masks;
 	const u64 *groups;
@@ -135,6 +136,14 @@ int cuda_free(struct cuda_memory *memory);
 struct cuda_access cuda_access_all(const struct cuda_memory *memory, enum cuda_mode mode);
 struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 				    enum cuda_mode mode);
+
+/*
+ * Let an access be one of @matrices equal weight matrices, each read by one product of few
+ * tokens; 0: it stays bit by bit. The product's thread blocks read rows side by side, which lie
+ * more than 4 KB apart in a large matrix: so it misses in a page at fewer addresses than a
+ * kernel that reads all of it. A matrix is taken for a square one of 2-byte numbers.
+ */
+void cuda_access_matrices(struct cuda_access *access, u64 matrices);
 
 /*
  * Launch a burst as the next operation of its stream, and do not wait. Returns 0 or -ENOMEM. In

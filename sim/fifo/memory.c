@@ -142,14 +142,20 @@ void tsg_stall(struct fifo_tsg *tsg)
 	struct fifo *fifo = tsg->fifo;
 	struct fifo_burst *burst = tsg->first;
 	u64 kernel_end = burst_kernel_end_ordinal(burst);
+	bool bit_by_bit = burst->footprint.first >= burst->footprint.end;
 	struct gmmu_window window = {
 		.end_ordinal = burst_window_end(burst, kernel_end),
 		.faults = fifo->config.outstanding_faults,
-		.pages_per_block = burst->pages_at_once ? burst->pages_at_once :
-							  fifo->config.faults_per_block,
-		.faults_per_page = max(burst->faults_per_page, 1u),
+		.pages_per_block = fifo->config.faults_per_block,
+		.faults_per_page = max(fifo->config.faults_per_page, 1u),
+		.in_order = bit_by_bit && fifo->config.faults_per_page > 1,
 	};
 
+	if (burst->pages_at_once) {
+		window.pages_per_block = burst->pages_at_once;
+		window.faults_per_page = max(burst->faults_per_page, 1u);
+		window.in_order = false;
+	}
 	burst->faulting_ordinal = kernel_end;
 	/* The date of a miss is rounded down, but all blocks before the miss have been used. */
 	burst->granted_ordinal = burst->cursor.ordinal;

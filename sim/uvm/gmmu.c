@@ -342,30 +342,44 @@ static u32 nth_missing(u32 missing, u32 nth)
 }
 
 /*
- * Report missing page number @nth of each block in the window, up to @most faults. Each thread
- * that misses in the page makes one fault. Returns the number of faults.
+ * Report missing page number @nth of the block at a place, up to @most faults. Each thread that
+ * misses in the page makes one fault. Returns the number of faults.
+ */
+static u32 gmmu_report_page(struct gmmu *gmmu, struct gvm_fault *fault,
+			    const struct gmmu_walk *walk, const struct gmmu_cursor *cursor,
+			    const struct gmmu_window *window, u32 nth, u32 most)
+{
+	struct touch_view view = touch_view(walk, cursor->touch);
+	u32 page = nth_missing(touch_missing(&view, cursor->block), nth);
+	u32 faults = min(window->faults_per_page, most);
+
+	if (!page)
+		return 0;
+	if (view.touch->rows_per_page)
+		faults = min(faults, view.touch->rows_per_page);
+	fault->va = view.touch->va + ((u64)cursor->block << GVM_CHUNK_SHIFT) +
+		    ((u64)__ffs(page) << GVM_PAGE_SHIFT);
+	fault->access = view.touch->access;
+	for (u32 i = 0; i < faults; i++)
+		gmmu_push(gmmu, fault);
+	return faults;
+}
+
+/*
+ * Report missing pages of each block in the window: pages @nth to @nth + @pages - 1, up to
+ * @most faults. Returns the number of faults.
  */
 static u32 gmmu_report_round(struct gmmu *gmmu, struct gvm_fault *fault,
 			     const struct gmmu_walk *walk, struct gmmu_cursor cursor,
-			     const struct gmmu_window *window, u32 nth, u32 most)
+			     const struct gmmu_window *window, u32 nth, u32 pages, u32 most)
 {
 	u32 reported = 0;
 
 	while (reported < most && gmmu_find_miss(walk, &cursor) &&
 	       cursor.ordinal < window->end_ordinal) {
-		struct touch_view view = touch_view(walk, cursor.touch);
-		u32 page = nth_missing(touch_missing(&view, cursor.block), nth);
-
-		if (page) {
-			u32 faults = min(window->faults_per_page, most - reported);
-
-			fault->va = view.touch->va + ((u64)cursor.block << GVM_CHUNK_SHIFT) +
-				    ((u64)__ffs(page) << GVM_PAGE_SHIFT);
-			fault->access = view.touch->access;
-			for (u32 i = 0; i < faults; i++)
-				gmmu_push(gmmu, fault);
-			reported += faults;
-		}
+		for (u32 i = 0; i < pages && reported < most; i++)
+			reported += gmmu_report_page(gmmu, fault, walk, &cursor, window,
+						     nth + i, most - reported);
 		/* A block with a missing page is touched, so it has an ordinal. */
 		cursor.block++;
 		cursor.ordinal++;
@@ -379,10 +393,11 @@ u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 	struct gvm_fault fault = { .space = walk->table->space, .tsg = tsg };
 	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
 	u32 most = min(room, window->faults);
+	u32 pages = window->in_order ? window->pages_per_block : 1;
 	u32 reported = 0;
 
-	for (u32 nth = 0; nth < window->pages_per_block && reported < most; nth++) {
-		u32 more = gmmu_report_round(gmmu, &fault, walk, cursor, window, nth,
+	for (u32 nth = 0; nth < window->pages_per_block && reported < most; nth += pages) {
+		u32 more = gmmu_report_round(gmmu, &fault, walk, cursor, window, nth, pages,
 					     most - reported);
 
 		if (!more)

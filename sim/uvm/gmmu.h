@@ -33,6 +33,11 @@ struct gmmu_touch {
 	 * bit by bit, in the course of the work.
 	 */
 	u32 kernels;
+	/*
+	 * Rows of a matrix in a page, at least 1: it has at most so many addresses that miss at
+	 * once, each in a row of its own. 0: as the window says.
+	 */
+	u32 rows_per_page;
 	u8 access; /* enum gvm_access */
 	/*
 	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run
@@ -117,13 +122,14 @@ struct gmmu_window {
 	u32 faults;	     /* most faults that are reported */
 	u32 pages_per_block; /* most pages of one block */
 	u32 faults_per_page; /* threads that miss at addresses of their own in one page */
+	bool in_order;	     /* block after block, not side by side */
 };
 
 /*
  * Report the missing pages from the cursor on as faults of @tsg, to the end of the window or
  * until the buffer is full. The first missing page of each block comes first, then the second
- * one of each, as from SMs that fault side by side. Wakes the service thread. Returns the
- * number of faults.
+ * one of each, as from SMs that fault side by side; or in order all pages of the first block,
+ * then those of the second. Wakes the service thread. Returns the number of faults.
  */
 u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 		struct gmmu_cursor cursor, const struct gmmu_window *window);

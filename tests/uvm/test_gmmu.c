@@ -113,7 +113,7 @@ static const struct gmmu_window *window(u32 pages)
 {
 	static struct gmmu_window all;
 
-	all = (struct gmmu_window){ U64_MAX, pages, GVM_PAGES_PER_BLOCK, 1 };
+	all = (struct gmmu_window){ U64_MAX, pages, GVM_PAGES_PER_BLOCK, 1, false };
 	return &all;
 }
 
@@ -149,7 +149,7 @@ END_TEST
 START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
-	struct gmmu_window four_threads = { U64_MAX, 30, 1, 4 };
+	struct gmmu_window four_threads = { U64_MAX, 30, 1, 4, false };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -168,7 +168,7 @@ END_TEST
 START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
-	struct gmmu_window three_blocks = { 4, 100, 2, 1 };
+	struct gmmu_window three_blocks = { 4, 100, 2, 1, false };
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -189,6 +189,47 @@ START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 	ck_assert_uint_eq(faults[2].va, VA + 96 * GVM_PAGE_BYTES);
 	ck_assert_uint_eq(faults[3].va, VA + 65 * GVM_PAGE_BYTES);
 	ck_assert_uint_eq(faults[4].va, VA + 97 * GVM_PAGE_BYTES);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+/* A page has two addresses that miss: so 70 records are all pages of block 0 and three of block 1. */
+START_TEST(a_kernel_in_order_reports_all_pages_of_a_block_before_the_next)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
+	struct gmmu_window in_order = { U64_MAX, 70, GVM_PAGES_PER_BLOCK, 2, true };
+	struct gvm_fault faults[80];
+	struct gmmu gmmu;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 80), 0);
+	ck_assert_uint_eq(gmmu_report(&gmmu, 9, WALK(&touch, 1), (struct gmmu_cursor){ 0 },
+				      &in_order),
+			  70);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 80), 70);
+	for (u32 i = 0; i < 70; i++)
+		ck_assert_uint_eq(faults[i].va, VA + i / 2 * GVM_PAGE_BYTES);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+/* Block 0 is of a matrix with three rows in a page, block 1 is none of one. */
+START_TEST(a_matrix_misses_in_a_page_once_for_each_row)
+{
+	struct gmmu_touch touches[] = { { .va = VA, .block_count = 1, .rows_per_page = 3 },
+					{ .va = VA + GVM_CHUNK_BYTES, .block_count = 1 } };
+	struct gmmu_window window = { U64_MAX, 19, GVM_PAGES_PER_BLOCK, 16, false };
+	struct gvm_fault faults[32];
+	struct gmmu gmmu;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 32), 0);
+	ck_assert_uint_eq(gmmu_report(&gmmu, 9, WALK(touches, 2), (struct gmmu_cursor){ 0 },
+				      &window),
+			  19);
+	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 32), 19);
+	for (u32 i = 0; i < 19; i++)
+		ck_assert_uint_eq(faults[i].va, VA + (i < 3 ? 0 : GVM_CHUNK_BYTES));
 	gmmu_destroy(&gmmu);
 }
 END_TEST
@@ -386,6 +427,8 @@ TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  reported_misses_look_ahead_up_to_the_outstanding_pages,
 	  a_stall_reports_one_kernel_and_so_many_pages_of_a_block,
 	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,
+	  a_kernel_in_order_reports_all_pages_of_a_block_before_the_next,
+	  a_matrix_misses_in_a_page_once_for_each_row,
 	  places_in_a_list_are_found_by_ordinal_and_by_block, ranks_of_groups_change_no_place,
 	  kernels_touch_equal_parts_of_a_run, a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,
