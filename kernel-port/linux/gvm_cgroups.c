@@ -209,12 +209,11 @@ static int gvm_cgroup_check_setting(const struct gvm_cgroup_setting *setting)
 /* Keep settings, checked. Returns 0, -EINVAL, -ERANGE or -E2BIG. */
 static int gvm_cgroup_keep_settings(struct gvm_cgroup *cgroup, const char *settings)
 {
-	char text[sizeof(cgroup->settings)];
 	struct gvm_cgroup_setting setting;
-	char *rest = text;
+	char *rest = cgroup->words;
 	int status = 0;
 
-	if (strscpy(text, settings, sizeof(text)) < 0)
+	if (strscpy(cgroup->words, settings, sizeof(cgroup->words)) < 0)
 		return -E2BIG;
 	while (!status && gvm_cgroup_next_setting(&rest, &setting))
 		status = gvm_cgroup_check_setting(&setting);
@@ -227,12 +226,12 @@ static int gvm_cgroup_keep_settings(struct gvm_cgroup *cgroup, const char *setti
 static int gvm_cgroup_set_up_locked(struct gvm_member *member)
 {
 	const char *name = member->registration->device.name;
-	char text[sizeof(member->cgroup->settings)];
+	struct gvm_cgroup *cgroup = member->cgroup;
 	struct gvm_cgroup_setting setting;
-	char *rest = text;
+	char *rest = cgroup->words;
 	int status = 0;
 
-	strscpy(text, member->cgroup->settings, sizeof(text));
+	strscpy(cgroup->words, cgroup->settings, sizeof(cgroup->words));
 	while (!status && gvm_cgroup_next_setting(&rest, &setting))
 		if (!setting.gpu || gvm_is_in_name(setting.gpu, name))
 			status = gvm_control_set(member->container, setting.file, setting.value,

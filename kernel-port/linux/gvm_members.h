@@ -33,6 +33,7 @@ struct gvm_cgroup {
 	bool leaving;	       /* its members are */
 	char path[512];	       /* "cgroup/a/b" */
 	char settings[768];    /* "gmem.limit.high=20G compute.weight=30", of each member */
+	char words[768];       /* the same, being cut into words: too large for a stack */
 };
 
 /* A process or a cgroup on a device. Guarded by gvm_registry_mutex. */
