@@ -20,6 +20,7 @@
 	X(test_hint)             \
 	X(test_ideas_random)     \
 	X(test_hmem)             \
+	X(test_owner)            \
 	X(test_parse)            \
 	X(test_parts)            \
 	X(test_policy_charge)    \

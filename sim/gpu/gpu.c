@@ -152,11 +152,14 @@ int sim_gpu_start(struct sim_gpu *gpu)
 	/* Time slices are the hardware's own policy and need no scheduler. */
 	if (!status && gpu->scheduling.policy != GVM_SCHED_TIMESLICES)
 		status = gvm_scheduler_start(&gpu->scheduler, &gpu->device, &gpu->scheduling);
+	if (!status && gvm_has_feature(&gpu->device, GVM_OWNER_PREFETCH))
+		status = gvm_prefetcher_start(&gpu->prefetcher, &gpu->device);
 	return status;
 }
 
 void sim_gpu_stop(struct sim_gpu *gpu)
 {
+	gvm_prefetcher_stop(&gpu->prefetcher);
 	gvm_scheduler_stop(&gpu->scheduler);
 	if (gpu->family && gpu->policy.evictors)
 		gvm_container_evictor_put(gpu->family);

@@ -11,6 +11,7 @@
 #include "gvm/block.h"
 #include "gvm/evictor.h"
 #include "gvm/fault.h"
+#include "gvm/owner.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 #include "pcie/link.h"
@@ -44,6 +45,7 @@ struct sim_gpu {
 	/* Set before sim_gpu_start(). Zero: the hardware's time slices. */
 	struct gvm_scheduler_config scheduling;
 	struct gvm_scheduler scheduler;
+	struct gvm_prefetcher prefetcher;
 	struct gmmu gmmu;
 	struct pcie_link link;
 	struct sim_memory_policy policy;

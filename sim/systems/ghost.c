@@ -8,15 +8,16 @@
  * failed RPC is reported. All of that is in sim/core, with the reasons. The simulator only
  * drives it.
  *
- * Its parts cannot be switched off. Four ideas that are in neither paper can be switched on:
+ * Its parts cannot be switched off. Five ideas that are in neither paper can be switched on:
  *
  *     system.mechanisms.clean_drop          unwritten pages are evicted without a copy
  *     system.mechanisms.priority_batches    faults are served in the order of compute.priority
  *     system.mechanisms.hint_faults         hint faults give the clock a true reference bit
  *     system.mechanisms.lirs                hint faults give an order that survives loops
+ *     system.mechanisms.owner_prefetch      blocks come in before their container's turn
  *
- * Their essays are in sim/core: block/clean.c, service/fault.c, policy/hint.c and policy/lirs.c.
- * With both of the last two, lirs says which chunks are unmapped.
+ * Their essays are in sim/core: block/clean.c, service/fault.c, policy/hint.c, policy/lirs.c
+ * and policy/owner.c. With both hint_faults and lirs, lirs says which chunks are unmapped.
  *
  * system.mechanisms.sub_chunks serves small blocks with parts of chunks (block/part.c), as
  * NVIDIA's driver does. It is off by default because it changes what the shipped scenarios
@@ -34,6 +35,7 @@ struct ghost_keys {
 	bool priority_batches;
 	bool hint_faults;
 	bool lirs;
+	bool owner_prefetch;
 	bool sub_chunks;
 };
 
@@ -47,6 +49,8 @@ static const struct cfg_key ghost_rows[] = {
 		       "hint faults give the clock a reference bit"),
 	CFG_SYSTEM_KEY("mechanisms.lirs", BOOL, struct ghost_keys, lirs, "false",
 		       "blocks leave by reuse distance (LIRS over hint faults)"),
+	CFG_SYSTEM_KEY("mechanisms.owner_prefetch", BOOL, struct ghost_keys, owner_prefetch,
+		       "false", "blocks come in before their container's turn"),
 	CFG_SYSTEM_KEY("mechanisms.sub_chunks", BOOL, struct ghost_keys, sub_chunks, "false",
 		       "ranges of less than 2 MB share chunks and pay for their bytes"),
 };
@@ -75,6 +79,8 @@ static struct sim_memory_policy ghost_memory(const struct config *config)
 		features |= GVM_HINT_FAULTS;
 	if (keys->lirs)
 		features |= GVM_LIRS;
+	if (keys->owner_prefetch)
+		features |= GVM_OWNER_PREFETCH;
 	return (struct sim_memory_policy){
 		.evictors = true,
 		.features = features,

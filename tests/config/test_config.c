@@ -99,7 +99,7 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
 	resolved = json_object_get(resolved, "mechanisms");
-	ck_assert_uint_eq(json_object_size(resolved), 9);
+	ck_assert_uint_eq(json_object_size(resolved), 10);
 	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "block")), "nvidia");
 }
@@ -116,6 +116,7 @@ START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 	ck_assert(!system_flag("priority_batches"));
 	ck_assert(!system_flag("hint_faults"));
 	ck_assert(!system_flag("lirs"));
+	ck_assert(!system_flag("owner_prefetch"));
 	ck_assert_uint_eq(config.foreign_count, 0);
 	load("system.mechanisms={\"clean_drop\": true, \"hint_faults\": true}",
 	     "system.mechanisms.priority_batches=true");

@@ -56,7 +56,7 @@ START_TEST(unused_keys_are_checked)
 		"system.mechanisms=all",
 		"--set:system.mechanisms: invalid token near 'all', allowed: an object with "
 		"sub_chunks, memory_isolation, compute_isolation, fast_paging, clean_drop, "
-		"priority_batches, hint_faults, lirs, block");
+		"priority_batches, hint_faults, lirs, owner_prefetch, block");
 	assert_bad_set("host.cores=0", "--set:host.cores: 0 is out of range, allowed: an "
 				       "integer from 1 to 4096");
 }

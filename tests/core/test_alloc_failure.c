@@ -14,6 +14,7 @@
 #include "gvm/evictor.h"
 #include "gvm/fault.h"
 #include "gvm/fence_table.h"
+#include "gvm/owner.h"
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
 #include "gvm/swap.h"
@@ -37,6 +38,7 @@ static struct gvm_memory memory; /* made in the set-up */
 static struct gvm_memory another;
 static struct gvm_range range;
 static struct gvm_evictor evictor;
+static struct gvm_prefetcher prefetcher;
 static struct gvm_scheduler scheduler;
 static struct gvm_fault_handler handler;
 static struct gvm_tsg tsg;
@@ -51,7 +53,11 @@ static const struct gvm_fence_table_config fence_config = {
 
 static int call_device_init(void)
 {
-	struct gvm_device_config config = { .name = "second", .chunk_count = 8 };
+	struct gvm_device_config config = {
+		.name = "second",
+		.chunk_count = 8,
+		.features = GVM_LIRS | GVM_OWNER_PREFETCH,
+	};
 
 	return gvm_device_init(&second, &config);
 }
@@ -122,6 +128,23 @@ static int call_evictor_start(void)
 static void undo_evictor_start(void)
 {
 	gvm_evictor_stop(&evictor);
+}
+
+/* The manager of this world cannot prefetch, which nothing here does. */
+static int call_prefetcher_start(void)
+{
+	const struct gvm_memory_ops *ops = device->memory_ops;
+	int status;
+
+	device->memory_ops = &gvm_block_memory_ops;
+	status = gvm_prefetcher_start(&prefetcher, device);
+	device->memory_ops = ops;
+	return status;
+}
+
+static void undo_prefetcher_start(void)
+{
+	gvm_prefetcher_stop(&prefetcher);
 }
 
 /* A failed start still counts a user of the evictor, until this user puts it. */
@@ -234,6 +257,7 @@ static const struct {
 	{ "gvm_child_open", call_child_open, undo_child_open },
 	{ "gvm_memory_init", call_memory_init, undo_memory_init },
 	{ "gvm_evictor_start", call_evictor_start, undo_evictor_start },
+	{ "gvm_prefetcher_start", call_prefetcher_start, undo_prefetcher_start },
 	{ "gvm_container_evictor_get", call_evictor_get, undo_evictor_get },
 	{ "gvm_container_evictor_restart", call_evictor_restart, undo_evictor_get },
 	{ "gvm_range_init", call_range_init, undo_range_init },
@@ -403,7 +427,7 @@ END_TEST
 
 static void setup(void)
 {
-	world_init(CHUNKS);
+	world_init_features(CHUNKS, GVM_OWNER_PREFETCH);
 	container = world_attach(1);
 	ck_assert_int_eq(gvm_memory_init(&memory, device, NULL, NULL), 0);
 	ck_assert_int_eq(gvm_fence_table_init(&fence_table, &fence_config), 0);

@@ -9,6 +9,7 @@
 #include "gvm/clock.h"
 #include "gvm/hint.h"
 #include "gvm/lirs.h"
+#include "gvm/owner.h"
 #include "gvm/pressure.h"
 #include "gvm/shield.h"
 #include "gvm/swap.h"
@@ -36,7 +37,7 @@ static u64 random_state;
 static u32 tags[SPACES][PAGES];
 static u32 busy_space, busy_block; /* block of the access under way; space SPACES: none */
 static struct {
-	u64 hints, freed, pinned, refused, events, stuck, meanwhile;
+	u64 hints, prefetched, freed, pinned, refused, events, stuck, meanwhile;
 } seen;
 
 static u32 draw(u32 below)
@@ -181,6 +182,26 @@ static void hint(struct gvm_container *container)
 	ck_assert(!toy.device.chunks[chunk].owner->is_swap_full);
 	ck_assert(toy.device.memory_ops->hint(&toy.memory, chunk) != -ENOENT);
 	seen.hints++;
+}
+
+/* The work of the prefetcher. No thread of it runs here. */
+static void bring_blocks(struct gvm_container *container)
+{
+	struct gvm_prefetch blocks[GVM_PREFETCH_BATCH];
+	u32 count, i;
+
+	gvm_owner_end_turn(container);
+	/* Random accesses have no order: predictions would never be trusted. */
+	container->turn.right = 200;
+	container->turn.wrong = 0;
+	container->turn.budget = 100;
+	count = gvm_owner_predict(container, 1 + draw(20), blocks, GVM_PREFETCH_BATCH);
+	for (i = 0; i < count; i++)
+		blocks[i].probe = !draw(3);
+	(void)toy.device.memory_ops->prefetch(&toy.memory, container, blocks, count);
+	gvm_owner_expect(container, blocks, count);
+	for (i = 0; i < count; i++)
+		seen.prefetched += blocks[i].done;
 }
 
 /* The work of an evictor ahead of need. */
@@ -338,6 +359,8 @@ static void random_step(void)
 {
 	u32 space = draw(SPACES), page = draw(PAGES);
 
+	if (toy.device.owner && !draw(4))
+		bring_blocks(tenant_of(space)->container);
 	switch (draw(56)) {
 	case 0:
 		toy_unmap_range(space);
@@ -381,6 +404,8 @@ static void run_everything(u32 features)
 	u32 step, i;
 
 	random_state = runner_seed();
+	/* In the kernel, all tests of this file share it. */
+	memset(&seen, 0, sizeof(seen));
 	toy_init_with(CHUNKS, features);
 	toy.on_evict = meanwhile;
 	busy_space = SPACES;
@@ -392,10 +417,11 @@ static void run_everything(u32 features)
 	}
 	for (i = 0; i < TENANTS; i++)
 		end_tenant(&tenants[i]);
-	printf("hints %llu, freed %llu, pinned %llu (refused %llu), events %llu, no room %llu, "
+	printf("hints %llu, prefetched %llu, freed %llu, pinned %llu (refused %llu), events "
+	       "%llu, no room %llu, "
 	       "meanwhile %llu, out %llu, in %llu\n",
-	       seen.hints, seen.freed, seen.pinned, seen.refused, seen.events, seen.stuck,
-	       seen.meanwhile, toy.pages[TOY_OUT], toy.pages[TOY_COPY]);
+	       seen.hints, seen.prefetched, seen.freed, seen.pinned, seen.refused, seen.events,
+	       seen.stuck, seen.meanwhile, toy.pages[TOY_OUT], toy.pages[TOY_COPY]);
 	/* The run was hard enough: each kind of event happened often. */
 	ck_assert_uint_gt(seen.hints, STEPS / 64);
 	ck_assert_uint_gt(seen.freed, STEPS / 128);
@@ -404,6 +430,7 @@ static void run_everything(u32 features)
 	ck_assert_uint_gt(seen.meanwhile, STEPS / 64);
 	ck_assert_uint_gt(toy.pages[TOY_OUT], STEPS);
 	ck_assert_uint_lt(seen.stuck, STEPS / 3);
+	ck_assert(!(features & GVM_OWNER_PREFETCH) || seen.prefetched > STEPS / 128);
 	toy_destroy();
 }
 
@@ -420,5 +447,13 @@ START_TEST(no_byte_is_lost_in_random_runs_with_lirs)
 }
 END_TEST
 
+/* Blocks come ahead of their faults, in the middle of all this. */
+START_TEST(no_byte_is_lost_in_random_runs_with_prefetch)
+{
+	run_everything(FEATURES | GVM_OWNER_PREFETCH);
+}
+END_TEST
+
 TEST_MAIN("ideas random", no_byte_is_lost_in_random_runs_of_everything,
-	  no_byte_is_lost_in_random_runs_with_lirs)
+	  no_byte_is_lost_in_random_runs_with_lirs,
+	  no_byte_is_lost_in_random_runs_with_prefetch)

@@ -29,6 +29,7 @@
 #include "gvm/block.h"
 #include "gvm/evict.h"
 #include "gvm/evictor.h"
+#include "gvm/owner.h"
 
 /* Evictions that one block may cause before it is left to fault again. */
 #define BLOCK_TRIES_MAX 64u
@@ -91,7 +92,13 @@ static int block_start_locked(struct gvm_range *range, const struct block_reques
 	/* A write to a remote page after the start of its copy would be lost. */
 	gvm_block_end_remote_locked(range, index, wanted);
 	gvm_cost(GVM_COST_BLOCK, 1);
-	status = gvm_block_fill_locked(range, index, wanted, fence);
+	if (block->resident || block->on_host)
+		gvm_owner_used(range->container, range->space,
+			       range->va + ((u64)index << GVM_CHUNK_SHIFT));
+	if (block->coming)
+		gvm_block_take_coming_locked(range, index, fence);
+	else
+		status = gvm_block_fill_locked(range, index, wanted, fence);
 	if (status)
 		gvm_block_set_in_service(range->memory, block, false);
 	return status;
@@ -170,10 +177,11 @@ static void range_finish_block(struct gvm_range *range, const struct block_reque
 	gvm_mutex_lock(&range->lock);
 	/*
 	 * A block that is not in service needs no second half: its first half failed, or it had
-	 * all wanted pages and may have lost them since. A range that is dying has no block in
-	 * service.
+	 * all wanted pages and may have lost them since. One that is coming is in another's
+	 * service, which began after that. A range that is dying has no block in service.
 	 */
-	if (block->chunk != GVM_NO_CHUNK && gvm_block_in_service(range->memory, block))
+	if (block->chunk != GVM_NO_CHUNK && gvm_block_in_service(range->memory, block) &&
+	    !block->coming)
 		gvm_block_finish_locked(range, request->index,
 					block_wanted(block, request) |
 						block_remapped(block, request),

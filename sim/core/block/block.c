@@ -10,6 +10,7 @@
 #include "gvm/block.h"
 #include "gvm/clock.h"
 #include "gvm/lirs.h"
+#include "gvm/owner.h"
 #include "gvm/swap.h"
 
 static u64 block_va(const struct gvm_range *range, u32 index)
@@ -75,6 +76,7 @@ bool gvm_block_drop_chunk_locked(struct gvm_range *range, struct gvm_block *bloc
 	bool last = true;
 
 	gvm_block_set_in_service(memory, block, false);
+	block->coming = false;
 	if (gvm_block_is_part(memory, block)) {
 		last = gvm_part_drop_locked(range, block);
 	} else {
@@ -285,6 +287,7 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	if (status)
 		return status;
 	*ret_last = block_leave_device_locked(range, block, pages, dirty, eviction);
+	gvm_owner_evicted(range->container, range->space, block_va(range, index));
 	gvm_trace_evict(range->container, block_va(range, index), chunk, hweight32(pages));
 	return 0;
 }
@@ -335,6 +338,16 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *e
 	return stays;
 }
 
+void gvm_block_hide_locked(struct gvm_range *range, u32 index)
+{
+	struct gvm_memory *memory = range->memory;
+	struct gvm_block *block = &range->blocks[index];
+	u32 mapped = block->resident & ~block->hinted;
+
+	block_set_hinted_locked(range, block, block->resident);
+	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
+}
+
 static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
 {
 	struct gvm_memory *memory = range->memory;
@@ -348,8 +361,7 @@ static int block_hint_locked(struct gvm_range *range, u32 index, u32 chunk)
 	if (!mapped)
 		return 0;
 	gvm_cost(GVM_COST_BLOCK, 1);
-	block_set_hinted_locked(range, block, block->resident);
-	memory->mmu->unmap(memory->gpu, range->space, block_va(range, index), mapped);
+	gvm_block_hide_locked(range, index);
 	return 0;
 }
 

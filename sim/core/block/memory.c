@@ -69,6 +69,13 @@ static int memory_hint(void *data, u32 chunk)
 	return gvm_block_hint(data, chunk);
 }
 
+static int memory_prefetch(void *data, struct gvm_container *container,
+			   struct gvm_prefetch *blocks, u32 count)
+{
+	memory_evict_begin(data);
+	return gvm_memory_prefetch(data, container, blocks, count);
+}
+
 static int memory_unevictable_add(void *data, struct gvm_unevictable *taken, u64 bytes)
 {
 	return gvm_unevictable_add(data, taken, bytes);
@@ -104,6 +111,7 @@ const struct gvm_memory_ops gvm_block_memory_ops = {
 	.evict = memory_evict,
 	.release = memory_release,
 	.hint = memory_hint,
+	.prefetch = memory_prefetch,
 	.unevictable_add = memory_unevictable_add,
 	.unevictable_remove = memory_unevictable_remove,
 	.remote_end = memory_remote_end,

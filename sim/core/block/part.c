@@ -85,7 +85,7 @@ static void part_add_locked(struct gvm_range *range, u32 index, u32 chunk, u32 f
 
 	root->used |= part_mask(first_page, gvm_block_pages(memory, block));
 	block->chunk = chunk;
-	block->offset_pages = first_page;
+	block->offset_pages = (u8)first_page;
 	gvm_block_set_in_service(memory, block, true);
 	gvm_frame_set(memory, chunk, first_page, range, index);
 }

@@ -7,6 +7,7 @@
  */
 #include "gvm/device.h"
 #include "gvm/lirs.h"
+#include "gvm/owner.h"
 
 static void device_init_chunk(struct gvm_chunk *chunk)
 {
@@ -60,7 +61,8 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->referenced = (u8 *)(device->chunks + device->chunk_count);
 	for (u32 i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
-	if (gvm_lirs_init(device)) {
+	if (gvm_lirs_init(device) || gvm_owner_init(device)) {
+		gvm_lirs_destroy(device);
 		gvm_free(device->payers);
 		gvm_free(device->chunks);
 		device->payers = NULL;
@@ -85,6 +87,7 @@ void gvm_device_destroy(struct gvm_device *device)
 	GVM_ASSERT(device->evicting_chunks == 0 && device->stash_count == 0);
 	GVM_ASSERT(device->unevictable_bytes == 0 && list_empty(&device->listening));
 	GVM_ASSERT(!device->evictor && !device->scheduler);
+	gvm_owner_destroy(device);
 	gvm_lirs_destroy(device);
 	gvm_free(device->payers);
 	gvm_free(device->chunks);

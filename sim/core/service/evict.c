@@ -270,6 +270,18 @@ int gvm_evict_for(struct gvm_container *container, enum gvm_need need,
 	return status == -ENOENT ? evict_none(container, protected_too) : status;
 }
 
+int gvm_evict_ahead(struct gvm_container *container, enum gvm_need need)
+{
+	struct gvm_eviction eviction = { 0 };
+
+	if (gvm_device_is_lost(container->device))
+		return -ENODEV;
+	if (need == GVM_NEED_CHARGE && gvm_container_has_family(container))
+		return -ENOENT;
+	return evict_search(container, need == GVM_NEED_CHARGE ? EVICT_OWN : EVICT_GLOBAL, need,
+			    &eviction);
+}
+
 /* A batch of faults ends within milliseconds. Then its blocks are no longer in service. */
 int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 		       struct gvm_eviction *eviction)

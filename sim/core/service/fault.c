@@ -61,6 +61,7 @@
  */
 #include "gvm/fault.h"
 #include "gvm/activity.h"
+#include "gvm/owner.h"
 
 /* The device on which a fault happened. */
 static struct gvm_device *fault_device(const struct gvm_fault_handler *handler,
@@ -258,6 +259,7 @@ int gvm_fault_service(struct gvm_fault_handler *handler)
 		if (status)
 			break;
 	}
+	gvm_prefetcher_kick(device);
 	gvm_activity_end(device, GVM_ACTIVITY_FAULTS);
 	return status ? status : (int)batches;
 }

@@ -89,6 +89,18 @@ int gvm_block_populate_locked(struct gvm_range *range, u32 index);
  */
 void gvm_block_attach_locked(struct gvm_range *range, u32 index, u32 chunk);
 
+/* Unmap the resident pages of a block, so that its next use faults. CONTEXT: process. */
+void gvm_block_hide_locked(struct gvm_range *range, u32 index);
+
+/*
+ * Prefetch (block/prefetch.c): gvm_memory_ops.prefetch. take_coming: a fault asks for a block
+ * whose copy is under way. @fence covers that copy, and the service maps the block. CONTEXT:
+ * process.
+ */
+int gvm_memory_prefetch(struct gvm_memory *memory, struct gvm_container *container,
+			struct gvm_prefetch *blocks, u32 count);
+void gvm_block_take_coming_locked(struct gvm_range *range, u32 index, struct gvm_fence *fence);
+
 /*
  * Start copying in or clearing the pages @wanted of a block that has a chunk. None of them is
  * resident. @fence covers the copies. Returns 0, or an error of the device's copy_in, clear or

@@ -72,6 +72,24 @@ struct gvm_window {
 	u64 bytes;   /* whole blocks; 0: closed */
 };
 
+/*
+ * What GVM_OWNER_PREFETCH knows of a container's use of its memory (policy/owner.c). Guarded by
+ * the device's lock.
+ */
+struct gvm_turn {
+	bool known;   /* it has used a block */
+	u32 last;     /* the slot of the block that it used last */
+	u32 cursor;   /* the slot up to which its next blocks have been looked at */
+	u32 ahead;    /* links between the two, at most */
+	u32 expected; /* prefetched blocks ahead of it */
+	u32 unproved; /* prefetched blocks that it is past, since the last probe */
+	u32 missed;   /* blocks that its present turn needed and did not find, or only since
+			   they were prefetched */
+	u32 budget;   /* as many of its last turn, less those prefetched since */
+	u32 right;    /* its predictions, the latest ones */
+	u32 wrong;
+};
+
 /* Guarded by the device's lock unless a field says otherwise. */
 struct gvm_container {
 	struct gvm_device *device;
@@ -131,6 +149,7 @@ struct gvm_container {
 
 	struct gvm_evictor *evictor; /* keeps part of its limit free, or NULL */
 	u32 evictor_users;	     /* processes that use it */
+	struct gvm_turn turn;
 
 	/*
 	 * Compute settings; guarded by the device's tsg_mutex. timeslice_us, weight and

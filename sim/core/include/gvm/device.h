@@ -16,6 +16,8 @@
 struct gvm_container;
 struct gvm_lirs;
 struct gvm_evictor;
+struct gvm_owner;
+struct gvm_prefetcher;
 struct gvm_scheduler;
 
 /* The two orders in which a chunk stands (GVM 4.3, Figure 10). Each has its own hand. */
@@ -84,6 +86,7 @@ enum gvm_feature {
 	GVM_PRIORITY_BATCHES = 2, /* serve faults in order of priority: service/fault.c */
 	GVM_HINT_FAULTS = 4,	  /* see whether a resident chunk is used: policy/hint.c */
 	GVM_LIRS = 8,		  /* evict by reuse distance, see policy/lirs.c */
+	GVM_OWNER_PREFETCH = 16,  /* swap before the turn, see policy/owner.c */
 };
 
 /*
@@ -149,7 +152,8 @@ struct gvm_device {
 	 * second chance.
 	 */
 	u8 *referenced;
-	struct gvm_lirs *lirs; /* with GVM_LIRS, else NULL */
+	struct gvm_lirs *lirs;	 /* with GVM_LIRS, else NULL */
+	struct gvm_owner *owner; /* with GVM_OWNER_PREFETCH, else NULL */
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
 	/* gvm_container.owner_node: those with bound chunks, without or with shielded ones */
@@ -165,7 +169,8 @@ struct gvm_device {
 	u32 stash_count;
 	struct list_head listening;  /* gvm_container.listening: containers with listeners */
 	struct gvm_evictor *evictor; /* of the device as a whole, or NULL */
-	struct gvm_scheduler *scheduler; /* kicks go to it; or NULL */
+	struct gvm_scheduler *scheduler;   /* kicks go to it; or NULL */
+	struct gvm_prefetcher *prefetcher; /* likewise */
 
 	bool credit_warned; /* a credit larger than its charge has been logged */
 	bool lost;	    /* the GPU is gone for good; written once, read without the lock */

@@ -51,6 +51,13 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
  */
 int gvm_reclaim(struct gvm_container *container);
 
+/*
+ * The same for work ahead of need: no protected chunk goes, nothing is counted, and there is no
+ * retry. Returns 0: a chunk has gone; else there is no room now. CONTEXT: process, no VA-block
+ * lock held.
+ */
+int gvm_evict_ahead(struct gvm_container *container, enum gvm_need need);
+
 /* Did gvm_evict_for() find no container that can give a chunk? CONTEXT: atomic. */
 static inline bool gvm_evict_found_none(int status)
 {

@@ -25,6 +25,7 @@
 #include "gvm/ops.h"
 
 struct gvm_container;
+struct gvm_prefetch;
 struct gvm_range;
 
 /* Counts of what happened to the pages of ranges, ever. */
@@ -138,6 +139,15 @@ struct gvm_memory_ops {
 	 * NULL: the manager cannot do this, and the feature must be off.
 	 */
 	int (*hint)(void *memory, u32 chunk);
+
+	/*
+	 * With GVM_OWNER_PREFETCH: bring in up to GVM_PREFETCH_BATCH blocks of a container, and
+	 * wait for their copies. Makes room at the container's own cost, or at that of one
+	 * that is not protected. Leaves out blocks that are here already, or for which there is
+	 * no room. Returns 0, -EINTR or -ENODEV. NULL: the manager cannot do this.
+	 */
+	int (*prefetch)(void *memory, struct gvm_container *container,
+			struct gvm_prefetch *blocks, u32 count);
 
 	/*
 	 * Unevictable memory, in whole chunks. Begin with gvm_unevictable_init(). Add takes

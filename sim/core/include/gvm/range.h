@@ -50,7 +50,6 @@ struct gvm_memory {
 /* One 2 MB block. Guarded by its range's lock. */
 struct gvm_block {
 	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
-	u32 offset_pages; /* page of the chunk in which its page 0 lies; 0 but for a part */
 	u32 valid;	  /* pages that the range covers: page 0 and those behind it */
 	u32 resident;	  /* pages whose data is on the device */
 	u32 on_host;	  /* pages whose data is in host memory */
@@ -59,8 +58,11 @@ struct gvm_block {
 	u32 swapped;	  /* of these, evicted ones: charged to gmem.swap.current */
 	u32 remote;	  /* of on_host: mapped there, see block/remote.c */
 	u32 in_tsg;	  /* the TSG whose fault brought it in last */
-	u64 in_accesses;  /* accesses that this TSG had finished then */
+	u8 offset_pages;  /* page of the chunk in which its page 0 lies; 0 but for a part */
 	u8 returns;	  /* times in a row that it has come in for the same access */
+	bool coming;	  /* prefetched: its copy is under way, and nothing is mapped yet */
+	u64 in_accesses;  /* accesses that in_tsg had finished when it came in */
+	u64 in_sequence;  /* GVM_ENGINE_IN: when that copy will have arrived */
 	u64 out_sequence; /* GVM_ENGINE_OUT: when the last copy to the host will have arrived */
 };
 
