@@ -53,9 +53,9 @@ lacks = value(sprintf("lacks_%d", p)) # a container that the runs do not have
 if (lacks ne "") {
 	set label 2 "no " . lacks . " in this scenario" at graph 0.5,0.5 center textcolor rgb c_text
 }
-# In place of a bar: "none", "0", or the lower bound of a value that the run does not tell.
-no_bar(row) = lacks eq "" && strcol("panel") eq key && (strcol("ours") eq "" || of_panel("ours") == 0) ? floor_y : NaN
-why_none(row) = strcol("ours") ne "" ? "0" : of_panel("ours_at_least") > 0 ? "> " . number(of_panel("ours_at_least")) : "none"
+# In place of a bar: "none", "0", a number below 0, or the lower bound of a value that the run does not tell.
+no_bar(row) = lacks eq "" && strcol("panel") eq key && (strcol("ours") eq "" || of_panel("ours") <= 0) ? floor_y : NaN
+why_none(row) = strcol("ours") ne "" ? (of_panel("ours") < 0 ? "-" . number(-of_panel("ours")) : "0") : of_panel("ours_at_least") > 0 ? "> " . number(of_panel("ours_at_least")) : "none"
 colour(row) = by_run ? c_run_number[(row >= first ? int(row - first) : 0) % 6 + 1] : c_ours_number
 
 plot numbers_csv using (place($0) - beside_by($0, side)):(ours($0)):(colour($0)) with boxes linecolor rgb variable, \

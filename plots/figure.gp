@@ -12,13 +12,19 @@ left_px = 20
 top_px = changes eq "" ? 112 : 136
 has_bars = 0; has_stacked = 0; has_lines = 0; has_time = 0
 has_x_label = 0; has_y_label = 0; has_published = 0; has_named = 0
+# A page of panels over time whose file names no axis says what it is.
+time_named = 0
+do for [p = 1:panels] {
+	time_named = time_named || (value(sprintf("layout_%d", p)) eq "time" && value(sprintf("xlabel_%d", p)) ne "")
+}
+xlabel_of(p) = !time_named && value(sprintf("layout_%d", p)) eq "time" ? "time (s)" : value(sprintf("xlabel_%d", p))
 do for [p = 1:panels] {
 	layout = value(sprintf("layout_%d", p))
 	has_bars = has_bars || layout eq "bars"
 	has_stacked = has_stacked || layout eq "stacked"
 	has_lines = has_lines || layout eq "lines"
 	has_time = has_time || layout eq "time"
-	has_x_label = has_x_label || value(sprintf("xlabel_%d", p)) ne ""
+	has_x_label = has_x_label || xlabel_of(p) ne ""
 	has_y_label = has_y_label || value(sprintf("ylabel_%d", p)) ne ""
 	has_named = has_named || (layout eq "lines" && value(sprintf("named_%d", p)))
 	has_published = has_published || value(sprintf("published_%d", p))
@@ -71,7 +77,7 @@ unset key
 number(x) = unit eq "ms" && x >= 99995 ? sprintf("%.0f s", x / 1000) \
 	: unit eq "ms" && x >= 9999.5 ? sprintf("%.1f s", x / 1000) \
 	: unit eq "ms" && x >= 999.5 ? sprintf("%.2f s", x / 1000) \
-	: x >= 9999.5 ? sprintf("%.1fk", x / 1000) \
+	: x >= 9999500 ? sprintf("%.3g", x) : x >= 9999.5 ? sprintf("%.1fk", x / 1000) \
 	: x >= 99.95 || (is_count && x == floor(x)) || x == 0 ? sprintf("%.0f", x) : x >= 9.995 ? sprintf("%.1f", x) \
 	: x >= 0.0995 ? sprintf("%.2f", x) : x >= 0.00995 ? sprintf("%.3f", x) : x >= 0.000095 ? sprintf("%.2g", x) : "0.00"
 of_panel(name) = strcol("panel") eq key && strcol(name) ne "" ? column(name) : NaN
@@ -79,11 +85,12 @@ of_panel(name) = strcol("panel") eq key && strcol(name) ne "" ? column(name) : N
 # Text of the head that is too long for the page ends in "...".
 fits(text, scale) = strlen(text) * scale * 0.56 * size * px_of_size < page_width - 2 * left_px ? text \
 	: text[1:int((page_width - 2 * left_px) / (scale * 0.56 * size * px_of_size)) - 3] . "..."
+headline = fits(headline, 1.5)
 subline = fits(subline, 1.08)
 changes = fits(changes, 0.92)
 # The text of a tick: times above a second are in seconds, as on the bars. Beside them, others have a unit, too.
 tick(x) = unit eq "ms" && x >= 1000 ? sprintf("%g s", x / 1000) : unit eq "ms" && high >= 1000 && x > 0 ? sprintf("%g ms", x) \
-	: x >= 10000 ? sprintf("%gk", x / 1000) : sprintf("%g", x)
+	: x >= 1e7 ? sprintf("%g", x) : x >= 10000 ? sprintf("%gk", x / 1000) : sprintf("%g", x)
 # Titles of panels have one size on a page, at which the longest ends before the next panel begins.
 title_chars = 1
 do for [p = 1:panels] {
@@ -115,7 +122,7 @@ do for [p = 1:panels] {
 	is_log = value(sprintf("log_%d", p))
 	set label 1 value(sprintf("title_%d", p)) . (is_log ? "   [log]" : "") \
 		at graph 0,1.0 left offset 0,1.1 font font_panel textcolor rgb c_text
-	set xlabel value(sprintf("xlabel_%d", p)) offset 0,0.3 font (columns > 2 ? font_number : font_text) \
+	set xlabel xlabel_of(p) offset 0,0.3 font (columns > 2 ? font_number : font_text) \
 		textcolor rgb c_text
 	# At the same distance from all axes, whatever the width of their numbers.
 	set label 4 value(sprintf("ylabel_%d", p)) at screen left_of(p) - 84.0 / page_width, \
@@ -191,16 +198,25 @@ if (key_place ne "panels") {
 		key_rows = key_rows + 1
 	}
 	if (has_stacked) {
-		do for [i = 1:parts_1] {
-			key_plot = key_plot . sprintf(", keyentry with boxes linecolor rgb c_part[%d] title part_label_1_%d", \
-				parts_1 - i + 1, parts_1 - i + 1)
-			key_rows = key_rows + 1
+		# The parts of all stacks, once each.
+		listed = "|"
+		do for [p = 1:panels] {
+			stack = value(sprintf("layout_%d", p)) eq "stacked" ? value(sprintf("parts_%d", p)) : 0
+			do for [i = stack:1:-1] {
+				part_label = value(sprintf("part_label_%d_%d", p, i))
+				if (!strstrt(listed, sprintf("|%d:%s|", i, part_label))) {
+					listed = listed . sprintf("%d:%s|", i, part_label)
+					key_plot = key_plot . sprintf(", keyentry with boxes linecolor rgb c_part[%d] title part_label_%d_%d", \
+						i, p, i)
+					key_rows = key_rows + 1
+				}
+			}
 		}
 	}
 	if (has_lines) {
 		do for [s = 1:key_series] {
 			if (value(sprintf("key_ours_%d", s))) {
-				key_plot = key_plot . ", keyentry with " . (has_named ? "points" : "linespoints linewidth 2") \
+				key_plot = key_plot . ", keyentry with " . (has_named ? "points" : sprintf("linespoints linewidth 2 dashtype %d", s > 6 ? 2 : 1)) \
 					. sprintf(" pointtype p_filled[%d] linecolor rgb c_series[%d]", colour_of(s), colour_of(s)) \
 					. sprintf(" title key_series_%d", s) . (has_published ? " . \", ours\"" : "")
 				key_rows = key_rows + 1

@@ -34,13 +34,15 @@ if (named || is_log_x) {
 		set xtics add (sprintf("%g", points_min * 4 ** i) points_min * 4 ** i)
 	}
 }
-style = named ? "points" : "linespoints linewidth 2"
+# After as many series as there are colours, lines are dashed.
+style(s) = named ? "points" : sprintf("linespoints linewidth 2 dashtype %d", s > 6 ? 2 : 1)
 at(s, name) = strcol("run") eq value(sprintf("series_%d_%d", p, s)) ? of_panel(name) : NaN
 drawn = "NaN notitle"
 do for [s = 1:series] {
-	colour = colour_of(value(sprintf("series_colour_%d_%d", p, s)))
+	in_key = value(sprintf("series_colour_%d_%d", p, s))
+	colour = colour_of(in_key)
 	if (value(sprintf("series_ours_%d_%d", p, s))) {
-		drawn = drawn . sprintf(", numbers_csv using (place_x(column(\"x\"))):(at(%d, \"ours\")) with ", s) . style \
+		drawn = drawn . sprintf(", numbers_csv using (place_x(column(\"x\"))):(at(%d, \"ours\")) with ", s) . style(in_key) \
 			. sprintf(" pointtype p_filled[%d] pointsize %g * point_size", colour, named ? 1.4 : 1) \
 			. sprintf(" linecolor rgb c_series[%d] notitle", colour)
 	}

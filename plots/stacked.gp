@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# A panel of two bars, ours and the published one, of parts that stand on each other. Loaded by
+# A panel of our bar and the published one, if there is one, of parts that stand on each other. Loaded by
 # figure.gp for panel p. A row is a part and says what stands below it.
 
 parts = value(sprintf("parts_%d", p))
 sum_ours = value(sprintf("sum_ours_%d", p))
 sum_published = value(sprintf("sum_published_%d", p))
+beside = value(sprintf("published_%d", p))
 half = 0.31 # of a bar's width
 
-set xrange [-0.5:1.5]
-set xtics scale 0 ("ours, simulated" 0, word_published 1)
+# A bar of ours without a published one stands in the middle.
+set xrange [beside ? -0.5 : -1:beside ? 1.5 : 1]
+set xtics scale 0 ("ours, simulated" 0)
+if (beside) { set xtics add (word_published 1) }
 part(i, name) = strcol("part") eq value(sprintf("part_%d_%d", p, i)) ? of_panel(name) : NaN
 middle(i, name) = part(i, name . "_below") + part(i, name) / 2
 # A number is left out if there is no room for it.
-fitting(x) = x > 0.025 * high ? sprintf("%.2f", x) : ""
-total(x) = x > 0 ? sprintf("%.2f", x) : "none"
+in_digits(x) = sprintf(x >= 1e7 ? "%.3g" : "%.2f", x)
+fitting(x) = x > 0.025 * high ? in_digits(x) : ""
+total(x) = x > 0 ? in_digits(x) : "none"
 
 set label 2 total(sum_ours) at 0,sum_ours center offset 0,0.7 textcolor rgb c_text
-set label 3 total(sum_published) at 1,sum_published center offset 0,0.7 textcolor rgb c_text
+if (beside) { set label 3 total(sum_published) at 1,sum_published center offset 0,0.7 textcolor rgb c_text }
 set style fill solid 1.0 border rgb "white"
 plot NaN notitle, \
 	for [i = 1:parts] numbers_csv using (0):(part(i, "ours")):(-half):(half):(part(i, "ours_below")): \

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,7 +279,11 @@ static int validate_in_child(struct validate_args *args, const struct measured_g
 	length = read(says[0], err->text, sizeof(err->text) - 1);
 	err->text[length > 0 ? length : 0] = '\0';
 	close(says[0]);
-	if (waitpid(child, &how, 0) != child || !WIFEXITED(how))
+	if (waitpid(child, &how, 0) != child)
+		return sim_runtime_error(err, "%s: %s", gpu->profile, strerror(errno));
+	if (WIFSIGNALED(how) && WTERMSIG(how) == SIGPIPE)
+		raise(SIGPIPE); /* the reader of its table, and of ours, has gone */
+	if (!WIFEXITED(how))
 		return sim_runtime_error(err, "%s: its simulation was killed", gpu->profile);
 	return -WEXITSTATUS(how);
 }

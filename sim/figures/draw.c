@@ -143,7 +143,8 @@ static void add_page(struct drawing *drawing)
 
 	for (size_t panel = 0; panel < figure->panel_count; panel++)
 		own_keys = own_keys || figure->panels[panel].curve_count > 1 ||
-			   figure->panels[panel].level_count;
+			   figure->panels[panel].level_count ||
+			   !drawing_of_one_run(drawing->data, panel);
 	for (size_t run = 0; run < figure->run_count; run++)
 		failed = failed || figure_count_failed(drawing->data, run);
 	gnuplot_add_string(gnuplot, "headline", figure->title);

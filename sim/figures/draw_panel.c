@@ -270,12 +270,16 @@ static void line_title(const struct figure_data *data, const struct figure_line 
 	}
 	word = figure_run_word(data, line->run);
 	system = data->runs[line->run].folder.summary.system;
-	if (!strcmp(line->curve->container, "*"))
+	if (!strcmp(line->curve->container, "*") && drawing_of_one_run(data, line->panel))
 		snprintf(text, size, "%s", line->container);
+	else if (!strcmp(line->curve->container, "*"))
+		snprintf(text, size, "%s, %s", line->container, word);
 	else if (line->curve->draw == FIGURE_DRAW_MARKS)
 		snprintf(text, size, "%zu %s, %s", line->count, line->curve->label, word);
 	else if (figure->run_count == 1 && !*line->curve->label)
 		snprintf(text, size, "ours, simulated");
+	else if (!*line->curve->label && !strcmp(word, system))
+		snprintf(text, size, "%s", word);
 	else if (!*line->curve->label)
 		snprintf(text, size, "%s (%s)", word, system);
 	else if (line->curve->run || figure->run_count == 1)
@@ -287,8 +291,7 @@ static void line_title(const struct figure_data *data, const struct figure_line 
 		cfg_append(text, size, ": %s", line->container);
 }
 
-/* Are all of the panel's curves of one run? Then their colours tell containers apart. */
-static bool curves_of_one_run(const struct figure_data *data, size_t panel)
+bool drawing_of_one_run(const struct figure_data *data, size_t panel)
 {
 	const struct figure_line *first = NULL;
 
@@ -326,7 +329,7 @@ static void add_curves(struct drawing *drawing)
 {
 	static const char *const draws[] = { "line", "points", "bars", "area", "marks" };
 	const struct figure_data *data = drawing->data;
-	bool one_run = curves_of_one_run(data, drawing->panel);
+	bool one_run = drawing_of_one_run(data, drawing->panel);
 	double highs[2] = { 0, 0 }; /* of the left and the right axis */
 	size_t count = 0, areas = 0;
 	char text[TEXT_MAX];

@@ -16,8 +16,9 @@
 #include "gvm/port.h"
 #include "results/summary.h"
 
-#define SIDE_MAX  4096 /* pixels */
-#define NAMES_MAX 8192 /* of all figures in plots/figures */
+#define SIDE_MAX	4096 /* pixels */
+#define NAMES_MAX	8192 /* of all figures in plots/figures */
+#define STACK_PARTS_MAX 6    /* colours of parts in plots/style.gp */
 
 static const char *const curve_kinds[] = { "values", "rate", "open", "share", NULL };
 static const char *const curve_draws[] = { "line", "points", "bars", "area", "marks", NULL };
@@ -376,6 +377,22 @@ static struct figure_mark *read_marks(const struct place *object, const char *ke
 	return list;
 }
 
+/* A stack is one bar of ours, and has a colour for each part. */
+static void check_stack(const struct place *entry, const struct figure *figure,
+			const struct figure_panel *panel)
+{
+	size_t shown = panel->run_count ? 0 : figure->run_count;
+
+	for (size_t i = 0; i < panel->run_count; i++)
+		for (size_t run = 0; run < figure->run_count; run++)
+			shown += !strcmp(panel->runs[i], figure->runs[run].label);
+	if (shown > 1)
+		place_fail(entry, "is a stack of %zu runs, allowed: one, named in runs", shown);
+	if (panel->part_count > STACK_PARTS_MAX)
+		place_fail(entry, "is a stack of %zu parts, allowed: up to %d",
+			   panel->part_count, STACK_PARTS_MAX);
+}
+
 static void read_panel(const struct place *entry, const struct figure *figure,
 		       struct figure_panel *panel)
 {
@@ -420,6 +437,8 @@ static void read_panel(const struct place *entry, const struct figure *figure,
 		read_curves(entry, figure, panel);
 	else
 		read_parts(entry, figure, panel);
+	if (panel->layout == FIGURE_STACKED)
+		check_stack(entry, figure, panel);
 }
 
 static void read_reference(const struct place *root, struct figure *figure)

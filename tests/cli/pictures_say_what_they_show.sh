@@ -108,6 +108,32 @@ for x, y, width, text in boxes:
         assert not (abs(y - y2) < 8 and x < x2 < x + width), (text, text2)
 END
 
+# A stack may stand behind another panel and without published values. A number below 0 is told. A headline that
+# is too long is cut. Curves of several runs have a key, and their axis has a unit.
+cat >odd.json <<'END'
+{ "title": "HEADLINE", "scenario": "eviction-order",
+  "runs": [ { "label": "gvm", "system": "gvm" }, { "label": "ghost", "system": "ghost" } ],
+  "panels": [
+	{ "key": "below", "title": "Below 0", "value": { "subtract": [ { "multiply": [ "first.faults", 0 ] }, 3.5 ] } },
+	{ "key": "stack", "title": "Stack", "layout": "stacked", "runs": [ "gvm" ], "parts": [
+		{ "key": "low", "label": "low part", "value": 1 }, { "key": "high", "label": "high part", "value": 2 } ] },
+	{ "key": "other", "title": "Other", "layout": "stacked", "runs": [ "gvm" ], "parts": [
+		{ "key": "low", "label": "low part", "value": 1 }, { "key": "high", "label": "other part", "value": 2 } ] } ] }
+END
+sed -i "s/HEADLINE/$note $note/" odd.json
+"$gvmsim" figure ./odd.json --out odd >.out 2>.err || fail "odd: $(cat .err)"
+shows odd/odd.svg "-3.50" "low part" "high part" "other part" "..."
+[ "$(grep -c '>low part<' odd/odd.svg)" = 1 ] || fail "a part is in the key twice"
+grep -q ">published" odd/odd.svg && fail "a published bar without published values"
+cat >curves.json <<'END'
+{ "title": "t", "scenario": "eviction-order",
+  "runs": [ { "label": "gvm", "system": "gvm" }, { "label": "ghost", "system": "ghost" } ],
+  "panels": [ { "key": "memory", "title": "Memory", "layout": "time",
+	"curves": [ { "container": "first", "file": "timeline", "y": "resident_bytes" } ] } ] }
+END
+"$gvmsim" figure ./curves.json --out curves >.out 2>.err || fail "curves: $(cat .err)"
+shows curves/curves.svg "time (s)" ">gvm<" ">ghost<"
+
 # A sweep's series are lines, also if there are several: rows of one interrupted those of another.
 cat >lines.json <<'END'
 { "scenario": "eviction-order", "metrics": ["first.faults"],

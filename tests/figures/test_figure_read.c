@@ -100,6 +100,7 @@ END_TEST
 
 #define RUNS  "'runs':[{'label':'a'}]"
 #define PANEL "'panels':[{'key':'p','value':1}]"
+#define PART  "{'key':'k','value':1},"
 #define HEAD  "'title':'T','scenario':'s',"
 
 static const struct {
@@ -149,6 +150,13 @@ static const struct {
 	  "panels[0].layout: is not known, allowed: bars, stacked, lines, time, table" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','layout':'time','curves':[{'container':'c'}]}]}",
 	  "panels[0].curves[0]: has no y, allowed: a column of timeline.csv" },
+	{ "{" HEAD "'runs':[{'label':'a'},{'label':'b'}],"
+	  "'panels':[{'key':'p','value':1,'layout':'stacked'}]}",
+	  "panels[0]: is a stack of 2 runs, allowed: one, named in runs" },
+	{ "{" HEAD RUNS
+	  ",'panels':[{'key':'p','layout':'stacked','parts':[" PART PART PART PART PART PART
+	  "{'key':'k','value':1}]}]}",
+	  "panels[0]: is a stack of 7 parts, allowed: up to 6" },
 	{ "{" HEAD RUNS "," PANEL ",'marks':[{'label':'m'}]}",
 	  "marks[0]: has no \"at\", allowed: an object with label, at" },
 	{ "{" HEAD RUNS "," PANEL ",'reference':{'file':'f'}}",
