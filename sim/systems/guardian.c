@@ -241,12 +241,25 @@ static u64 declared_bytes(const struct config *config, const struct cfg_containe
 	return bytes;
 }
 
+/*
+ * The smallest part of @memory bytes that a table tells apart. It has a limited number of
+ * them, so above 128 GiB they are larger.
+ */
+static u64 memory_granule(u64 memory)
+{
+	u64 granule = GUARDIAN_GRANULE;
+
+	while (memory >> GVM_FENCE_BUDDY_DEPTH > granule)
+		granule *= 2;
+	return granule;
+}
+
 /* The partition table of a GPU with @memory bytes. Returns 0 or -ENOMEM. */
 static int guardian_table(struct gvm_fence_table *table, const struct guardian_keys *keys,
 			  u64 memory, size_t containers)
 {
 	bool is_virtual = keys->partitions == GUARDIAN_VIRTUAL;
-	u64 granule = is_virtual ? GUARDIAN_VIRTUAL_GRANULE : GUARDIAN_GRANULE;
+	u64 granule = is_virtual ? GUARDIAN_VIRTUAL_GRANULE : memory_granule(memory);
 	struct gvm_fence_table_config config = {
 		.base = GUARDIAN_BASE,
 		.bytes = is_virtual ? GUARDIAN_VIRTUAL_BYTES : memory / granule * granule,

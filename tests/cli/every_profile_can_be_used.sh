@@ -43,3 +43,34 @@ for app in "$source"/scenarios/apps/*.json; do
 	done
 done
 [ "$count" -ge 45 ] || fail "only $count pairs of profiles"
+
+# Each system runs on each GPU, but for what NVIDIA does not sell: its refusal is one line.
+jq -n '{ name: "one", duration: "1ms",
+	gpu: { profile: "a100-40g" }, containers: { one: { app: { type: "phases", profile: "caffe-lenet",
+		memory: "unmanaged" } } } }' >one.json
+systems=0
+for system in $("$gvmsim" reference --words systems); do
+	refused=0
+	for gpu in "$source"/scenarios/gpus/*.json; do
+		gpu=$(basename "$gpu" .json)
+		if "$gvmsim" run one.json --quiet --out out --system "$system" --set gpu.profile="$gpu" 2>.err; then
+			[ ! -s .err ] || fail "$system, $gpu: $(cat .err)"
+			rm -r out
+		else
+			grep -q "allowed with system \"$system\": a GPU" .err || fail "$system, $gpu: $(cat .err)"
+			refused=$((refused + 1))
+		fi
+	done
+	case $system in
+	mig | vgpu) [ "$refused" -lt "$(find "$source/scenarios/gpus" -name '*.json' | wc -l)" ] ;;
+	*) [ "$refused" -eq 0 ] ;;
+	esac || fail "$system: refused on $refused GPUs"
+	systems=$((systems + 1))
+done
+[ "$systems" -ge 13 ] || fail "only $systems systems"
+# As much memory as a profile may have, and as little as this application needs.
+for memory in 16T 1G; do
+	"$gvmsim" run one.json --quiet --out out --system guardian --set gpu.memory_total=$memory \
+		--set gpu.memory=$memory 2>.err || fail "guardian, $memory: $(cat .err)"
+	rm -r out
+done
