@@ -52,6 +52,15 @@ static long softgpu_ioctl_take(struct softgpu *gpu, void __user *user)
 	return softgpu_pma_take(gpu, bytes);
 }
 
+static long softgpu_ioctl_take_range(struct softgpu *gpu, void __user *user)
+{
+	struct softgpu_range range;
+
+	if (copy_from_user(&range, user, sizeof(range)))
+		return -EFAULT;
+	return softgpu_pma_take_range(gpu, range.address, range.bytes);
+}
+
 static long softgpu_ioctl_fail(struct softgpu *gpu, void __user *user)
 {
 	struct softgpu_fail fail;
@@ -119,6 +128,8 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 		return copy_to_user(user, &gpu->stats, sizeof(gpu->stats)) ? -EFAULT : 0;
 	case SOFTGPU_RM_TAKE:
 		return softgpu_ioctl_take(gpu, user);
+	case SOFTGPU_RM_TAKE_RANGE:
+		return softgpu_ioctl_take_range(gpu, user);
 	case SOFTGPU_RM_GIVE:
 		softgpu_pma_give(gpu);
 		return 0;

@@ -5,7 +5,12 @@
  */
 #include "softgpu.h"
 
+#include <linux/delay.h>
 #include <linux/vmalloc.h>
+
+/* A hold ends after a minute, so that a test that fails can end. */
+#define SOFTGPU_HOLD_MS	  10u
+#define SOFTGPU_HOLDS_MAX 6000u
 
 int softgpu_events_init(struct softgpu *gpu)
 {
@@ -50,9 +55,10 @@ bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure)
 	return true;
 }
 
-bool softgpu_holds(struct softgpu *gpu, enum softgpu_failure failure)
+void softgpu_hold(struct softgpu *gpu, enum softgpu_failure failure)
 {
-	return atomic_read(&gpu->fail_count[failure]);
+	for (u32 i = 0; i < SOFTGPU_HOLDS_MAX && atomic_read(&gpu->fail_count[failure]); i++)
+		msleep(SOFTGPU_HOLD_MS);
 }
 
 NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure)

@@ -13,6 +13,7 @@ int softgpu_pma_init(struct softgpu *gpu)
 	u64 pages;
 
 	spin_lock_init(&pma->lock);
+	init_rwsem(&pma->callbacks);
 	pma->chunks = (gpu->vidmem_bytes - SOFTGPU_RESERVED) / SOFTGPU_CHUNK;
 	pages = pma->chunks * SOFTGPU_CHUNK_PAGES;
 	pma->used = bitmap_zalloc(pages, GFP_KERNEL);
@@ -64,6 +65,12 @@ static void softgpu_pma_mark(struct softgpu *gpu, u64 first, u64 pages, bool use
 	}
 }
 
+/* Whether RM asks UVM for one of the pages. LOCKING: pma.lock. */
+static bool softgpu_pma_is_wanted(const struct softgpu_pma *pma, u64 first, u64 pages)
+{
+	return first < pma->wanted_end && first + pages > pma->wanted;
+}
+
 /*
  * Find and mark @pages free pages that lie together in [@begin, @end), aligned to @align pages.
  * Returns the first one or -1. LOCKING: pma.lock.
@@ -78,6 +85,10 @@ static s64 softgpu_pma_find(struct softgpu *gpu, u64 pages, u64 align, u64 begin
 	while (first + pages <= end) {
 		u64 busy = find_next_bit(pma->used, first + pages, first);
 
+		if (softgpu_pma_is_wanted(pma, first, pages)) {
+			first = roundup(pma->wanted_end, align);
+			continue;
+		}
 		if (busy >= first + pages) {
 			softgpu_pma_mark(gpu, first, pages, true);
 			if (pin)
@@ -148,6 +159,11 @@ NV_STATUS nvUvmInterfacePmaPinPages(void *handle, NvU64 *pages, NvLength count,
 	for (u64 i = 0; i < count; i++) {
 		u64 page = pages[i] / SOFTGPU_BIG_PAGE;
 
+		/* UVM has it evicted, and tries again. */
+		if (softgpu_pma_is_wanted(&gpu->pma, page, page_bytes / SOFTGPU_BIG_PAGE)) {
+			status = NV_ERR_IN_USE;
+			continue;
+		}
 		if (!test_bit(page, gpu->pma.used) || test_bit(page, gpu->pma.pinned))
 			status = NV_ERR_INVALID_STATE;
 		bitmap_set(gpu->pma.pinned, page, page_bytes / SOFTGPU_BIG_PAGE);
@@ -200,36 +216,53 @@ NV_STATUS nvUvmInterfacePmaRegisterEvictionCallbacks(void *handle,
 {
 	struct softgpu_pma *pma = &((struct softgpu *)handle)->pma;
 
+	down_write(&pma->callbacks);
 	pma->evict_data = data;
 	pma->evict_range = range;
-	smp_store_release(&pma->evict_pages, pages);
+	pma->evict_pages = pages;
+	up_write(&pma->callbacks);
 	return NV_OK;
 }
 
+/* As RM does, it waits until no call of one is under way: UVM frees what they work on. */
 void nvUvmInterfacePmaUnregisterEvictionCallbacks(void *handle)
 {
 	struct softgpu_pma *pma = &((struct softgpu *)handle)->pma;
 
-	WRITE_ONCE(pma->evict_pages, NULL);
+	down_write(&pma->callbacks);
+	pma->evict_pages = NULL;
 	pma->evict_range = NULL;
+	up_write(&pma->callbacks);
+}
+
+/* LOCKING: pma.callbacks for read. */
+static NV_STATUS softgpu_pma_ask_pages(struct softgpu *gpu, NvU64 *ret_address)
+{
+	struct softgpu_pma *pma = &gpu->pma;
+	uvmPmaEvictPagesCallback evict = pma->evict_pages;
+
+	if (!evict)
+		return NV_ERR_NO_MEMORY;
+	gpu->stats.pma_demands++;
+	softgpu_hold(gpu, SOFTGPU_HOLD_DEMAND);
+	/*
+	 * UVM takes the end for the first address behind the range: "address + size > end"
+	 * fails.
+	 */
+	return evict(pma->evict_data, SOFTGPU_CHUNK, ret_address, 1, 0,
+		     pma->chunks * SOFTGPU_CHUNK, UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
 }
 
 /* Let UVM evict a chunk of 2 MB, which is RM's then. */
 static int softgpu_pma_evict(struct softgpu *gpu)
 {
 	struct softgpu_pma *pma = &gpu->pma;
-	uvmPmaEvictPagesCallback evict = smp_load_acquire(&pma->evict_pages);
 	NV_STATUS status;
 	NvU64 address;
 
-	if (!evict)
-		return -ENOMEM;
-	/*
-	 * UVM takes the end for the first address behind the range: "address + size > end"
-	 * fails.
-	 */
-	status = evict(pma->evict_data, SOFTGPU_CHUNK, &address, 1, 0,
-		       pma->chunks * SOFTGPU_CHUNK, UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
+	down_read(&pma->callbacks);
+	status = softgpu_pma_ask_pages(gpu, &address);
+	up_read(&pma->callbacks);
 	if (status != NV_OK) {
 		pr_warn("softgpu: UVM evicts nothing for RM: status %x\n", status);
 		return -ENOMEM;
@@ -263,6 +296,64 @@ int softgpu_pma_take(struct softgpu *gpu, u64 bytes)
 			return status;
 	}
 	return 0;
+}
+
+/* From now on nobody gets pages of the range. 0 or -EBUSY. */
+static int softgpu_pma_want(struct softgpu_pma *pma, u64 first, u64 end)
+{
+	int status = 0;
+
+	spin_lock(&pma->lock);
+	if (pma->wanted_end || find_next_bit(pma->pinned, end, first) < end) {
+		status = -EBUSY;
+	} else {
+		pma->wanted = first;
+		pma->wanted_end = end;
+	}
+	spin_unlock(&pma->lock);
+	return status;
+}
+
+/* Let UVM evict what it has in the range. The end that it takes is the last address there. */
+static NV_STATUS softgpu_pma_ask_range(struct softgpu *gpu, u64 address, u64 bytes)
+{
+	struct softgpu_pma *pma = &gpu->pma;
+	NV_STATUS status = NV_OK;
+
+	down_read(&pma->callbacks);
+	if (pma->evict_range) {
+		gpu->stats.pma_demands++;
+		status = pma->evict_range(pma->evict_data, address, address + bytes - 1,
+					  UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
+	}
+	up_read(&pma->callbacks);
+	return status;
+}
+
+int softgpu_pma_take_range(struct softgpu *gpu, u64 address, u64 bytes)
+{
+	struct softgpu_pma *pma = &gpu->pma;
+	u64 all = pma->chunks * SOFTGPU_CHUNK;
+	u64 first = address / SOFTGPU_BIG_PAGE, end = first + bytes / SOFTGPU_BIG_PAGE;
+	NV_STATUS asked;
+	int status;
+
+	if (!bytes || address % SOFTGPU_CHUNK || bytes % SOFTGPU_CHUNK || address > all ||
+	    bytes > all - address)
+		return -EINVAL;
+	status = softgpu_pma_want(pma, first, end);
+	if (status)
+		return status;
+	asked = softgpu_pma_ask_range(gpu, address, bytes);
+	spin_lock(&pma->lock);
+	pma->wanted = pma->wanted_end = 0;
+	if (asked == NV_OK &&
+	    softgpu_pma_find(gpu, end - first, SOFTGPU_CHUNK_PAGES, first, end, true) >= 0)
+		bitmap_set(pma->taken, address / SOFTGPU_CHUNK, bytes / SOFTGPU_CHUNK);
+	else
+		status = -ENOMEM;
+	spin_unlock(&pma->lock);
+	return status;
 }
 
 void softgpu_pma_give(struct softgpu *gpu)

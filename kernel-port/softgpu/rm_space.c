@@ -6,15 +6,10 @@
  */
 #include "softgpu.h"
 
-#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-/* SOFTGPU_HOLD_SPACE ends after a minute, so that a test that fails can end. */
-#define SOFTGPU_HOLD_MS	  10u
-#define SOFTGPU_HOLDS_MAX 6000u
-
-#define SOFTGPU_FIRST_VA  (1ull << 32) /* of RM's mappings */
+#define SOFTGPU_FIRST_VA (1ull << 32) /* of RM's mappings */
 
 static struct softgpu_memory *softgpu_memory_find(struct softgpu_space *space, u64 va)
 {
@@ -101,9 +96,7 @@ void nvUvmInterfaceAddressSpaceDestroy(uvmGpuAddressSpaceHandle handle)
 
 	if (!space)
 		return;
-	for (u32 i = 0; i < SOFTGPU_HOLDS_MAX && softgpu_holds(space->gpu, SOFTGPU_HOLD_SPACE);
-	     i++)
-		msleep(SOFTGPU_HOLD_MS);
+	softgpu_hold(space->gpu, SOFTGPU_HOLD_SPACE);
 	mutex_lock(&space->gpu->lock);
 	WARN_ON(!list_empty(&space->memories));
 	list_del(&space->node);

@@ -22,6 +22,7 @@
  *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
  *   softgpu_fault_buffer.lock, softgpu_engine_faults.lock, softgpu_counters.lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
+ *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come or go. Before pma.lock.
  */
 #ifndef SOFTGPU_H
 #define SOFTGPU_H
@@ -263,7 +264,10 @@ struct softgpu_pma {
 	unsigned long *taken;
 	u8 *chunk_used; /* of each chunk, its used pages */
 	u64 chunks;
-	UvmPmaStatistics statistics; /* read by UVM without a lock */
+	u64 wanted; /* of a range that RM asks UVM for, the first page. Nobody gets a page of it; lock */
+	u64 wanted_end;		       /* the page behind it; 0: there is none */
+	UvmPmaStatistics statistics;   /* read by UVM without a lock */
+	struct rw_semaphore callbacks; /* guards the three that follow */
 	uvmPmaEvictPagesCallback evict_pages;
 	uvmPmaEvictRangeCallback evict_range;
 	void *evict_data;
@@ -342,8 +346,8 @@ bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event);
 /* Whether the operation has to fail now: SOFTGPU_FAIL asked for it. */
 bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
 
-/* Whether SOFTGPU_FAIL has set a count that does not go down: SOFTGPU_HOLD_SPACE. */
-bool softgpu_holds(struct softgpu *gpu, enum softgpu_failure failure);
+/* Wait while SOFTGPU_FAIL has set a count, which does not go down: SOFTGPU_HOLD_*. A minute at most. */
+void softgpu_hold(struct softgpu *gpu, enum softgpu_failure failure);
 
 /*
  * Whether RM allocates now: NV_OK, NV_ERR_GPU_IS_LOST, or NV_ERR_NO_MEMORY if SOFTGPU_FAIL asked for it.
@@ -529,6 +533,7 @@ void softgpu_pma_destroy(struct softgpu *gpu);
  * RM takes chunks of 2 MB for itself, and evicts those of UVM if it must. Returns 0 or -ENOMEM.
  */
 int softgpu_pma_take(struct softgpu *gpu, u64 bytes);
+int softgpu_pma_take_range(struct softgpu *gpu, u64 address, u64 bytes);
 void softgpu_pma_give(struct softgpu *gpu);
 
 /* scheduler.c: TSGs share the SMs by turns. */

@@ -79,6 +79,7 @@ struct softgpu_stats {
 	__u64 faults, faults_lost, interrupts;
 	__u64 tlb_hits, tlb_misses;
 	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
+	__u64 pma_demands; /* RM began to ask UVM for memory */
 	__u64 unknown_methods, bad_addresses, channel_errors, failures;
 	__u64 switches, preempt_timeouts;   /* of TSGs */
 	__u64 notifications;		    /* of access counters */
@@ -142,6 +143,8 @@ enum softgpu_failure {
 		6, /* a control call of RM ends with NV_ERR_TIMEOUT, and does nothing */
 	/* No failure: while its count is not 0, RM destroys no address space, and its caller waits. */
 	SOFTGPU_HOLD_SPACE = 7,
+	/* Likewise: RM has begun to ask UVM for memory, and UVM does not hear it yet. */
+	SOFTGPU_HOLD_DEMAND = 8,
 	SOFTGPU_FAILURES,
 };
 
@@ -156,6 +159,12 @@ struct softgpu_fail {
 	__u32 pad;
 };
 
+/* Of vidmem. */
+struct softgpu_range {
+	__u64 address;
+	__u64 bytes;
+};
+
 #define SOFTGPU_ACCESS _IOWR('S', 1, struct softgpu_access)
 #define SOFTGPU_STATS  _IOR('S', 2, struct softgpu_stats)
 /* RM itself allocates that many bytes of vidmem in chunks of 2 MB, evicting UVM's; ENOMEM. */
@@ -167,6 +176,12 @@ struct softgpu_fail {
 /* A control call of RM: softgpu_rmapi.h. op is ignored. */
 #define SOFTGPU_CONTROL _IOWR('S', 7, struct softgpu_rmapi_control)
 #define SOFTGPU_PUSH	_IOWR('S', 8, struct softgpu_push)
+/*
+ * RM itself allocates that range of vidmem, whole chunks of 2 MB, and has UVM evict what it has there. 0; EINVAL: there
+ * is no such range; EBUSY: a part of it is pinned, or RM wants another one now; ENOMEM: UVM gives it not.
+ * SOFTGPU_RM_GIVE gives it back.
+ */
+#define SOFTGPU_RM_TAKE_RANGE _IOW('S', 9, struct softgpu_range)
 /*
  * read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none.
  */

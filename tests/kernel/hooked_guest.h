@@ -79,6 +79,7 @@ void test_denied(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
 void test_hooked_protection(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);
+void test_forced_range(struct softgpu_tenant *tenant);
 void test_unforced(struct softgpu_tenant *tenant);
 void test_two_gpus(struct softgpu_tenant *tenant);
 void test_hooked_engines(struct softgpu_tenant *tenant);

@@ -31,6 +31,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "neighbour", true, "", "", test_neighbour },
 	{ "protection", true, "", "", test_hooked_protection },
 	{ "forced", true, "", "", test_forced },
+	{ "forcedrange", true, "", "", test_forced_range },
 	{ "unforced", true, "", "", test_unforced },
 	{ "ahead", true, "", "evictors=1", test_ahead },
 	{ "asleep", true, "", "", test_asleep },

@@ -4,6 +4,7 @@
  */
 #include "hooked_guest.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -82,6 +83,34 @@ void test_forced(struct softgpu_tenant *tenant)
 	taken = hooked_event(owner.pid, "taken");
 	guest_check(taken > 0 && left == 48 * mb - taken * 2 * mb,
 		    "%lld bytes are left, %lld chunks were taken and counted", left, taken);
+	softgpu_rm_give();
+	hooked_go(&owner);
+	guest_check(hooked_end(&owner) == 0, "all data is right");
+}
+
+/* RM wants each chunk of the GPU by its address, so nobody picks a victim. What is pinned it does not get. */
+void test_forced_range(struct softgpu_tenant *tenant)
+{
+	struct hooked_process owner = hooked_start(protected_life, 3);
+	unsigned int got = 0, pinned = 0, other = 0;
+	long long taken;
+
+	(void)tenant;
+	hooked_wait_ready(&owner);
+	for (uint64_t at = 0; at < HOOKED_MB * SOFTGPU_MB; at += 2 * SOFTGPU_MB) {
+		int status = softgpu_rm_take_range(at, 2 * SOFTGPU_MB);
+
+		*(status == 0 ? &got : status == EBUSY ? &pinned : &other) += 1;
+	}
+	taken = hooked_event(owner.pid, "taken");
+	guest_check(got >= PROTECTED_MB / 2 && other == 0,
+		    "RM gets %u chunks by address, %u are pinned, %u failed", got, pinned,
+		    other);
+	guest_check(hooked_get(owner.pid, "gmem.current") == 0 && taken == PROTECTED_MB / 2,
+		    "%lld bytes are left, %lld chunks were taken and counted",
+		    hooked_get(owner.pid, "gmem.current"), taken);
+	guest_check(hooked_get(owner.pid, "gmem.swap.current") == PROTECTED_MB * mb,
+		    "%lld bytes are swapped out", hooked_get(owner.pid, "gmem.swap.current"));
 	softgpu_rm_give();
 	hooked_go(&owner);
 	guest_check(hooked_end(&owner) == 0, "all data is right");

@@ -19,7 +19,8 @@
 #define TENANTS	       6u
 #define RANGES	       3u
 #define RANGE_CHUNKS   8u
-#define GPU_CHUNKS     "chunks=24"
+#define CHUNKS	       24u
+#define GPU_CHUNKS     "chunks=24" /* CHUNKS */
 #define STREAM	       7000u
 
 /* Of all tenants. */
@@ -186,7 +187,10 @@ static void attack(struct stress_round *round)
 		control_set_number(pid, "compute.priority", roll(dice, 17));
 		break;
 	case 7:
-		softgpu_rm_take((1 + roll(dice, 6)) * CHUNK);
+		if (roll(dice, 2))
+			softgpu_rm_take((1 + roll(dice, 6)) * CHUNK);
+		else
+			softgpu_rm_take_range(roll(dice, CHUNKS) * CHUNK, CHUNK);
 		sleep_ms((unsigned int)roll(dice, 20));
 		softgpu_rm_give();
 		break;

@@ -256,6 +256,13 @@ int softgpu_rm_take(uint64_t bytes)
 	return ioctl(softgpu_device, SOFTGPU_RM_TAKE, &number) ? errno : 0;
 }
 
+int softgpu_rm_take_range(uint64_t address, uint64_t bytes)
+{
+	struct softgpu_range range = { address, bytes };
+
+	return ioctl(softgpu_device, SOFTGPU_RM_TAKE_RANGE, &range) ? errno : 0;
+}
+
 void softgpu_rm_give(void)
 {
 	ioctl(softgpu_device, SOFTGPU_RM_GIVE);

@@ -108,6 +108,9 @@ int softgpu_control(struct softgpu_rmapi_control *call);
 int softgpu_rm_take(uint64_t bytes);
 void softgpu_rm_give(void);
 
+/* RM takes what lies at that address of vidmem: SOFTGPU_RM_TAKE_RANGE. 0 or the errno. */
+int softgpu_rm_take_range(uint64_t address, uint64_t bytes);
+
 /* RM tells the driver that the machine is about to sleep, or has woken up: 0 or the errno. */
 int softgpu_sleep(bool sleep);
 
@@ -137,6 +140,7 @@ void test_ecc(struct softgpu_tenant *tenant);
 void test_lost(struct softgpu_tenant *tenant);
 void test_peers(struct softgpu_tenant *tenant);
 void test_tenants(struct softgpu_tenant *tenant);
+void test_demands(struct softgpu_tenant *tenant);
 void test_pressure(struct softgpu_tenant *tenant);
 void test_softgpu_scheduling(struct softgpu_tenant *tenant);
 void test_vidmem(struct softgpu_tenant *tenant);

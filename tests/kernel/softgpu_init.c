@@ -33,6 +33,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "nvlinkpeers", "vidmem_mb=48 gpus=2 nvlink=1", "uvm_peer_copy=virt", test_peers, false },
 	{ "tenants", "", "", test_tenants, false },
 	{ "pressure", "", "", test_pressure, false },
+	{ "demands", "", "", test_demands, false },
 	{ "builtin", "", "", test_builtin, false },
 	{ "channel", "", "", test_channel, false },
 	{ "scheduling", "", "", test_softgpu_scheduling, false },
