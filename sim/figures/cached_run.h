@@ -22,7 +22,8 @@ enum run_cache_state {
 
 /* One run. The caller sets the first part; run_cache_destroy() frees the rest. */
 struct cached_run {
-	const char *label; /* for people: "+MemIso" */
+	const char *label;  /* for people: "+MemIso" */
+	const char *figure; /* name of the figure that has @own_sets; NULL: none */
 	const char *scenario;
 	const char *const *defaults; /* PATH=VALUE, applied first; NULL ends them; NULL: none */
 	const char *const *sets;     /* from the user, applied next */

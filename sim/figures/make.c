@@ -27,6 +27,7 @@ int figure_prepare_runs(const struct figure *figure, const struct figure_request
 
 		runs[i] = (struct cached_run){
 			.label = run->name,
+			.figure = figure->name,
 			/*
 			 * --scenario replaces the scenario of the figure, not one that a run
 			 * has of its own.

@@ -17,6 +17,9 @@ static void set_real(struct table *table, size_t column, double value, int digit
 {
 	if (isnan(value))
 		table_set(table, column, "-");
+	else if (fabs(value) >= 1e15) /* more digits than a double has */
+		table_set(table, column, "%.6g%s%s", value, strcmp(unit, "x") != 0 ? " " : "",
+			  strcmp(unit, "x") != 0 ? unit : "");
 	else if (!strcmp(unit, "x"))
 		table_set(table, column, "%.*f", digits, value);
 	else

@@ -61,9 +61,9 @@ static int check_own_sets(const struct cached_run *run, struct sim_error *err)
 			    !strncmp(run->sets[i], set, length))
 				return sim_user_error(
 					err,
-					"--set:%.*s: is set by this figure for each "
-					"of its runs, allowed: any other key",
-					(int)length, set);
+					"--set:%.*s: is set by figure %s for each of its "
+					"runs, allowed: any other key",
+					(int)length, set, run->figure ? run->figure : "");
 	}
 	return 0;
 }

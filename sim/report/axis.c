@@ -2,6 +2,7 @@
 #include "report/axis.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A step of 1, 2 or 5 times a power of ten, about a fifth of @range. */
 static double step_of(double range)
@@ -66,4 +67,13 @@ double axis_place(const struct axis *axis, double value)
 		share = (value - axis->low) / (axis->high - axis->low);
 	share = fmin(fmax(share, 0), 1);
 	return axis->from + share * (axis->to - axis->from);
+}
+
+const char *axis_tick(const struct axis *axis, size_t i, const char *unit, double *ret_value)
+{
+	double value = axis->ticks[i];
+	bool seconds = !strcmp(unit, "ms") && axis->ticks[axis->tick_count - 1] >= 1000;
+
+	*ret_value = seconds && value >= 1000 ? value / 1000 : value;
+	return !seconds || value <= 0 ? "" : value >= 1000 ? " s" : " ms";
 }

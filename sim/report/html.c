@@ -34,6 +34,13 @@ void html_number(double value, const char *unit, char ret_text[HTML_NUMBER_MAX])
 		size /= 1000;
 		unit = "s";
 	}
+	/* Beyond these, digits behind or before the point say nothing. */
+	if (size >= 1e9 || (size > 0 && size < 0.000995)) {
+		snprintf(ret_text, HTML_NUMBER_MAX, "%.3g%s%.16s", value,
+			 *unit && strcmp(unit, "x") != 0 ? " " : "",
+			 strcmp(unit, "x") != 0 ? unit : "");
+		return;
+	}
 	digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.0995 || size <= 0 ? 2 : 3;
 	snprintf(ret_text, HTML_NUMBER_MAX, "%.*f%s%.16s", digits, value,
 		 *unit && strcmp(unit, "x") != 0 ? " " : "",

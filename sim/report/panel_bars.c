@@ -126,14 +126,13 @@ static void print_axis(const struct bars *bars, double bottom)
 {
 	for (size_t i = 0; i < bars->axis.tick_count; i++) {
 		double x = axis_place(&bars->axis, bars->axis.ticks[i]);
-		double value = bars->axis.ticks[i];
-		bool seconds = !strcmp(bars->panel->unit, "ms") && value >= 1000;
+		double value;
+		const char *unit = axis_tick(&bars->axis, i, bars->panel->unit, &value);
 
 		fprintf(bars->out,
 			"<line class=\"g\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%.1f\"/>"
 			"<text class=\"a\" x=\"%.1f\" y=\"%.1f\">%g%s</text>\n",
-			x, x, bottom, x, bottom + 15, seconds ? value / 1000 : value,
-			seconds ? " s" : "");
+			x, x, bottom, x, bottom + 15, value, unit);
 	}
 }
 

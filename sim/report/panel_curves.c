@@ -34,18 +34,16 @@ static double top_of(const struct figure_point *point)
 static void print_axes(struct curves *curves)
 {
 	FILE *out = curves->out;
-	bool seconds = !strcmp(curves->panel->unit, "ms");
 
 	for (size_t i = 0; i < curves->y.tick_count; i++) {
-		double value = curves->y.ticks[i];
-		double y = axis_place(&curves->y, value);
+		double y = axis_place(&curves->y, curves->y.ticks[i]);
+		double value;
+		const char *unit = axis_tick(&curves->y, i, curves->panel->unit, &value);
 
 		fprintf(out,
 			"<line class=\"g\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
 			"<text class=\"r a\" x=\"%d\" y=\"%.1f\">%g%s</text>\n",
-			LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4,
-			seconds && value >= 1000 ? value / 1000 : value,
-			seconds && value >= 1000 ? " s" : "");
+			LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, value, unit);
 	}
 	for (size_t i = 0; i < curves->x.tick_count; i++) {
 		fprintf(out, "<text class=\"a\" x=\"%.1f\" y=\"%d\">%g",

@@ -116,8 +116,6 @@ static int write_page(struct page *page, const char *folder, struct sim_error *e
 	status = writer_begin(&writer, REPORT_FILE, err);
 	if (!status)
 		status = print_page(writer.stream, page, err);
-	if (!status && ferror(writer.stream))
-		writer.error = EIO;
 	if (!status)
 		status = writer_end(&writer, err);
 	if (!status)

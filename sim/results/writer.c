@@ -205,11 +205,22 @@ void writer_put(struct writer *writer, const char *bytes, size_t count)
 		writer->error = errno;
 }
 
+/* A stream remembers that a write failed, and not why: write on. Returns an errno. */
+static int why_failed(FILE *stream)
+{
+	static const char page[PROBE_BYTES];
+	ssize_t written = write(fileno(stream), page, sizeof(page));
+
+	return written < 0 ? errno : written < (ssize_t)sizeof(page) ? ENOSPC : EIO;
+}
+
 int writer_end(struct writer *writer, struct sim_error *err)
 {
 	const char *name = writer->names[writer->count - 1];
 	char path[PATH_MAX];
 
+	if (!writer->below && !writer->error && ferror(writer->stream))
+		writer->error = why_failed(writer->stream);
 	if (writer->below) {
 		if (fclose(writer->stream) && !writer->error)
 			writer->error = errno;

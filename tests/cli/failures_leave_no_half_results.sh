@@ -37,6 +37,12 @@ EOF2
 	unshare -rm sh -c "mount -t tmpfs -o size=16k none .small && { '$gvmsim' figure ./.one.json --out .small; ls -A .small; }" \
 		>.out 2>.err || true
 	grep -q "^gvmsim: .*: cannot be written: No space left on device$" .err || fail "full disk: $(cat .err .out)"
+	cat >.page.json <<'EOF2'
+{ "title": "t", "sections": [ { "title": "s", "figures": [ "./.one.json", "memory-contention" ] } ] }
+EOF2
+	unshare -rm sh -c "mount -t tmpfs -o size=16k none .small && '$gvmsim' report ./.page.json --out .small/page" \
+		>.out.page 2>.err || true
+	grep -q "report.html: cannot be written: No space left on device$" .err || fail "full disk under a report: $(cat .err)"
 	if grep -qE "png|svg" .out; then fail "a part of a picture stays: $(cat .out)"; fi
 	rm -rf results
 fi

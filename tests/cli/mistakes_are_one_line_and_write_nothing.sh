@@ -36,7 +36,7 @@ expect 2 "figure ablation: option '--frobnicate' is not valid here" figure ablat
 expect 2 "figure ablation: option '--set' needs a value" figure ablation --set
 expect 2 "no-such.json: no such scenario" figure ablation --scenario no-such.json
 expect 2 "--set:no.such.key" figure ablation --set no.such.key=1
-expect 2 "--set:system.name: is set by this figure for each of its runs, allowed: any other key" \
+expect 2 "--set:system.name: is set by figure ablation for each of its runs, allowed: any other key" \
 	figure ablation --set system.name=ghost
 expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b

@@ -115,6 +115,7 @@ cat >odd.json <<'END'
   "runs": [ { "label": "gvm", "system": "gvm" }, { "label": "ghost", "system": "ghost" } ],
   "panels": [
 	{ "key": "below", "title": "Below 0", "value": { "subtract": [ { "multiply": [ "first.faults", 0 ] }, 3.5 ] } },
+	{ "key": "huge", "title": "Huge", "layout": "table", "value": 1e300 },
 	{ "key": "stack", "title": "Stack", "layout": "stacked", "runs": [ "gvm" ], "parts": [
 		{ "key": "low", "label": "low part", "value": 1 }, { "key": "high", "label": "high part", "value": 2 } ] },
 	{ "key": "other", "title": "Other", "layout": "stacked", "runs": [ "gvm" ], "parts": [
@@ -122,6 +123,7 @@ cat >odd.json <<'END'
 END
 sed -i "s/HEADLINE/$note $note/" odd.json
 "$gvmsim" figure ./odd.json --out odd >.out 2>.err || fail "odd: $(cat .err)"
+grep -q "^  gvm  *1e+300" .out || fail "a huge number fills the table: $(cat .out)"
 shows odd/odd.svg "-3.50" "low part" "high part" "other part" "..."
 [ "$(grep -c '>low part<' odd/odd.svg)" = 1 ] || fail "a part is in the key twice"
 grep -q ">published" odd/odd.svg && fail "a published bar without published values"

@@ -68,7 +68,7 @@ cmp with without || fail "seeds change the prediction itself"
 expect 2 "option '--seeds': '-1' is wrong, allowed: 0 to 1000" validate published --seeds -1
 expect 2 "figure alone-vs-shared: has no published values" validate published alone-vs-shared
 expect 2 "unknown figure 'nothing'" validate published nothing
-expect 2 "is set by this figure for each of its runs" validate published compute --set system.name=gvm
+expect 2 "is set by figure compute for each of its runs" validate published compute --set system.name=gvm
 if "$gvmsim" validate published compute --set duration=90s --json none/score.json >text 2>.err; then
 	fail "a file in no folder was written"
 fi

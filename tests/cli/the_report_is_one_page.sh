@@ -29,6 +29,9 @@ grep -q '<li><a href="#section-1">Time</a></li>' page/report.html || fail "conte
 grep -q "median error [0-9.]* %, worst" page/report.html || fail "no score of hardware"
 grep -q "the papers' text: &quot;little&quot;" page/report.html || fail "claim"
 
+# Beside ticks in seconds others have their unit, too.
+grep -qE '>500 ms</text>' page/report.html || fail "a tick of less than a second has no unit"
+
 # The numbers of the figures: each bar of the CSV file is a bar of the page.
 "$gvmsim" figure gvtg-paging >/dev/null 2>.err || fail "$(cat .err)"
 grep -q "^gvmsim: made no run" .err || fail "runs are not shared: $(cat .err)"
