@@ -2,6 +2,7 @@
 /* "gvmsim run", see cmd_run.h. */
 #include "cli/cmd_run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,46 @@ static void print_missed_events(const struct machine *machine)
 	}
 }
 
+static const char *why_refused(int error)
+{
+	switch (error) {
+	case ENOENT:
+		return "no such file, or the container does not run";
+	case EOPNOTSUPP:
+		return "the system does not honour it";
+	case ETIMEDOUT:
+		return "it took too long";
+	case EINVAL:
+		return "no value of this file";
+	default:
+		return strerror(error);
+	}
+}
+
+/* A write of the policy that was refused is in policy.csv. Say the first, and how many. */
+static void print_refused_writes(const struct machine *machine)
+{
+	const struct policy_report *report = &machine->policy_report;
+
+	if (!report->refused)
+		return;
+	for (size_t i = 0; i < report->write_count; i++) {
+		const struct policy_write *row = &report->writes[i];
+
+		if (!row->status || row->restored)
+			continue;
+		fprintf(stderr,
+			"gvmsim: note: policy %s: %llu of %llu writes were refused, the first "
+			"at "
+			"%llu.%03llu s: %s of %s: %s\n",
+			report->name, report->refused, report->refused + report->applied,
+			row->time_ns / NS_PER_S, row->time_ns / 1000000 % 1000, row->file,
+			machine->config->containers[row->container].name,
+			why_refused(-row->status));
+		return;
+	}
+}
+
 /* Write and print the results. */
 static int run_report(const struct run_args *args, const struct machine *machine,
 		      struct writer *writer, struct sim_error *err)
@@ -206,6 +247,7 @@ static int run_report(const struct run_args *args, const struct machine *machine
 		status = results_write(writer, machine, &summary, err);
 	if (!status) {
 		print_missed_events(machine);
+		print_refused_writes(machine);
 		print_failures(&summary);
 		if (!args->quiet)
 			status = run_table_print(&summary, machine->config, args->overrides,

@@ -17,7 +17,8 @@ const struct gvmd_setting gvmd_common_settings[] = {
 		     GVMD_PERIOD_MAX_NS, "0s", "between two steps; 0s: the policy's own"),
 	GVMD_SETTING("deadline", DURATION, struct gvmd_plan, deadline_ns, GVMD_PERIOD_MIN_NS,
 		     GVMD_PERIOD_MAX_NS, GVMD_DEADLINE_DEFAULT,
-		     "on a host: a step that takes longer hangs, and ends the policy"),
+		     "a step that takes longer hangs, and ends the policy; in the simulator: "
+		     "computes for longer"),
 };
 
 const size_t gvmd_common_setting_count =

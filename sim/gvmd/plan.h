@@ -24,7 +24,7 @@ struct gvmd_plan {
 	char file[PATH_MAX]; /* as messages name it */
 	const struct gvmd_policy *policy;
 	u64 period_ns;	 /* between two steps */
-	u64 deadline_ns; /* on a host: a step that takes longer hangs */
+	u64 deadline_ns; /* a step that takes longer hangs; in the simulator: computing time */
 	void *state;
 	bool opened;
 	void *plugin;	     /* of dlopen(), or NULL */

@@ -17,6 +17,7 @@
 #include "gvmd/daemon.h"
 #include "gvmd/metrics.h"
 #include "gvmd/plan.h"
+#include "machine/policy_guard.h"
 #include "machine/waits.h"
 
 /* The policy of a machine. */
@@ -79,6 +80,8 @@ static int policy_decide(void *data, struct gvmd_step *step)
 {
 	struct machine_policy *policy = data;
 
+	if (policy->plan.plugin)
+		return policy_guarded_step(&policy->plan, step);
 	return policy->plan.policy->step(policy->plan.state, step);
 }
 

@@ -27,8 +27,8 @@ run() {
 	"$gvmsim" run s.json --quiet --out "$1" --set policy.file="$2" 2>.err || fail "$2: $(cat .err)"
 }
 
-run one rules.json
 run two rules.json
+run one rules.json
 cmp -s one/policy.csv two/policy.csv || fail "two runs differ"
 # compute.weight needs another scheduler: EOPNOTSUPP.
 cat >.wanted <<'END'
@@ -37,6 +37,8 @@ time_ns,container,file,value,error,restored
 2100000000,diffusion,compute.weight,50,95,0
 END
 cmp -s .wanted one/policy.csv || fail "rules: $(cat one/policy.csv)"
+[ "$(cat .err)" = "gvmsim: note: policy rules: 1 of 2 writes were refused, the first at 2.100 s: compute.weight of \
+diffusion: the system does not honour it" ] || fail "of a refused write: $(cat .err)"
 jq -e '.policy == {name: "rules", status: "ok", steps: 60, writes: 1, refused: 1}' one/summary.json >.out ||
 	fail "$(jq -c .policy one/summary.json)"
 # Ten blocks of 2 MB, and five fit under the limit without the context; then four come back.
@@ -99,6 +101,61 @@ time_ns,container,file,value,error,restored
 3000000000,diffusion,compute.freeze,0,0,1
 END
 cmp -s .wanted one/policy.csv || fail "a failed policy: $(cat one/policy.csv)"
+
+# One that crashes or hangs, after it has frozen a container: the same, and the run goes on.
+# ends HOW LINE: the plug-in does HOW in its third step.
+ends() {
+	cat >bad.c <<END
+#include <stdlib.h>
+#include "gvmd/policy.h"
+
+/* Not called after a crash. */
+static void close_it(void *state)
+{
+	if (*(int *)state == 8 && getenv("CRASHED"))
+		abort();
+}
+
+static int deeper(volatile char *above)
+{
+	volatile char here[4096];
+
+	here[0] = *above;
+	return deeper(here) + here[0];
+}
+
+static int step(void *state, struct gvmd_step *now)
+{
+	int *steps = state;
+	volatile int zero = 0, *nowhere = NULL;
+	volatile char here = 0;
+
+	if (++*steps == 6)
+		gvmd_write(now, &now->containers[1], "compute.freeze", "1");
+	if (*steps == 8)
+		$1;
+	return zero && nowhere && deeper(&here);
+}
+
+const struct gvmd_policy gvmd_policy = {
+	.abi = GVMD_ABI, .name = "bad", .bytes = sizeof(int), .period_ns = 100000000, .step = step,
+	.close = close_it,
+};
+END
+	cc -w -shared -fPIC -I "$source/sim" -o bad.so bad.c
+	expect 0 "^gvmsim: policy bad: stopped at 0.800 s: $2" run s.json --quiet --out one --set policy.file=bad.json
+	[ "$(tail -n 1 one/policy.csv)" = 800000000,diffusion,compute.freeze,0,0,1 ] || fail "$1: $(cat one/policy.csv)"
+	jq -e '.complete != false and .containers.diffusion.status == "ok" and .containers.vllm.status == "ok"' \
+		one/summary.json >.out || fail "$1: $(jq -c .containers one/summary.json)"
+}
+echo '{ "plugin": "./bad.so", "deadline": "100ms" }' >bad.json
+export CRASHED=1
+ends '*nowhere = 1' 'it crashed: Segmentation fault$'
+ends 'abort()' 'it crashed: Aborted$'
+ends 'deeper(&here)' 'it crashed: Segmentation fault$'
+ends 'for (;;) ++zero' 'it hangs: no answer within 100 ms of computing$'
+unset CRASHED
+ends 'now->write_count = 1000000' 'it says that it asks for 1000000 writes$'
 
 # Mistakes name the file and the key, and write nothing.
 rm -r one two
