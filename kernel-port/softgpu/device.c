@@ -2,6 +2,7 @@
 /* /dev/softgpu, and /dev/softgpu1 of the second GPU: softgpu_ioctl.h. */
 #include "softgpu.h"
 
+#include <linux/lockdep.h>
 #include <linux/slab.h>
 
 /* A file's private data is the device that it is of, since it was opened. */
@@ -85,8 +86,14 @@ static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
 	for (u32 i = 0; !sleep && softgpu_rm_gpu(i); i++)
 		softgpu_faults_wake(softgpu_rm_gpu(i));
 	down_read(&gpu->uvm_lock);
+	/*
+	 * UVM holds locks while the machine sleeps, and takes others against their order as it wakes up. It switches its
+	 * own tracking of locks off for that.
+	 */
+	lockdep_off();
 	if (gpu->uvm)
 		status = sleep ? gpu->uvm->suspend() : gpu->uvm->resume();
+	lockdep_on();
 	up_read(&gpu->uvm_lock);
 	return status == NV_OK ? 0 : -EIO;
 }

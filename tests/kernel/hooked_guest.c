@@ -128,6 +128,9 @@ static uint64_t unload_state __attribute__((aligned(8)));
 bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
 		  const char *parameters)
 {
+	UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER_PARAMS unload = {
+		.unload_state_buf = (uintptr_t)&unload_state,
+	};
 	int status;
 
 	if (managed) {
@@ -142,24 +145,21 @@ bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softg
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return false;
 	status = softgpu_attach(tenant, 1000);
+	unload_state = 0;
+	guest_check(softgpu_uvm(tenant->fd, UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER, &unload) ==
+			    0,
+		    "UVM will say whether it lost memory");
 	return guest_check(status == 0, "GPU, address space and channel are registered: %x",
 			   status);
 }
 
 void hooked_finish(struct softgpu_tenant *tenant, bool managed)
 {
-	UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER_PARAMS unload = {
-		.unload_state_buf = (uintptr_t)&unload_state,
-	};
 	DIR *cgroups = opendir(CGROUPS);
 	struct softgpu_stats stats;
 	struct dirent *entry;
 	int owner;
 
-	unload_state = 0;
-	guest_check(softgpu_uvm(tenant->fd, UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER, &unload) ==
-			    0,
-		    "UVM will say whether it lost memory");
 	softgpu_detach(tenant);
 	while (cgroups && (entry = readdir(cgroups)))
 		if (sscanf(entry->d_name, "t%d", &owner) == 1 && !hooked_empty(owner))

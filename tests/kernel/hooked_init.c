@@ -42,6 +42,11 @@ static const struct hooked_test hooked_tests[] = {
 	{ "builtin", true, "", "", test_builtin },
 	{ "twogpus", true, "vidmem_mb=48 gpus=2", "", test_two_gpus },
 	{ "engines", true, "", "", test_hooked_engines },
+	{ "demands", true, "", "", test_demands },
+	{ "failures", true, "", "", test_failures },
+	{ "channelerror", true, "", "", test_channel_error },
+	{ "ecc", true, "", "", test_ecc },
+	{ "lost", true, "", "", test_lost },
 };
 /* clang-format on */
 
