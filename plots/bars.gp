@@ -25,6 +25,8 @@ set xtics scale 0 font font_number
 set xtics () # as a list, and empty
 # A name that is wider than its place is broken at a blank, or else behind a dash.
 tick_chars = int((right_of(p) - left_of(p)) * page_width / (places + 0.2) / (0.85 * char_px))
+# Names stand in a smaller font where a word is wider than its place.
+widest = 1
 do for [i = 1:bars] {
 	name = value(sprintf("tick_%d_%d", p, i))
 	start = 1; blank = 0; dash = 0
@@ -39,7 +41,20 @@ do for [i = 1:bars] {
 		}
 		if (letter eq "-" || letter eq "_" || letter eq "/") { dash = at }
 	}
+	start = 1
+	do for [at = 1:strlen(name) + 1] {
+		if (at > strlen(name) || name[at:at] eq "\n") {
+			widest = at - start > widest ? at - start : widest
+			start = at + 1
+		}
+	}
 	set xtics add (name i - 1)
+}
+tick_px = (right_of(p) - left_of(p)) * page_width / (places + 0.2) - 4
+tick_size = tick_px / (0.56 * px_of_size * widest)
+if (tick_size < int(0.85 * size)) {
+	tick_font = sprintf(",%.2f", tick_size > 0.5 * size ? tick_size : 0.5 * size)
+	set xtics font tick_font
 }
 
 # The bar's place in its panel, and its value if it belongs to the panel and has one. A bar of ours that has

@@ -38,7 +38,9 @@ simple_key = !has_stacked && !has_lines
 # Above the panels it must not meet the head: then it stands at the right.
 head_px(text, scale) = strlen(text) * scale * 0.52 * size * px_of_size + left_px + 74
 simple_key = simple_key && head_px(headline, 1.5) < page_width - 260 && head_px(subline, 1.08) < page_width - 260
-key_place = own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
+# A page without a key and notes has no place for them.
+no_key = !has_stacked && !has_lines && !has_published && !key_containers && !has_time && notes eq "" && !any_failed && !any_bounded
+key_place = no_key ? "none" : own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
 # A key at the right is as wide as its longest entry, "SERIES, published".
 side_chars = 0
 do for [s = 1:key_series] {
@@ -89,7 +91,7 @@ headline = fits(headline, 1.5)
 subline = fits(subline, 1.08)
 changes = fits(changes, 0.92)
 # The text of a tick: times above a second are in seconds, as on the bars. Beside them, others have a unit, too.
-tick(x) = unit eq "ms" && x >= 1000 ? sprintf("%g s", x / 1000) : unit eq "ms" && high >= 1000 && x > 0 ? sprintf("%g ms", x) \
+tick(x) = unit eq "ms" && x >= 1000 ? sprintf("%g s", x / 1000) : unit eq "ms" && (is_log ? 2 : 1.12) * high >= 1000 && x > 0 ? sprintf("%g ms", x) \
 	: x >= 1e7 ? sprintf("%g", x) : x >= 10000 ? sprintf("%gk", x / 1000) : sprintf("%g", x)
 # Titles of panels have one size on a page, at which the longest ends before the next panel begins.
 title_chars = 1

@@ -43,18 +43,56 @@ static void add_marks(struct drawing *drawing)
 	gnuplot_add_real(gnuplot, "bin_s", data->bin_s);
 }
 
+static const char *gpu_of(const struct folder *folder)
+{
+	return *folder->gpu ? folder->gpu : "custom GPU";
+}
+
+/* Has a run before @run its scenario, and its GPU if @gpu? */
+static bool has_before(const struct figure_data *data, size_t run, bool gpu)
+{
+	const struct folder *folder = &data->runs[run].folder;
+
+	for (size_t i = 0; i < run; i++) {
+		const struct folder *other = &data->runs[i].folder;
+
+		if (!strcmp(other->summary.name, folder->summary.name) &&
+		    (!gpu || !strcmp(other->gpu, folder->gpu)))
+			return true;
+	}
+	return false;
+}
+
+/* The scenarios of all runs with their GPUs: "one on a100-40g, h100-80g, two on a100-80g". */
+static void add_scenarios(const struct figure_data *data, char *text, size_t size)
+{
+	for (size_t run = 0; run < data->figure->run_count; run++) {
+		const struct folder *first = &data->runs[run].folder;
+
+		if (has_before(data, run, false))
+			continue;
+		cfg_append(text, size, "%s%s on %s", run ? ", " : "", first->summary.name,
+			   gpu_of(first));
+		for (size_t i = run + 1; i < data->figure->run_count; i++)
+			if (!strcmp(data->runs[i].folder.summary.name, first->summary.name) &&
+			    !has_before(data, i, true))
+				cfg_append(text, size, ", %s", gpu_of(&data->runs[i].folder));
+	}
+}
+
 /* "vllm-diffusion-40g on a100-40g, diffusion alone; published: GVM paper, Figure 17" */
 static void add_subline(struct drawing *drawing)
 {
 	const struct figure *figure = drawing->data->figure;
 	const struct folder *folder = &drawing->data->runs[figure->run_count - 1].folder;
 	bool incomplete = false;
-	char text[TEXT_MAX];
+	char text[TEXT_MAX] = "";
 
-	if (!figure->folder_count)
-		folder = &drawing->data->runs[0].folder;
-	snprintf(text, sizeof(text), "%s on %s", folder->summary.name,
-		 *folder->gpu ? folder->gpu : "custom GPU");
+	if (figure->folder_count)
+		cfg_append(text, sizeof(text), "%s on %s", folder->summary.name,
+			   gpu_of(folder));
+	else
+		add_scenarios(drawing->data, text, sizeof(text));
 	if (figure->subtitle)
 		cfg_append(text, sizeof(text), ", %s", figure->subtitle);
 	for (size_t run = 0; figure->folder_count && run < figure->run_count; run++) {
@@ -66,7 +104,7 @@ static void add_subline(struct drawing *drawing)
 		if (strcmp(other->summary.name, folder->summary.name) != 0 ||
 		    strcmp(other->gpu, folder->gpu) != 0)
 			cfg_append(text, sizeof(text), ", %s on %s", other->summary.name,
-				   *other->gpu ? other->gpu : "custom GPU");
+				   gpu_of(other));
 		incomplete = incomplete || !other->summary.complete;
 	}
 	if (figure->source && !figure->ours_alone)

@@ -29,6 +29,7 @@ grep -q ">none<" other/isolation.svg && fail "a container that is not there comp
 "$gvmsim" figure alone --set seed=3 --out own >.out 2>.err || fail "alone: $(cat .err)"
 shows own/alone.svg "CHANGED, not the published set-up: seed=3"
 [ "$(cut -d, -f7 own/alone.csv | sort -u | wc -l)" -gt 2 ] || fail "no published values"
+shows own/alone.svg "vllm-diffusion-40g on a100-40g, vllm-diffusion-80g on a100-80g; published"
 
 # A note below the panels is a line of whole sentences.
 "$gvmsim" figure "$source/docs/what-if/page-or-kill.json" --out dead >.out 2>.err || fail "page-or-kill: $(cat .err)"
@@ -135,6 +136,28 @@ cat >curves.json <<'END'
 END
 "$gvmsim" figure ./curves.json --out curves >.out 2>.err || fail "curves: $(cat .err)"
 shows curves/curves.svg "time (s)" ">gvm<" ">ghost<"
+
+# Without a key and notes the panels have the whole page. Names below bars do not overlap: a long word is smaller.
+cat >names.json <<'END'
+{ "title": "t", "subtitle": "a line of words that is nearly as long as the page is wide, with no room for a key beside it",
+  "scenario": "eviction-order", "layout": {"columns": 3, "width": 1300, "height": 520}, "runs": [
+	{ "label": "a", "tick": "beside,\none", "system": "gvm" }, { "label": "b", "tick": "beside,\ntwo", "system": "gvm" },
+	{ "label": "c", "tick": "uninterrupted", "system": "gvm" }, { "label": "d", "tick": "uninterruptible", "system": "gvm" } ],
+  "panels": [ { "key": "a", "title": "A", "value": "first.faults" }, { "key": "b", "title": "B", "value": "first.faults" },
+	{ "key": "c", "title": "C", "value": "first.faults" } ] }
+END
+"$gvmsim" figure ./names.json --out names >.out 2>.err || fail "names: $(cat .err)"
+python3 - names/names.svg <<'END' || fail "names below bars"
+import re, sys
+svg = open(sys.argv[1], encoding="utf-8").read()
+texts = re.findall(r'translate\(([0-9.]+),([0-9.]+)\)[^>]*font-size="([0-9.]+)"[^>]*text-anchor="middle">\s*<text>(.*?)</text>', svg)
+names = [(float(x), float(y), 0.5 * float(size) * len(t)) for x, y, size, t in texts if re.match("beside|uninter", t)]
+assert len(names) == 12, texts
+assert max(x for x, _, _ in names) > 1100, "the page has an empty side"
+for x, y, width in names:
+    for x2, y2, width2 in names:
+        assert x2 <= x or abs(y - y2) > 5 or x + width / 2 <= x2 - width2 / 2, (x, x2, width, width2)
+END
 
 # A sweep's series are lines, also if there are several: rows of one interrupted those of another.
 cat >lines.json <<'END'
