@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Print the folder of the kernel headers to build against: KDIR if it is given, else the newest
+# Print the folder of the kernel headers to build against, as an absolute path: KDIR if it is given, else the newest
 # cloud headers that are installed. Fails when there are none.
 #
 #   headers.sh [KDIR]
@@ -18,4 +18,4 @@ if [ ! -f "$kdir/include/generated/utsrelease.h" ]; then
 	echo "$kdir holds no kernel headers (no include/generated/utsrelease.h)" >&2
 	exit 1
 fi
-echo "$kdir"
+(cd "$kdir" && pwd)

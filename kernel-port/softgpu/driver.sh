@@ -9,7 +9,8 @@
 #   driver.sh OUT
 set -eu
 
-out=$1
+mkdir -p "$(dirname "$1")"
+out=$(cd "$(dirname "$1")" && pwd)/$(basename "$1")
 package=nvidia-open-kernel-source
 skip=77
 
@@ -24,7 +25,6 @@ for tool in apt-get dpkg-deb; do
 	fi
 done
 
-mkdir -p "$(dirname "$out")"
 work=$(mktemp -d "$out.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/state/lists/partial" "$work/cache/archives/partial"
