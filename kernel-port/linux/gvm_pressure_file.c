@@ -19,6 +19,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
@@ -163,7 +164,9 @@ static const struct file_operations gvm_pressure_fops = {
 	.release = gvm_pressure_release,
 	.read = gvm_pressure_read,
 	.poll = gvm_pressure_poll,
-	.llseek = no_llseek,
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+	.llseek = no_llseek, /* since Linux 6.0 nothing means the same */
+#endif
 };
 
 /*

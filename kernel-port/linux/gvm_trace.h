@@ -14,6 +14,14 @@
 #define GVM_TRACE_H
 
 #include <linux/tracepoint.h>
+#include <linux/version.h>
+
+/* Since Linux 6.10 the text is that of __string() alone. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define GVM_ASSIGN_STR(field, text) __assign_str(field, text)
+#else
+#define GVM_ASSIGN_STR(field, text) __assign_str(field)
+#endif
 
 /* It takes these macros for calls: */
 /* clang-format off */
@@ -65,7 +73,7 @@ TRACE_EVENT(gvm_evict,
 		__field(u32, pages)
 	),
 	TP_fast_assign(
-		__assign_str(gpu, container->device->name);
+		GVM_ASSIGN_STR(gpu, container->device->name);
 		__entry->tgid = READ_ONCE(container->tgid);
 		__entry->va = va;
 		__entry->chunk = chunk;
@@ -89,8 +97,8 @@ TRACE_EVENT(gvm_lock,
 		__field(int, holder)
 	),
 	TP_fast_assign(
-		__assign_str(lock, lock);
-		__assign_str(step, step);
+		GVM_ASSIGN_STR(lock, lock);
+		GVM_ASSIGN_STR(step, step);
 		__entry->holder = holder;
 	),
 	TP_printk("lock=%s step=%s holder=%d",
@@ -110,7 +118,7 @@ TRACE_EVENT(gvm_wait,
 		__field(bool, of_kernel)
 	),
 	TP_fast_assign(
-		__assign_str(what, what);
+		GVM_ASSIGN_STR(what, what);
 		__entry->begins = begins;
 		__entry->of_kernel = current->flags & PF_KTHREAD;
 	),
