@@ -8,9 +8,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=0
 for file in "$2"/tests/guardian/corpus/*.ptx; do
-	case $(sed -n 's/^\.target sm_//p' "$file") in
+	target=$(sed -n 's/^\.target sm_\([0-9a-z]*\).*/\1/p' "$file")
+	case $target in
 	80) targets="80 86 90" ;;
-	*) targets=90 ;;
+	86) targets="86 90" ;;
+	*) targets=$target ;;
 	esac
 	for mode in fence once 4g check modulo; do
 		"$1" patch "$file" --mode $mode --out "$work/patched.ptx"
