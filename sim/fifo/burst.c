@@ -19,16 +19,35 @@ u64 burst_work_ns(const struct fifo_burst *burst)
 
 void burst_set_done(struct fifo_burst *burst, u64 done_ns, u32 done_ppm)
 {
-	if (done_ns != burst->done_ns)
+	if (done_ns != burst->done_ns && !burst->held)
 		burst->done_kernels = done_ns / burst->kernel_ns;
 	burst->done_ns = done_ns;
 	burst->done_ppm = done_ppm;
+}
+
+bool burst_is_at_end(const struct fifo_burst *burst)
+{
+	return burst->held && burst->done_ns == (burst->done_kernels + 1) * burst->kernel_ns;
+}
+
+void burst_hold(struct fifo_burst *burst, bool held)
+{
+	burst->done_kernels += !held && burst_is_at_end(burst);
+	burst->held = held;
 }
 
 /* How many of its kernels may be launched. */
 static u64 burst_allowed(const struct fifo_burst *burst)
 {
 	return burst->kernels - burst->withheld;
+}
+
+/* How many of its kernels may end, or wait for their end. */
+static u64 burst_executable(const struct fifo_burst *burst)
+{
+	u64 allowed = burst_allowed(burst);
+
+	return burst->held ? min(allowed, burst->done_kernels + 1) : allowed;
 }
 
 /*
@@ -50,7 +69,7 @@ static struct burst_units burst_units(const struct fifo_burst *burst)
 	u64 time = full ? 1 : burst->speed_ppm ? burst->speed_ppm : FIFO_ALL_PPM;
 
 	return (struct burst_units){
-		.kernels = burst_allowed(burst),
+		.kernels = burst_executable(burst),
 		.per_time_ns = time,
 		.per_work_ns = work,
 		.burst = burst,
@@ -108,7 +127,7 @@ u64 burst_ready_since(const struct fifo_burst *burst)
 {
 	u64 kernel = burst->done_kernels; /* executes next, or is in execution */
 
-	if (burst->waits)
+	if (burst->waits || burst_is_at_end(burst))
 		return ENG_NEVER;
 	if (kernel >= burst->kernels)
 		return 0;
@@ -133,7 +152,7 @@ static bool burst_is_launched(const struct fifo_burst *burst, u64 now)
 }
 
 /*
- * The kernel before which the burst runs dry, or the number of kernels that may be launched.
+ * The kernel before which the burst runs dry, or the number of kernels that may be executed.
  *
  * It is the smallest j, from the next boundary on, with L(j) > now + W(j) - done, which is
  *     j * (launch - kernel) > now - (launch_start + launch + done).

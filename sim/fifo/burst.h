@@ -10,6 +10,8 @@
  * The last kernels of a burst may be withheld: they are not launched until they may be. Kernels
  * that have begun are not withheld.
  *
+ * A burst may be held: its next kernel executes, but cannot end, and no other begins.
+ *
  * All of it is at the burst's speed, which is taken to stay what it is. At less than full speed
  * a date is the first whole ns at which something is done.
  */
@@ -21,6 +23,12 @@
 /* Note how much of it is executed. */
 void burst_set_done(struct fifo_burst *burst, u64 done_ns, u32 done_ppm);
 
+/* From now on it is held, or not. A kernel that waited for its end ends. */
+void burst_hold(struct fifo_burst *burst, bool held);
+
+/* Has it executed all of a kernel that cannot end because it is held? */
+bool burst_is_at_end(const struct fifo_burst *burst);
+
 /* All of a burst's GPU time. */
 u64 burst_work_ns(const struct fifo_burst *burst);
 
@@ -29,13 +37,13 @@ u64 burst_launched(const struct fifo_burst *burst, u64 now);
 
 /*
  * Since when, or from when on, it has something to execute; 0 if all is done; ENG_NEVER: it
- * waits, or the rest is withheld.
+ * waits, or the rest is withheld or held.
  */
 u64 burst_ready_since(const struct fifo_burst *burst);
 
 /*
  * From when on the burst has something to execute, given what is done: @now or later;
- * ENG_NEVER: it waits, or the rest is withheld.
+ * ENG_NEVER: it waits, or the rest is withheld or held.
  */
 u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
 
@@ -44,7 +52,7 @@ u64 burst_dry_date(const struct fifo_burst *burst, u64 now);
 
 /*
  * Being loaded from @now on, when will @work ns be done (0 < work <= all of it)? ENG_NEVER: it
- * is withheld.
+ * is withheld or held.
  */
 u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work);
 

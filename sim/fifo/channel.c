@@ -38,7 +38,8 @@ void tsg_choose_channel(struct fifo_tsg *tsg)
 	if (tsg->main.next == &tsg->main)
 		stays = true;
 	else if (stays)
-		stays = tsg->stalled || burst_ready_date(burst, eng_now()) <= eng_now() ||
+		stays = tsg->stalled || burst_is_at_end(burst) ||
+			burst_ready_date(burst, eng_now()) <= eng_now() ||
 			(tsg->loaded && tsg_is_faulting(tsg));
 	if (!stays)
 		tsg->current = tsg_next_channel(tsg);
@@ -49,7 +50,7 @@ u64 tsg_turn_date(const struct fifo_tsg *tsg)
 {
 	u64 now = eng_now(), others = ENG_NEVER;
 
-	if (!tsg->first || tsg->stalled || tsg_is_faulting(tsg))
+	if (!tsg->first || tsg->stalled || burst_is_at_end(tsg->first) || tsg_is_faulting(tsg))
 		return ENG_NEVER;
 	for (const struct fifo_channel *channel = tsg->current->next; channel != tsg->current;
 	     channel = channel->next)

@@ -472,8 +472,7 @@ u64 fifo_pending_kernels(const struct fifo_tsg *tsg)
 	do {
 		for (const struct fifo_burst *burst = channel->first; burst;
 		     burst = burst->next)
-			pending += burst_launched(burst, eng_now()) -
-				   burst->done_ns / burst->kernel_ns;
+			pending += burst_launched(burst, eng_now()) - burst->done_kernels;
 		channel = channel->next;
 	} while (channel != &tsg->main);
 	return pending;
@@ -487,7 +486,7 @@ u64 fifo_ended_kernels(const struct fifo_tsg *tsg)
 	do {
 		const struct fifo_burst *burst = channel->first;
 
-		ended += burst ? burst->done_ns / burst->kernel_ns : 0;
+		ended += burst ? burst->done_kernels : 0;
 		channel = channel->next;
 	} while (channel != &tsg->main);
 	return ended;

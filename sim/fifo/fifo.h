@@ -31,8 +31,7 @@
  * turns. The TSGs of an entry run side by side in its turn and share the partition's part.
  *
  *     in time    Entries as above; each turn has the whole partition.
- *     in space   One entry, which all TSGs share. There are no slices and no switches, and a
- *                TSG that faults holds up no other.
+ *     in space   One entry, which all TSGs share. There are no slices and no switches.
  *
  *     time slicing   one partition in time with everything (the default)
  *     MPS            one partition in space with everything; TSGs may have a limit
@@ -47,6 +46,13 @@
  * its clients, at most what all SMs can hold. The server has one timeslice: a write to a
  * client's timeslice sets it. A preemption of a client ends the server's turn. A disabled
  * client does not run in later turns.
+ *
+ * TSGs that run side by side do not escape each other's faults. A kernel begins and runs beside
+ * one that faults, but it cannot end before that one has all of its pages. So its stream waits, and
+ * so does the host that synchronizes with it. An H200 does so for streams of one context and for
+ * clients of an MPS server (plots/reference/hardware/onecontext_detail.cu). If the threads that fault
+ * there are in few thread blocks, some kernels end between two replays. Here none does. A TSG
+ * whose kernel waits for its end executes nothing from its other channels.
  *
  * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A
  * kernel says how many SMs its thread blocks fill (sm_ppm), how many it needs for full speed

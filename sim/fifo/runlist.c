@@ -264,6 +264,9 @@ void runlist_update(struct fifo_runlist *runlist)
 			stalled = true;
 		} else if (runlist->switching) {
 			tsg_observe(tsg, FIFO_SWITCHING, runlist->updated_ns, now);
+		} else if (tsg->first && burst_is_at_end(tsg->first)) {
+			tsg_observe(tsg, FIFO_BLOCKED, runlist->updated_ns, now);
+			tsg->blocked_ns += passed;
 		} else if (tsg->first && !tsg->first->waits) {
 			struct fifo_burst *burst = tsg->first;
 			u32 done_ppm;
@@ -442,12 +445,41 @@ static bool runlist_make_room(struct fifo_runlist *runlist)
 	return runlist->switching;
 }
 
+/* Does a kernel fault beside those of @tsg? One that waits for its end has all of its pages. */
+static bool tsg_has_faulting_neighbour(const struct fifo_tsg *tsg)
+{
+	const struct fifo_tsg *other;
+
+	fifo_for_each_loaded(tsg->entry, other)
+		if (other != tsg && (other->stalled || tsg_is_faulting(other)))
+			return true;
+	return false;
+}
+
+/* Hold the kernels of an entry beside one that faults, and let those end that waited for it. */
+static void entry_hold(const struct fifo_entry *entry)
+{
+	struct fifo_tsg *tsg;
+
+	fifo_for_each_in(entry, tsg) {
+		struct fifo_channel *channel = &tsg->main;
+		bool held = tsg->loaded && tsg_has_faulting_neighbour(tsg);
+
+		do {
+			if (channel->first)
+				burst_hold(channel->first, held);
+			channel = channel->next;
+		} while (channel != &tsg->main);
+	}
+}
+
 void runlist_decide(struct fifo_runlist *runlist)
 {
 	struct fifo_tsg *tsg;
 
+	entry_hold(runlist->current);
 	fifo_for_each_loaded(runlist->current, tsg) {
-		while (tsg->first && tsg->first->done_ns == burst_work_ns(tsg->first))
+		while (tsg->first && tsg->first->done_kernels == tsg->first->kernels)
 			tsg_finish_burst(tsg, 0);
 		tsg_choose_channel(tsg);
 	}
@@ -460,6 +492,7 @@ void runlist_decide(struct fifo_runlist *runlist)
 	fifo_for_each_loaded(runlist->current, tsg)
 		if (!tsg->stalled && tsg_at_miss(tsg))
 			tsg_stall(tsg);
+	entry_hold(runlist->current);
 }
 
 /* When the last TSG of a loaded entry that executes now runs dry. */

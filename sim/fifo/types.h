@@ -57,9 +57,10 @@ struct fifo_burst {
 	u64 seen_kernels; /* done_kernels when ring.c last looked */
 	u64 ordinal;	  /* kernels that were submitted to its TSG before it */
 	u32 withheld; /* of its kernels, the last ones, that may not be launched; fifo_allow() */
+	bool held;    /* faults of another TSG hold up the end of its next kernel; fifo.h */
 	u64 done_ns;  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
 	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
-	u64 done_kernels;	   /* whole kernels in done_ns; burst_set_done() */
+	u64 done_kernels;	   /* kernels that have ended; burst_set_done() */
 	u32 speed_ppm;		   /* its present speed; 0 is full speed */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
@@ -140,7 +141,7 @@ enum fifo_activity {
 	FIFO_RUNS, /* it is loaded and has work: kernels run, or the next launch is awaited */
 	FIFO_STALLED,	/* it is loaded and waits for its faults */
 	FIFO_SWITCHING, /* its context is being loaded */
-	FIFO_BLOCKED,	/* it has work, and faults of another entry hold the runlist */
+	FIFO_BLOCKED,	/* it has work, and faults of another TSG hold it up */
 	FIFO_WAITS,	/* it has work, and is not loaded for another reason */
 	FIFO_IDLE,	/* it has nothing to execute */
 	FIFO_ACTIVITIES
@@ -235,7 +236,10 @@ struct fifo_tsg {
 	struct fifo_stall stall; /* waited for faults */
 	/* its context was being loaded, also by itself for other clients of a server */
 	u64 switching_ns;
-	/* had work ready while another entry held its runlist with unserviced faults */
+	/*
+	 * had work ready while unserviced faults of another TSG held its runlist, or the end of
+	 * its kernel
+	 */
 	u64 blocked_ns;
 	u64 waited_ns; /* had work ready and was not loaded, for other reasons */
 };

@@ -74,10 +74,11 @@ static u32 find_holder(const struct fifo_tsg *waiting, enum fifo_activity activi
 
 	if (activity != FIFO_BLOCKED && (activity != FIFO_WAITS || !waiting->enabled))
 		return RECORD_NO_ONE;
-	if (current == waiting->entry)
+	if (current == waiting->entry && activity != FIFO_BLOCKED)
 		return RECORD_NO_ONE;
 	fifo_for_each_loaded(current, tsg)
-		if (holder == RECORD_NO_ONE || (tsg->stalled && activity == FIFO_BLOCKED))
+		if (tsg != waiting &&
+		    (holder == RECORD_NO_ONE || (tsg->stalled && activity == FIFO_BLOCKED)))
 			holder = container_of_tsg(tsg)->index;
 	return holder;
 }

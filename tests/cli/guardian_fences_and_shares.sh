@@ -75,9 +75,9 @@ grep '"iterations"' small/summary.json | tr -dc '0-9\n' >iterations
 [ "$(sed -n 1p iterations)" = 0 ] || fail "500 MB and a context fit into 512 MB: $(cat .err)"
 [ "$(sed -n 2p iterations)" -gt 0 ] || fail "a tenant without memory has stopped the other one"
 
-# Paging: in turns the pager's faults hold the worker up, in a fenced group they do not.
+# Paging: the pager's faults hold the worker up, in turns and in a fenced group, which is one context.
 "$gvmsim" figure guardian-paging --out figures >.out 2>.err || fail "paging: $(cat .err)"
-awk -F, '$1 == "blocked" { if ($2 ~ /^turns/ ? $6 <= 0 : $6 != 0) print $2 " at " $3 ": " $6; seen++ }
+awk -F, '$1 == "blocked" { if ($6 <= 0) print $2 " at " $3 ": " $6; seen++ }
 	END { if (seen != 25) print "rows: " seen }' figures/guardian-paging.csv >wrong
 [ ! -s wrong ] || fail "paging: $(cat wrong)"
 
@@ -86,9 +86,13 @@ most() {
 	awk -F, 'NR > 1 { sum[$1] += $3; if ($2 == "worker") out += $4 }
 		END { for (time in sum) if (sum[time] > most) most = sum[time]; printf "%d %d", most / 1048576, out }' "$1/timeline.csv"
 }
+# How full it is at a sample depends on when the sample is: within 16 MB of 6 GB.
+at_limit() {
+	[ "${1#* }" = 0 ] && [ "${1% *}" -ge 6128 ] && [ "${1% *}" -le 6144 ]
+}
 "$gvmsim" run guardian-paging --set system.group_high=6G --set containers.worker.gmem.limit.low=null --quiet --out group ||
 	fail "a group with a limit does not run"
-[ "$(most group)" = "6142 0" ] || fail "a group of 6 GB had at most $(most group) MB, and swapped of its worker"
+at_limit "$(most group)" || fail "a group of 6 GB had at most $(most group) MB, and swapped of its worker"
 "$gvmsim" run guardian-paging --quiet --out free || fail "a group without a limit does not run"
 [ "$(most free | cut -d ' ' -f 1)" -gt 6144 ] || fail "without a limit the group has $(most free) MB"
 # What the group was not promised, its containers cannot promise themselves.
@@ -96,5 +100,5 @@ for low in 0 16G; do
 	"$gvmsim" run guardian-paging --set system.group_high=6G --set system.group_low="$low" --set containers.pager.gmem.limit.low=8G \
 		--set containers.worker.gmem.limit.low=null --quiet --out "low-$low" || fail "a group with a promise of $low does not run"
 done
-[ "$(most low-0)" = "6142 0" ] || fail "a pager without a promise took the worker's memory: $(most low-0)"
+at_limit "$(most low-0)" || fail "a pager without a promise took the worker's memory: $(most low-0)"
 [ "$(most low-16G | cut -d ' ' -f 2)" -gt 0 ] || fail "the pager's promise did not hold: $(most low-16G)"

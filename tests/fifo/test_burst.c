@@ -7,6 +7,14 @@
 #include "fifo/burst.h"
 #include "runner.h"
 
+/* How many of its kernels may execute: those that are not withheld, or only the next one. */
+static u64 executable(const struct fifo_burst *burst)
+{
+	u64 allowed = burst->kernels - burst->withheld;
+
+	return burst->held ? min(allowed, burst->done_kernels + 1) : allowed;
+}
+
 /* The end of every kernel of a burst that is loaded at @from with @done_ns of its work done. */
 static void brute_force(const struct fifo_burst *burst, u64 from, u64 *ends)
 {
@@ -35,8 +43,7 @@ static void check_burst(const struct fifo_burst *burst, u64 from)
 {
 	u64 ends[64];
 	u64 first = burst->done_ns / burst->kernel_ns;
-
-	u64 allowed = burst->kernels - burst->withheld;
+	u64 allowed = executable(burst);
 
 	brute_force(burst, from, ends);
 	for (u64 i = first; i < allowed; i++) {
@@ -91,8 +98,32 @@ START_TEST(closed_forms_agree_with_a_kernel_by_kernel_simulation)
 				(u32)rand() % (burst.kernels + 1 -
 					       (u32)((burst.done_ns + burst.kernel_ns - 1) /
 						     burst.kernel_ns));
+		burst_hold(&burst, rand() % 2);
 		check_burst(&burst, possible_date(&burst, (u64)rand() % 500));
 	}
+}
+END_TEST
+
+START_TEST(a_held_kernel_ends_when_it_is_held_no_longer)
+{
+	struct fifo_burst burst = { .kernels = 3, .kernel_ns = 10 };
+
+	burst_set_done(&burst, 14, 0);
+	burst_hold(&burst, true);
+	ck_assert_uint_eq(work_at(&burst, 100, 105), 19);
+	ck_assert_uint_eq(work_at(&burst, 100, 200), 20);
+	ck_assert(!burst_is_at_end(&burst));
+	burst_set_done(&burst, 20, 0);
+	ck_assert(burst_is_at_end(&burst));
+	ck_assert_uint_eq(burst.done_kernels, 1);
+	ck_assert_uint_eq(burst_ready_date(&burst, 200), ENG_NEVER);
+	ck_assert_uint_eq(burst_dry_date(&burst, 200), 200);
+	/* Held again and again, it stays where it is. */
+	burst_hold(&burst, true);
+	ck_assert_uint_eq(work_at(&burst, 200, 300), 20);
+	burst_hold(&burst, false);
+	ck_assert_uint_eq(burst.done_kernels, 2);
+	ck_assert_uint_eq(work_at(&burst, 300, 400), 30);
 }
 END_TEST
 
@@ -197,6 +228,7 @@ END_TEST
 
 TEST_MAIN("bursts", closed_forms_at_less_than_full_speed_lose_nothing,
 	  closed_forms_agree_with_a_kernel_by_kernel_simulation,
+	  a_held_kernel_ends_when_it_is_held_no_longer,
 	  a_launch_bound_burst_alone_ends_one_kernel_after_its_last_launch,
 	  a_gpu_bound_burst_alone_takes_its_first_launch_and_all_kernels,
 	  a_burst_left_behind_catches_up_and_runs_dry_again)

@@ -85,38 +85,151 @@ START_TEST(a_server_gives_way_when_none_of_its_clients_has_work)
 }
 END_TEST
 
+static void submit_one_that_faults(struct fifo_burst *burst)
+{
+	static const struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+
+	*burst = kernel(100, 0, 0);
+	burst->touches = &touch;
+	burst->touch_count = 1;
+	fifo_submit(&tsg_a, burst);
+}
+
 static void stalled_client(void)
 {
-	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
-	struct fifo_burst a = kernel(100, 0, 0), b = kernel(100, 0, 0), c = kernel(100, 0, 0);
+	struct fifo_burst a, b = kernel(100, 0, 0), c = kernel(100, 0, 0);
 
 	b.kernels = 10;
 	/*
-	 * a stalls from 10 to 1010 and keeps its half. b goes on long past the slice: 500 by
-	 * 1010. Then the server leaves at once. c 1020-1120. The server runs from 1130 on: a's
-	 * 100 beside b take 200, of which 100 in this slice. c has no more work, so the server
-	 * runs on.
+	 * a stalls from 10 to 1010 and keeps its half. b's first kernel has done its work at 210,
+	 * and waits to end. At 1010, long past its slice, the server leaves at once. c 1020-1120.
+	 * The server runs from 1130 on: a's 100 beside b take 200. c has no more work, so the
+	 * server runs on. b has done 200 by 1330, and is alone with 800.
 	 */
 	join_server(FIFO_ALL_PPM);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_one_that_faults(&a);
 	fifo_submit(&tsg_b, &b);
 	fifo_submit(&tsg_c, &c);
 	eng_sleep_until(1010);
 	map_page();
-	ck_assert_uint_eq(tsg_b.busy_ns, 500);
-	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
+	ck_assert_uint_eq(tsg_b.busy_ns, 100);
+	ck_assert_uint_eq(tsg_b.blocked_ns, 800);
+	ck_assert_uint_eq(tsg_a.blocked_ns, 0);
 	ck_assert_uint_eq(tsg_c.blocked_ns, 1000);
 	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), 1000);
 	expect_end(&c, 1120);
 	expect_end(&a, 1330);
-	expect_end(&b, 1730);
+	expect_end(&b, 2130);
 }
 
-START_TEST(a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run)
+START_TEST(a_client_that_faults_keeps_the_server_loaded)
 {
 	simulate(&everything_in_time, NULL, stalled_client);
+}
+END_TEST
+
+static void begun_beside_faults(void)
+{
+	struct fifo_burst a, b = kernel(50, HALF, 0), next = b;
+
+	/* a stalls from 10 to 510 with half of the SMs. b begins at 100 and could end at 150. */
+	join_server(HALF);
+	submit_one_that_faults(&a);
+	eng_sleep_until(100);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit(&tsg_b, &next);
+	eng_sleep_until(149);
+	ck_assert_uint_eq(fifo_pending_kernels(&tsg_b), 2);
+	eng_sleep_until(510);
+	ck_assert_uint_eq(fifo_pending_kernels(&tsg_b), 2);
+	map_page();
+	expect_end(&b, 510);
+	ck_assert_uint_eq(tsg_b.busy_ns, 50);
+	ck_assert_uint_eq(tsg_b.blocked_ns, 360);
+	expect_end(&next, 560);
+	expect_end(&a, 710);
+}
+
+START_TEST(a_kernel_begins_beside_one_that_faults_and_ends_behind_its_faults)
+{
+	simulate(&everything_in_time, NULL, begun_beside_faults);
+}
+END_TEST
+
+static void a_long_kernel_beside_faults(void)
+{
+	struct fifo_burst a, b = kernel(1000, HALF, 0);
+
+	/* a stalls from 10 to 510, and ends at 710. b began before that, and is long enough. */
+	join_server(HALF);
+	fifo_submit(&tsg_b, &b);
+	submit_one_that_faults(&a);
+	eng_sleep_until(510);
+	map_page();
+	expect_end(&a, 710);
+	expect_end(&b, 1010);
+	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
+}
+
+START_TEST(a_kernel_that_is_longer_than_the_faults_does_not_wait)
+{
+	simulate(&everything_in_time, NULL, a_long_kernel_beside_faults);
+}
+END_TEST
+
+static void faults_that_end_with_their_client(void)
+{
+	struct fifo_burst a, b = kernel(50, 0, 0);
+
+	join_server(FIFO_ALL_PPM);
+	submit_one_that_faults(&a);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(400);
+	ck_assert(!b.finished);
+	fifo_kill(&fifo, tsg_a.id);
+	expect_end(&b, 400);
+	fifo_tsg_destroy(&tsg_a);
+	ck_assert_int_eq(fifo_tsg_init_client(&server, &tsg_a, &table, FIFO_ALL_PPM), 0);
+	submit_one_that_faults(&a);
+	b = kernel(50, 0, 0);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(600);
+	ck_assert(!b.finished);
+	fifo_tsg_destroy(&tsg_a);
+	expect_end(&b, 600);
+}
+
+START_TEST(no_kernel_waits_for_faults_of_a_client_that_is_gone)
+{
+	simulate(&everything_in_time, NULL, faults_that_end_with_their_client);
+}
+END_TEST
+
+static void two_channels_beside_faults(void)
+{
+	struct fifo_burst a, b = kernel(50, 0, 0), other = kernel(70, 0, 0);
+	struct fifo_channel channel;
+
+	/* b's TSG waits with its first kernel, and its other channel waits for it. */
+	join_server(FIFO_ALL_PPM);
+	fifo_channel_init(&channel, &tsg_b);
+	submit_one_that_faults(&a);
+	fifo_submit(&tsg_b, &b);
+	fifo_submit_to(&channel, &other);
+	eng_sleep_until(500);
+	fifo_update(&fifo);
+	ck_assert_uint_eq(tsg_b.busy_ns, 50);
+	map_page();
+	expect_end(&b, 500);
+	/* They share the SMs by their lengths. */
+	expect_end(&other, 671);
+	expect_end(&a, 671);
+	fifo_channel_destroy(&channel);
+}
+
+START_TEST(a_client_that_waits_to_end_a_kernel_runs_no_other_channel)
+{
+	simulate(&everything_in_time, NULL, two_channels_beside_faults);
 }
 END_TEST
 
@@ -180,6 +293,10 @@ END_TEST
 
 TEST_MAIN("MPS server", an_mps_server_takes_turns_and_its_clients_share_them,
 	  a_server_gives_way_when_none_of_its_clients_has_work,
-	  a_client_that_faults_keeps_the_server_loaded_and_its_siblings_run,
+	  a_client_that_faults_keeps_the_server_loaded,
+	  a_kernel_begins_beside_one_that_faults_and_ends_behind_its_faults,
+	  a_kernel_that_is_longer_than_the_faults_does_not_wait,
+	  no_kernel_waits_for_faults_of_a_client_that_is_gone,
+	  a_client_that_waits_to_end_a_kernel_runs_no_other_channel,
 	  a_server_has_one_timeslice_and_a_client_can_be_taken_off_alone,
 	  all_work_of_a_server_and_its_neighbour_is_done)

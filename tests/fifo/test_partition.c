@@ -360,7 +360,7 @@ static void stalled_in_space(void)
 	ck_assert_uint_eq(tsg_b.blocked_ns, 0);
 }
 
-START_TEST(one_that_waits_for_faults_in_space_keeps_its_sms_and_holds_up_no_other)
+START_TEST(one_that_waits_for_faults_in_space_keeps_its_sms)
 {
 	simulate(&everything_in_space, NULL, stalled_in_space);
 }
@@ -482,7 +482,7 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  all_together_draw_no_more_than_the_bandwidth,
 	  what_is_less_than_a_ns_of_work_is_not_lost_between_looks,
 	  one_in_space_gets_all_sms_in_the_gaps_of_another,
-	  one_that_waits_for_faults_in_space_keeps_its_sms_and_holds_up_no_other,
+	  one_that_waits_for_faults_in_space_keeps_its_sms,
 	  a_stall_in_one_partition_blocks_no_other, a_partition_slices_time_among_its_own,
 	  all_work_is_done_in_space_and_no_more_than_one_gpu_can_do,
 	  one_that_is_killed_in_space_leaves_its_sms_to_others)
