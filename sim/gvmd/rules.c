@@ -100,14 +100,13 @@ static int place_error(const struct rule_place *place, const char *key, const ch
 
 static int place_error(const struct rule_place *place, const char *key, const char *fmt, ...)
 {
-	char text[GVMD_WHY_MAX];
 	va_list args;
+	int length = snprintf(place->why, GVMD_WHY_MAX, "%.60s%s%.30s: ", place->path,
+			      *key ? "." : "", key);
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsnprintf(place->why + length, GVMD_WHY_MAX - (size_t)length, fmt, args);
 	va_end(args);
-	snprintf(place->why, GVMD_WHY_MAX, "%.60s%s%s: %.80s", place->path, *key ? "." : "",
-		 key, text);
 	return -EINVAL;
 }
 
@@ -266,6 +265,46 @@ static int rule_read_when(struct rule *rule, struct rule_place *place, json_t *w
 	return rule->samples ? 0 : place_error(place, "over", "out of memory");
 }
 
+/* There is no file @name to write: say the one that is meant, or all that there are. */
+static int place_no_file(const struct rule_place *place, const char *name)
+{
+	char all[GVMD_WHY_MAX];
+	size_t length = 0;
+	struct guess guess;
+
+	guess_begin(&guess, name);
+	for (u32 i = 0; i < gvm_control_count(); i++) {
+		const struct gvm_control_file *file = gvm_control_at(i);
+
+		if (!file->store)
+			continue;
+		guess_offer(&guess, file->name);
+		if (length < sizeof(all))
+			length += (size_t)snprintf(all + length, sizeof(all) - length, "%s%s",
+						   length ? ", " : "", file->name);
+	}
+	if (*guess.name)
+		return place_error(
+			place, "file",
+			"\"%.40s\" is no control file to write, did you mean \"%s\"?", name,
+			guess.name);
+	return place_error(place, "file", "allowed: %s", all);
+}
+
+static int place_no_value(const struct rule_place *place, const struct gvm_control_file *file,
+			  const char *text)
+{
+	if (file->max == GVM_NO_LIMIT)
+		return place_error(place, "value",
+				   "\"%.40s\" is not for this file, allowed: bytes such as "
+				   "\"6e9\", or \"max\"",
+				   text);
+	return place_error(place, "value",
+			   "\"%.40s\" is not for this file, allowed: %llu to %llu%s", text,
+			   file->min, file->max,
+			   file->kind == GVM_CONTROL_TIMESLICE ? " us, such as \"2ms\"" : "");
+}
+
 /* Read a write of "then", and check it as the driver will. */
 static int rule_read_write(struct rule_write *write, const struct rule_place *place,
 			   json_t *object)
@@ -277,7 +316,6 @@ static int rule_read_write(struct rule_write *write, const struct rule_place *pl
 	};
 	static const char *const known[] = { "container", "file", "value", "no_wait", NULL };
 	const struct gvm_control_file *file;
-	struct guess guess;
 	u64 value;
 
 	if (place_check_keys(place, object, known) ||
@@ -288,18 +326,10 @@ static int rule_read_write(struct rule_write *write, const struct rule_place *pl
 	    place_switch(place, object, "no_wait", &write->no_wait))
 		return -EINVAL;
 	file = gvm_control_find(write->file);
-	if (!file || !file->store) {
-		guess_begin(&guess, write->file);
-		for (u32 i = 0; i < gvm_control_count(); i++)
-			if (gvm_control_at(i)->store)
-				guess_offer(&guess, gvm_control_at(i)->name);
-		return place_error(place, "file", "\"%.40s\" is no control file to write%s%s%s",
-				   write->file, *guess.name ? ", did you mean \"" : "",
-				   guess.name, *guess.name ? "\"?" : "");
-	}
+	if (!file || !file->store)
+		return place_no_file(place, write->file);
 	if (parse[file->kind](write->text, &value) || value < file->min || value > file->max)
-		return place_error(place, "value", "\"%.40s\" is not for this file",
-				   write->text);
+		return place_no_value(place, file, write->text);
 	return 0;
 }
 

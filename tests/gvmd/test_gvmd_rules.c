@@ -137,14 +137,38 @@ START_TEST(mistakes_name_the_file_and_the_key)
 		   "\"gmem.current\"?");
 	assert_bad(RULE("\"metric\": \"gmem.current\", \"above\": 1", ", \"cooldown\": 3"),
 		   "rules.0.cooldown: allowed: a duration up to 24h such as \"3s\"");
-	assert_bad("{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vllm\", "
-		   "\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "
-		   "\"diffusion\", \"file\": \"gmem.current\", \"value\": 1}]}]}",
-		   "rules.0.then.0.file: \"gmem.current\" is no control file to write");
-	assert_bad("{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vllm\", "
-		   "\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "
-		   "\"diffusion\", \"file\": \"compute.freeze\", \"value\": 2}]}]}",
-		   "rules.0.then.0.value: \"2\" is not for this file");
+}
+END_TEST
+
+/* A rule that writes @value_ to @file_. */
+#define WRITES(file_, value_)                                                       \
+	"{\"policy\": \"rules\", \"rules\": [{\"when\": {\"container\": \"vllm\", " \
+	"\"metric\": \"gmem.current\", \"above\": 1}, \"then\": [{\"container\": "  \
+	"\"diffusion\", \"file\": \"" file_ "\", \"value\": \"" value_ "\"}]}]}"
+
+START_TEST(a_write_that_no_file_takes_is_a_mistake)
+{
+	static const char files[] = "allowed: gmem.limit.high, gmem.limit.low, hmem.limit, "
+				    "compute.timeslice, compute.priority, compute.weight, "
+				    "compute.freeze";
+	char text[256];
+
+	snprintf(text, sizeof(text), "rules.0.then.0.file: %s", files);
+	assert_bad(WRITES("gmem.current", "1"), text);
+	assert_bad(WRITES("nothing-like-it", "1"), text);
+	assert_bad(WRITES("gmem.limit.hihg", "1"),
+		   "rules.0.then.0.file: \"gmem.limit.hihg\" is no control file to write, did "
+		   "you mean \"gmem.limit.high\"?");
+	assert_bad(WRITES("compute.freeze", "2"),
+		   "rules.0.then.0.value: \"2\" is not for this file, allowed: 0 to 1");
+	assert_bad(WRITES("compute.timeslice", "20s"),
+		   "rules.0.then.0.value: \"20s\" is not for this file, allowed: 1 to 16000000 "
+		   "us, "
+		   "such as \"2ms\"");
+	assert_bad(
+		WRITES("gmem.limit.high", "lots"),
+		"rules.0.then.0.value: \"lots\" is not for this file, allowed: bytes such as "
+		"\"6e9\", or \"max\"");
 }
 END_TEST
 
@@ -170,4 +194,5 @@ TEST_MAIN("gvmd_rules", a_rule_fires_when_the_mean_of_a_full_window_crosses_its_
 	  a_rule_that_was_ready_in_its_cooldown_fires_at_its_end,
 	  change_compares_a_counter_with_its_value_a_window_ago,
 	  a_rule_waits_for_the_containers_that_it_writes_to_and_forgets_one_that_is_gone,
-	  mistakes_name_the_file_and_the_key, a_rule_over_no_container_is_a_mistake)
+	  mistakes_name_the_file_and_the_key, a_write_that_no_file_takes_is_a_mistake,
+	  a_rule_over_no_container_is_a_mistake)
