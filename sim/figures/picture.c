@@ -14,6 +14,7 @@
 #include "config/paths.h"
 #include "engine/error.h"
 #include "figures/cache_folder.h"
+#include "figures/cache_sum.h"
 #include "figures/gnuplot.h"
 #include "figures/run_cache.h"
 #include "results/writer.h"
@@ -179,7 +180,7 @@ static int take_entry(const char *key, const char *figure, struct writer *writer
 	char entry[PATH_MAX];
 
 	entry_path(key, entry, sizeof(entry));
-	*ret_taken = open_pictures(entry, PICTURE_NAME, files);
+	*ret_taken = cache_sum_holds(entry) && open_pictures(entry, PICTURE_NAME, files);
 	if (!*ret_taken)
 		return 0;
 	cache_folder_touch(entry);
@@ -205,6 +206,7 @@ static void keep_entry(const char *key, const char *folder, const char *figure)
 		    !copy_pictures(files, PICTURE_NAME, &writer, &ignored))
 			writer_commit(&writer, &ignored);
 		writer_abort(&writer);
+		cache_sum_write(entry, &ignored);
 	}
 	cache_folder_leave(lock);
 }

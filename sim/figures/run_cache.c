@@ -9,6 +9,7 @@
 #include "config/load.h"
 #include "engine/error.h"
 #include "figures/cache_folder.h"
+#include "figures/cache_sum.h"
 #include "figures/run_pool.h"
 #include "machine/machine.h"
 
@@ -104,8 +105,11 @@ int run_cache_name(struct cached_run *run, const char *program, const char *fold
  */
 static int read_entry(struct cached_run *run, struct sim_error *err)
 {
-	int status = folder_load(&run->folder, run->path, err);
+	int status;
 
+	if (!cache_sum_holds(run->path))
+		return sim_runtime_error(err, "%s: is damaged", run->path);
+	status = folder_load(&run->folder, run->path, err);
 	if (status)
 		return status;
 	if (run->folder.summary.complete &&

@@ -21,6 +21,7 @@
 
 #include "engine/error.h"
 #include "figures/cache_folder.h"
+#include "figures/cache_sum.h"
 #include "figures/cached_run.h"
 #include "gvm/port.h"
 #include "results/writer.h"
@@ -197,10 +198,13 @@ static int reap(struct pool *pool, struct sim_error *err)
 		    waitpid(run->child, &child_status, WNOHANG) != run->child)
 			continue;
 		temporary_path(pool, run, temporary);
-		if (WIFEXITED(child_status) && !WEXITSTATUS(child_status))
-			status = put_in_place(run, temporary, err);
-		else
+		if (WIFEXITED(child_status) && !WEXITSTATUS(child_status)) {
+			status = cache_sum_write(temporary, err);
+			if (!status)
+				status = put_in_place(run, temporary, err);
+		} else {
 			status = child_error(run, child_status, err);
+		}
 		close(run->child_says);
 		run->state = RUN_CACHE_MADE;
 		pool->running--;
