@@ -443,7 +443,8 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 				      llm->experts_per_token, llm->experts);
 	if (app_trace_contradicts(&llm->client.trace))
 		return cfg_reject_app(load, container, "trace.rate",
-				      "is given with trace.divide, allowed: one of them");
+				      "is given with trace.divide, allowed: one of them; a "
+				      "trace.divide of 1 is none");
 	if (llm->client.think && !llm->client.users)
 		return cfg_reject_app(load, container, "client.think",
 				      "is for a closed loop, allowed: with client.users");

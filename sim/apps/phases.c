@@ -401,7 +401,8 @@ static int phases_check(struct cfg_load *load, const struct cfg_container *conta
 				      "phase or group, or open_loop true");
 	if (app_trace_contradicts(&cfg->trace))
 		return cfg_reject_app(load, container, "trace.rate",
-				      "is given with trace.divide, allowed: one of them");
+				      "is given with trace.divide, allowed: one of them; a "
+				      "trace.divide of 1 is none");
 	return 0;
 }
 

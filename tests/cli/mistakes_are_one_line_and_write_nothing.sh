@@ -25,6 +25,12 @@ echo '{"architectures": ["LlamaForCausalLM"]}' >.model.json
 expect 2 "\.model.json:hidden_size: is missing, allowed: an integer" \
 	run "$scenario" --set containers.vllm.app.model="$PWD/.model.json"
 expect 2 "app.trace.file" run "$scenario" --set containers.vllm.app.trace.file=none.trace
+# The scenario divides its trace; an override can take that back.
+expect 2 "app.trace.rate: is given with trace.divide, allowed: one of them; a trace.divide of 1 is none" \
+	run "$scenario" --set containers.vllm.app.trace.rate=2
+"$gvmsim" run "$scenario" --set containers.vllm.app.trace.rate=2 --set containers.vllm.app.trace.divide=1 \
+	--set duration=1s --quiet --out out
+rm -r out
 
 expect 2 "figure: no figure is named, allowed are ablation, .*, usage: gvmsim figure" figure
 expect 2 "figure: unknown figure 'pie', allowed are ablation, .*alone-vs-shared" figure pie a b
