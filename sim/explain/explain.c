@@ -180,6 +180,8 @@ static int find_request(struct explain *found, const char *path, const struct wa
 	if (!status && !any && wanted->worst && *wanted->container)
 		return sim_user_error(err, "%s: has no request of container \"%s\"", file,
 				      wanted->container);
+	if (!status && !any && wanted->worst)
+		return sim_user_error(err, "%s: has no request: none arrived in the run", file);
 	if (!status && !any)
 		return sim_user_error(err, "%s: has no request \"%s\"", file, wanted->text);
 	return status;

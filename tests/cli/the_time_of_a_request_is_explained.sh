@@ -97,6 +97,8 @@ expect 2 "\"first\" is no request" explain gvm first
 expect 2 "has no request \"999999\"" explain gvm 999999
 expect 2 'has no request of container "none"' explain gvm none:worst
 expect 2 "none/summary.json: cannot be read" explain none 1
+"$gvmsim" run vllm-diffusion-40g --set duration=1ms --set output.activity=true --quiet --out short
+expect 2 "short/requests.csv: has no request: none arrived in the run" explain short worst
 expect 2 "has no request" explain gvm "$(printf 'x%.0s' $(seq 300)):worst"
 expect 2 "is no request" explain gvm :worst
 sed -i 's/stalled/asleep/' hand/activity.csv
