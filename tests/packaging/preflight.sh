@@ -125,13 +125,13 @@ expect warn "driver flavour" "not loaded" "hooks|driver source"
 good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 550.54.15
 source_tree usr/src/nvidia-550.54.15 550.54.15 "Dual MIT/GPL"
 expect missing hooks "no hooks for 550.54.15"
-for version in 580.142 595.45.04; do
+for version in 580.142 590.48.01 595.45.04; do
 	good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" $version
 	source_tree usr/src/nvidia-$version $version "Dual MIT/GPL"
 	expect ok hooks "$version"
 done
-good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 590.48.01
-source_tree usr/src/nvidia-590.48.01/kernel-open 590.48.01 "Dual MIT/GPL"
+good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 575.57.08
+source_tree usr/src/nvidia-575.57.08/kernel-open 575.57.08 "Dual MIT/GPL"
 expect warn hooks "nobody has run them"
 good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 580.65.06
 source_tree usr/src/nvidia-580.65.06 580.65.06 "Dual MIT/GPL"
