@@ -273,8 +273,9 @@ static void expect_times(const struct scenario *scenario, const struct result *r
 		const struct fifo_usage *usage = &result->gpus[i];
 
 		ck_assert_uint_eq(usage->busy_ns, busy[i]);
+		/* Beside kernels in space a stall is rounded up to a ns at each event. */
 		ck_assert_uint_le(usage->busy_ns + usage->switching_ns + usage->stalled_ns,
-				  result->end_ns);
+				  result->end_ns + 10 * US);
 	}
 }
 
@@ -350,21 +351,27 @@ static void busy_ones(const struct row *row)
 }
 
 /*
- * The n-th part of the time, at most. Under fixed share n is 2 or 4: a GPU takes so many vGPUs
- * of that type. gvtg: the budget of the first second was given when there was one vGPU, and in
- * each second a workload may take more than it is given, up to its length and one balance.
+ * The n-th part of the time. Under fixed share n is 2 or 4: a GPU takes so many vGPUs of that
+ * type. gvtg: the budget of the first second was given when there was one vGPU.
  */
-static u64 most_busy_ns(const struct row *row, u32 count)
+static u64 part_ns(const struct row *row, u32 count)
 {
-	u64 settled = DURATION_NS, over = 0;
+	u64 settled = DURATION_NS;
 
-	if (!strcmp(row->system, "gvtg")) {
+	if (!strcmp(row->system, "gvtg"))
 		settled -= 1000 * MS;
-		over = 1000 * MS + 4 * BURST_NS + 100 * MS;
-	}
 	if (strstr(row->settings, "fixed"))
 		count = count > 2 ? 4 : 2;
-	return settled / count + over;
+	return settled / count;
+}
+
+/*
+ * What may come on top of that. A turn of the last round may be open. gvtg: the first second, and
+ * in each second a workload may take more than it is given, up to its length and one balance.
+ */
+static u64 over_ns(const struct row *row)
+{
+	return strcmp(row->system, "gvtg") ? 3 * MS : 1000 * MS + 4 * BURST_NS + 103 * MS;
 }
 
 /* The first has work all the time, the others have one kernel. */
@@ -372,19 +379,19 @@ static void beside_idle_ones(const struct row *row)
 {
 	struct scenario scenario = draw_scenario(row, false);
 	struct result result;
-	u64 most;
+	u64 part;
 
 	for (u32 i = 1; i < scenario.count; i++)
 		scenario.players[i] = (struct player){ 1, US, 0, true };
 	result = run(&scenario);
-	most = most_busy_ns(row, scenario.count);
+	part = part_ns(row, scenario.count);
 	expect_times(&scenario, &result);
 	expect_no_idle_time(row, &result, 0);
 	if (row->idle != IDLE_IS_KEPT)
 		return;
-	/* A turn of the last round may be open, and a fifth of a short turn is the switch. */
-	ck_assert_uint_le(result.players[0].usage.busy_ns, most + 3 * MS);
-	ck_assert_uint_ge(result.players[0].usage.busy_ns, most / 2);
+	/* A fifth of a short turn is the switch. */
+	ck_assert_uint_le(result.players[0].usage.busy_ns, part + over_ns(row));
+	ck_assert_uint_ge(result.players[0].usage.busy_ns, part / 2);
 }
 
 /*
