@@ -21,13 +21,23 @@
 #define ZEROS_MAX     (TGS_WINDOW / 5 * 2) /* 493 */
 #define SETTLE_COUNT  15		   /* 493 */
 #define PPM	      1000000
+#define DEVIATION_MAX (1000ll * PPM)
 
-/* By how much @rate is above @from, in ppm of @from; beyond all thresholds if @from is 0. */
+/*
+ * By how much @rate is above @from, in ppm of @from. At most DEVIATION_MAX, which is beyond all
+ * thresholds; a rate above 0 is that far from 0.
+ */
 static s64 deviation_ppm(u64 rate, u64 from)
 {
-	if (!from)
-		return rate ? 1000 * PPM : 0;
-	return ((s64)rate - (s64)from) * PPM / (s64)from;
+	u64 distance = rate > from ? rate - from : from - rate;
+	s64 ppm;
+
+	if (!distance)
+		return 0;
+	if (!from || distance / from >= DEVIATION_MAX / PPM)
+		return DEVIATION_MAX;
+	ppm = (s64)((unsigned __int128)distance * PPM / from);
+	return rate > from ? ppm : -ppm;
 }
 
 static void rate_start(struct tgs_rate *rate, u64 limit)

@@ -82,6 +82,19 @@ START_TEST(a_profile_lasts_until_the_highest_rate_is_known)
 }
 END_TEST
 
+/* A kernel each ns for 5 s, of the most blocks that system.blocks_per_kernel allows. */
+START_TEST(the_highest_rate_that_a_scenario_can_have_is_followed)
+{
+	const u64 most = 5 * SECOND * 1000000;
+	struct tgs_rate rate = { 0 };
+
+	tgs_rate_connect(&rate, 0);
+	for (u32 i = 0; i < 3; i++)
+		tgs_rate_message(&rate, most, 0);
+	ck_assert_uint_eq(rate.max_rate, most / 1000 * 975);
+}
+END_TEST
+
 START_TEST(a_rate_near_the_highest_raises_the_limit_by_half)
 {
 	struct tgs_rate rate = controlled(1000000);
@@ -248,6 +261,7 @@ END_TEST
 
 TEST_MAIN("tgs", the_highest_mean_of_two_leaves_the_newest_rate_out,
 	  a_profile_lasts_until_the_highest_rate_is_known,
+	  the_highest_rate_that_a_scenario_can_have_is_followed,
 	  a_rate_near_the_highest_raises_the_limit_by_half,
 	  congestion_avoidance_adds_little_and_takes_a_part, a_limit_never_falls_below_nothing,
 	  beside_one_that_launches_nothing_there_is_no_limit_after_15_messages,
