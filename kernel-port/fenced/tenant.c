@@ -221,27 +221,54 @@ static cu_result function_attribute(struct tenant *tenant, const struct fenced_r
 	return result;
 }
 
+/* What the client asks of its device. */
+static cu_result device_call(struct tenant *tenant, const struct fenced_request *request,
+			     struct fenced_reply *reply)
+{
+	const struct gpu *gpu = tenant->gpu;
+	cu_result result;
+	int value = 0;
+
+	if (request->call == FENCED_NAME) {
+		reply->bytes = (u32)strlen(gpu->name) + 1;
+		memcpy(reply->data, gpu->name, reply->bytes);
+		return CU_OK;
+	}
+	result = gpu->cuda.cuDeviceGetAttribute(&value, (u32)request->a, gpu->device);
+	reply->a = (u32)value;
+	return result;
+}
+
+/* Calls of @stream, which is request->stream, and the one that makes another. */
+static cu_result stream_call(struct tenant *tenant, const struct fenced_request *request,
+			     struct CUstream_st *stream, u64 *ret_stream)
+{
+	switch (request->call) {
+	case FENCED_STREAM_CREATE:
+		return stream_new(tenant, ret_stream);
+	case FENCED_STREAM_DESTROY:
+		return request->stream ? stream_destroy(tenant, request->stream) :
+					 CU_INVALID_VALUE;
+	case FENCED_STREAM_QUERY:
+		return tenant->gpu->cuda.cuStreamQuery(stream);
+	default:
+		return tenant->gpu->cuda.cuStreamSynchronize(stream);
+	}
+}
+
+/* Carry out @request. */
 static cu_result serve(struct tenant *tenant, const struct fenced_request *request,
 		       struct fenced_reply *reply)
 {
-	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
 	struct CUstream_st *stream;
-	int value = 0;
-	cu_result result;
 
 	if (request->stream >= FENCED_STREAMS_MAX || !tenant->streams[request->stream].stream)
 		return CU_INVALID_VALUE;
 	stream = tenant->streams[request->stream].stream;
 	switch (request->call) {
 	case FENCED_ATTRIBUTE:
-		result = cuda->cuDeviceGetAttribute(&value, (u32)request->a,
-						    tenant->gpu->device);
-		reply->a = (u32)value;
-		return result;
 	case FENCED_NAME:
-		reply->bytes = (u32)strlen(tenant->gpu->name) + 1;
-		memcpy(reply->data, tenant->gpu->name, reply->bytes);
-		return CU_OK;
+		return device_call(tenant, request, reply);
 	case FENCED_MEMORY:
 	case FENCED_ALLOC:
 	case FENCED_FREE:
@@ -264,14 +291,10 @@ static cu_result serve(struct tenant *tenant, const struct fenced_request *reque
 	case FENCED_LAUNCH:
 		return tenant_launch(tenant, request);
 	case FENCED_STREAM_CREATE:
-		return stream_new(tenant, &reply->a);
 	case FENCED_STREAM_DESTROY:
-		return request->stream ? stream_destroy(tenant, request->stream) :
-					 CU_INVALID_VALUE;
 	case FENCED_STREAM_QUERY:
-		return cuda->cuStreamQuery(stream);
 	case FENCED_STREAM_WAIT:
-		return cuda->cuStreamSynchronize(stream);
+		return stream_call(tenant, request, stream, &reply->a);
 	case FENCED_WAIT:
 		return wait_all(tenant);
 	case FENCED_STREAM_EVENT:
