@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The configuration: keys and spellings of a scenario, layers, hash. How files are found is in
- * test_config_files.c, mistakes and their messages are in test_config_mistakes.c.
+ * test_config_files.c, mistakes and their messages are in test_config_mistakes.c
+ * and test_config_profile_mistakes.c.
  */
 #include <check.h>
 #include <jansson.h>

@@ -259,6 +259,27 @@ bool world_is_referenced(u32 chunk, enum gvm_order order)
 	return world.device.referenced[chunk] & GVM_REFERENCED(order);
 }
 
+void world_touch_many(u32 first, u32 count)
+{
+	while (count--)
+		gvm_clock_touch(&world.device, first++);
+}
+
+void world_pin_many(u32 first, u32 count)
+{
+	while (count--)
+		world.pinned[first++] = true;
+}
+
+u32 world_count_referenced(enum gvm_order order)
+{
+	u32 count = 0;
+
+	for (u32 i = 0; i < world.device.chunk_count; i++)
+		count += world_is_referenced(i, order);
+	return count;
+}
+
 void world_expect_calls(u32 index, int error)
 {
 	world.call_count = 0;

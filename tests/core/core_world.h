@@ -104,6 +104,13 @@ u32 world_pick_global(u32 calls);
 /* Is the chunk's reference bit of @order set? */
 bool world_is_referenced(u32 chunk, enum gvm_order order);
 
+/* @count chunks, from chunk @first on, are used, or stay where they are. */
+void world_touch_many(u32 first, u32 count);
+void world_pin_many(u32 first, u32 count);
+
+/* How many chunks have their bit set in @order. */
+u32 world_count_referenced(enum gvm_order order);
+
 /* Forget the recorded RPCs; from now on, call @index (from 0) fails with @error. */
 void world_expect_calls(u32 index, int error);
 
