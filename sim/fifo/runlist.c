@@ -419,6 +419,12 @@ static bool runlist_keep_turn(struct fifo_runlist *runlist)
 	return false;
 }
 
+/* Is a kernel of a TSG without a page that it needs? */
+static bool tsg_faults(const struct fifo_tsg *tsg)
+{
+	return tsg->stalled || tsg_is_faulting(tsg);
+}
+
 /* Let another entry have its turn if the rules say so now. True: a switch has begun. */
 static bool runlist_make_room(struct fifo_runlist *runlist)
 {
@@ -427,7 +433,7 @@ static bool runlist_make_room(struct fifo_runlist *runlist)
 	u64 now = eng_now();
 
 	fifo_for_each_loaded(runlist->current, tsg)
-		if (tsg->stalled || tsg_is_faulting(tsg))
+		if (tsg_faults(tsg))
 			return false;
 	if (runlist->current)
 		runlist_preempt(runlist);
@@ -445,25 +451,20 @@ static bool runlist_make_room(struct fifo_runlist *runlist)
 	return runlist->switching;
 }
 
-/* Does a kernel fault beside those of @tsg? One that waits for its end has all of its pages. */
-static bool tsg_has_faulting_neighbour(const struct fifo_tsg *tsg)
-{
-	const struct fifo_tsg *other;
-
-	fifo_for_each_loaded(tsg->entry, other)
-		if (other != tsg && (other->stalled || tsg_is_faulting(other)))
-			return true;
-	return false;
-}
-
 /* Hold the kernels of an entry beside one that faults, and let those end that waited for it. */
-static void entry_hold(const struct fifo_entry *entry)
+static void entry_hold(struct fifo_entry *entry)
 {
 	struct fifo_tsg *tsg;
+	u32 faulting = 0;
 
+	if (!entry || !entry->faults)
+		return;
+	fifo_for_each_loaded(entry, tsg)
+		faulting += tsg_faults(tsg);
+	entry->faults = faulting;
 	fifo_for_each_in(entry, tsg) {
 		struct fifo_channel *channel = &tsg->main;
-		bool held = tsg->loaded && tsg_has_faulting_neighbour(tsg);
+		bool held = faulting && tsg->loaded && faulting > tsg_faults(tsg);
 
 		do {
 			if (channel->first)
@@ -490,8 +491,10 @@ void runlist_decide(struct fifo_runlist *runlist)
 	if (runlist_make_room(runlist))
 		return;
 	fifo_for_each_loaded(runlist->current, tsg)
-		if (!tsg->stalled && tsg_at_miss(tsg))
+		if (!tsg->stalled && tsg_at_miss(tsg)) {
 			tsg_stall(tsg);
+			runlist->current->faults = true;
+		}
 	entry_hold(runlist->current);
 }
 
@@ -571,7 +574,7 @@ u64 runlist_next_date(const struct fifo_runlist *runlist)
 		if (!tsg->stalled)
 			date = min(date, tsg_progress_date(tsg));
 		date = min(date, tsg_turn_date(tsg));
-		stays |= tsg->stalled || tsg_is_faulting(tsg);
+		stays |= tsg_faults(tsg);
 	}
 	if (stays)
 		return date;

@@ -167,6 +167,7 @@ struct fifo_entry {
 	struct fifo_entry *next; /* runlist, circular */
 	struct fifo_tsg *tsgs;	 /* list, by fifo_tsg.sibling */
 	u32 turn;		 /* its number among fixed turns; fifo_turns.count */
+	bool faults; /* a TSG of it has stalled, and may not have all of its pages yet */
 };
 
 /* The entries that take turns on a partition. */
