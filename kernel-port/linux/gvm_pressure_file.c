@@ -53,6 +53,20 @@ static int gvm_pressure_take(struct gvm_pressure_file *pressure,
 	return ret;
 }
 
+/*
+ * An event that could not be copied to its reader. Another reader may have found nothing meanwhile,
+ * and sleeps; the wait queue lives as long as the file.
+ */
+static void gvm_pressure_give_back(struct gvm_pressure_file *pressure,
+				   const struct gvm_pressure_event *event)
+{
+	spin_lock(&pressure->lock);
+	if (pressure->connected)
+		gvm_listener_give_back(&pressure->listener, event);
+	spin_unlock(&pressure->lock);
+	gvm_wake_up_all(&pressure->listener.watcher.wait);
+}
+
 /* What poll() says. The end can be read, too: as 0. */
 static __poll_t gvm_pressure_mask(struct gvm_pressure_file *pressure)
 {
@@ -84,8 +98,10 @@ static ssize_t gvm_pressure_read(struct file *file, char __user *buf, size_t siz
 					     gvm_pressure_mask(pressure)))
 			return -ERESTARTSYS;
 	}
-	if (ret > 0 && copy_to_user(buf, &event, ret))
+	if (ret > 0 && copy_to_user(buf, &event, ret)) {
+		gvm_pressure_give_back(pressure, &event);
 		return -EFAULT;
+	}
 	return ret;
 }
 

@@ -108,6 +108,41 @@ START_TEST(a_buffer_that_is_too_small_leaves_the_event)
 }
 END_TEST
 
+/* Its reader could not be given it. */
+START_TEST(an_event_that_is_given_back_is_read_again_unless_a_newer_one_came)
+{
+	struct gvm_pressure_event event;
+	struct gvm_container *three;
+
+	begin(4);
+	open_ear();
+	gvm_pressure_post(one, CHUNK);
+	gvm_pressure_post(one, 2 * CHUNK);
+	ck_assert_int_gt(gvm_listener_read(&ear, &event, sizeof(event), false), 0);
+	gvm_listener_give_back(&ear, &event);
+	expect_event(&ear, 2 * CHUNK, 2);
+	expect_nothing(&ear);
+
+	/* A newer one came, and was read or not. */
+	gvm_pressure_post(one, 3 * CHUNK);
+	gvm_listener_give_back(&ear, &event);
+	expect_event(&ear, 3 * CHUNK, 3);
+	gvm_listener_give_back(&ear, &event);
+	expect_nothing(&ear);
+
+	/* The last process went meanwhile: the event is read, and then the end. */
+	three = toy_attach(3);
+	ck_assert_int_eq(gvm_listener_open(&other, three), 0);
+	gvm_pressure_post(three, CHUNK);
+	ck_assert_int_gt(gvm_listener_read(&other, &event, sizeof(event), false), 0);
+	gvm_container_detach(three);
+	gvm_listener_give_back(&other, &event);
+	expect_event(&other, CHUNK, 1);
+	ck_assert_int_eq(gvm_listener_read(&other, &event, sizeof(event), false), 0);
+	end();
+}
+END_TEST
+
 START_TEST(a_listener_opens_once_and_closes_as_often_as_one_likes)
 {
 	begin(4);
@@ -405,6 +440,7 @@ END_TEST
 
 TEST_MAIN("pressure", an_event_is_read_once, the_newest_event_wins_and_nothing_grows,
 	  a_buffer_that_is_too_small_leaves_the_event,
+	  an_event_that_is_given_back_is_read_again_unless_a_newer_one_came,
 	  a_listener_opens_once_and_closes_as_often_as_one_likes,
 	  one_container_has_so_many_listeners_and_takes_nobody_elses_place,
 	  a_listener_outlives_its_container_and_reads_the_end,

@@ -14,11 +14,13 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -31,6 +33,9 @@
 #define WAITERS 64000
 
 static int dev; /* /dev/gvm */
+
+/* The kernel begins to read, and only then finds that it cannot write here. */
+static void *no_access;
 
 /* Returns a descriptor, or -errno. */
 static int listen_to(unsigned int gpu, unsigned int flags)
@@ -120,9 +125,13 @@ static void test_events(void)
 		    "less room than an event needs: EINVAL");
 	guest_check(read(fd, GUEST_NO_MEMORY, 16) < 0 && errno == EFAULT,
 		    "no room at all: EFAULT");
+	guest_check(read(fd, no_access, 16) < 0 && errno == EFAULT,
+		    "room that may not be written: EFAULT");
+	guest_check(poll_now(fd) == POLLIN, "the event is still there");
+	expect_event(fd, 6 * MIB, 1);
 	make_event();
 	make_event();
-	expect_event(fd, 2 * MIB, 3); /* one is lost, one overwritten */
+	expect_event(fd, 2 * MIB, 3); /* one is overwritten */
 	expect_nothing(fd);
 	guest_check(write(fd, small, 1) < 0 && errno == EBADF, "nothing to write");
 	guest_check(lseek(fd, 0, SEEK_SET) < 0 && errno == ESPIPE, "nowhere to seek");
@@ -189,6 +198,7 @@ struct reader {
 	struct gvm_pressure_record got;
 	ssize_t length;
 	int error;
+	_Atomic bool over;
 };
 
 static void *run_reader(void *data)
@@ -206,6 +216,40 @@ static void start_reader(struct reader *reader, int fd)
 	*reader = (struct reader){ .fd = fd, .length = -2 };
 	pthread_create(&reader->thread, NULL, run_reader, reader);
 	usleep(20000);
+}
+
+/* A thread that reads to where it may not write, until it is over. */
+static void *run_faulting_reader(void *data)
+{
+	struct reader *reader = data;
+
+	while (!atomic_load(&reader->over))
+		reader->length = read(reader->fd, no_access, sizeof(reader->got));
+	return NULL;
+}
+
+/* Of two readers one has no room for events. Whoever takes an event first, the other one gets it. */
+static void test_faulting_reader(void)
+{
+	int fd = listen_to(0, 0);
+	struct reader faulting = { .fd = fd };
+	struct reader reader;
+	int got = 0;
+
+	pthread_create(&faulting.thread, NULL, run_faulting_reader, &faulting);
+	for (int i = 1; i <= 5; i++) {
+		start_reader(&reader, fd);
+		make_event();
+		pthread_join(reader.thread, NULL);
+		got += reader.length == 16 && reader.got.sequence == (unsigned int)i;
+	}
+	guest_check(got == 5, "5 events, of which a faulting reader keeps none: %d", got);
+	atomic_store(&faulting.over, true);
+	make_event();
+	pthread_join(faulting.thread, NULL);
+	guest_check(faulting.length == -1, "the faulting reader reads nothing");
+	expect_event(fd, 2 * MIB, 6);
+	close(fd);
 }
 
 /* The descriptor is closed under its reader, and the read goes on. */
@@ -440,13 +484,15 @@ void guest_test_pressure(void)
 {
 	int space;
 
+	no_access = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	dev = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
-	guest_check(dev >= 0, "open /dev/gvm");
+	guest_check(dev >= 0 && no_access != MAP_FAILED, "open /dev/gvm");
 	test_requests();
 	space = open_space();
 	test_events();
 	test_unread();
 	test_many_waiters();
+	test_faulting_reader();
 	test_close_under_reader();
 	test_interrupted();
 	test_container_goes(space);

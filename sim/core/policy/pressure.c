@@ -109,6 +109,15 @@ int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_
 	return gvm_pressure_is_pending_locked(listener) ? 0 : -EAGAIN;
 }
 
+/* CONTEXT: atomic, device's lock held. */
+void gvm_pressure_give_back_locked(struct gvm_listener *listener,
+				   const struct gvm_pressure_event *event)
+{
+	gvm_spin_assert_held(&listener->container->device->lock);
+	if (listener->newest.sequence == event->sequence)
+		listener->read_sequence = event->sequence - 1;
+}
+
 /*
  * Record an event with each listener of the container, and count in as a waker of its watchers.
  */

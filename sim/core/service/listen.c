@@ -134,3 +134,14 @@ int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, boo
 	gvm_spin_unlock(&device->lock);
 	return taken;
 }
+
+/* CONTEXT: atomic. */
+void gvm_listener_give_back(struct gvm_listener *listener,
+			    const struct gvm_pressure_event *event)
+{
+	struct gvm_device *device = listener->container->device;
+
+	gvm_spin_lock(&device->lock);
+	gvm_pressure_give_back_locked(listener, event);
+	gvm_spin_unlock(&device->lock);
+}

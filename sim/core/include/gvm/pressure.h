@@ -63,6 +63,14 @@ bool gvm_listener_is_at_end(struct gvm_listener *listener);
 int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait);
 
 /*
+ * The reader of @event did not get it, as its buffer is no memory: it is read again, unless there is
+ * a newer one by now. The caller wakes other readers, which may have found nothing meanwhile.
+ * CONTEXT: atomic.
+ */
+void gvm_listener_give_back(struct gvm_listener *listener,
+			    const struct gvm_pressure_event *event);
+
+/*
  * Tell listeners that @target_bytes are about to be evicted. post: those of @container.
  * post_device: those of the containers of @device that are not shielded, in turn and in bounded
  * number. Never waits for listeners. 0 bytes are no event. CONTEXT: process.
@@ -71,11 +79,13 @@ void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);
 
 /*
- * For listen.c, lock held: is an event or the end there; take it; enter and leave the
- * container's list.
+ * For listen.c, lock held: is an event or the end there; take it; give it back; enter and leave
+ * the container's list.
  */
 bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener);
 int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret);
+void gvm_pressure_give_back_locked(struct gvm_listener *listener,
+				   const struct gvm_pressure_event *event);
 int gvm_pressure_join_locked(struct gvm_listener *listener, struct gvm_container *container);
 void gvm_pressure_leave_locked(struct gvm_listener *listener);
 
