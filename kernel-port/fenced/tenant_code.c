@@ -171,31 +171,54 @@ void tenant_unload_all(struct tenant *tenant)
 		free(tenant->functions[i]);
 }
 
+/*
+ * A place for a function of the driver's: the one it has already, one of an unloaded module, or a new one.
+ * TENANT_FUNCTIONS: there is none.
+ */
+static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *driver_function)
+{
+	u32 place = tenant->function_count;
+
+	for (u32 i = 0; i < tenant->function_count; i++) {
+		if (tenant->functions[i]->function == driver_function)
+			return i;
+		if (!tenant->functions[i]->function)
+			place = i;
+	}
+	return place;
+}
+
 cu_result tenant_function(struct tenant *tenant, const struct fenced_request *request,
 			  struct fenced_reply *reply)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	struct CUfunc_st *driver_function;
 	struct tenant_function *function;
 	size_t offset, size;
 	char name[FENCED_DATA_MAX + 1];
 	u32 *out = (u32 *)reply->data;
 	cu_result result;
+	u32 place;
 
-	if (request->a >= TENANT_MODULES || !tenant->modules[request->a] ||
-	    tenant->function_count == TENANT_FUNCTIONS)
+	if (request->a >= TENANT_MODULES || !tenant->modules[request->a])
 		return CU_INVALID_VALUE;
 	memcpy(name, request->data, request->bytes);
 	name[request->bytes] = '\0';
-	function = calloc(1, sizeof(*function));
-	if (!function)
-		return CU_OUT_OF_MEMORY;
-	function->module = (u32)request->a;
-	result = cuda->cuModuleGetFunction(&function->function, tenant->modules[request->a],
-					   name);
-	if (result != CU_OK) {
-		free(function);
+	result = cuda->cuModuleGetFunction(&driver_function, tenant->modules[request->a], name);
+	if (result != CU_OK)
 		return result;
+	place = find_place(tenant, driver_function);
+	if (place == TENANT_FUNCTIONS)
+		return CU_OUT_OF_MEMORY;
+	if (place == tenant->function_count) {
+		function = malloc(sizeof(*function));
+		if (!function)
+			return CU_OUT_OF_MEMORY;
+		tenant->functions[tenant->function_count++] = function;
 	}
+	function = tenant->functions[place];
+	*function = (struct tenant_function){ .function = driver_function,
+					      .module = (u32)request->a };
 	while (function->count < FENCED_PARAMS_MAX &&
 	       cuda->cuFuncGetParamInfo(function->function, function->count, &offset, &size) ==
 		       CU_OK) {
@@ -209,8 +232,7 @@ cu_result tenant_function(struct tenant *tenant, const struct fenced_request *re
 		out[2 + 2 * i] = function->sizes[i];
 	}
 	reply->bytes = 4 + 8 * function->count;
-	reply->a = tenant->function_count;
-	tenant->functions[tenant->function_count++] = function;
+	reply->a = place;
 	return CU_OK;
 }
 

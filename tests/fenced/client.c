@@ -202,6 +202,23 @@ static void task_local(void)
 	       cuModuleLoadData(&module, spilled_text));
 }
 
+/* A module is loaded, used and unloaded NUMBER times; then one function is asked for as often. */
+static void task_functions(int number)
+{
+	struct CUfunc_st *function;
+
+	open_gpu();
+	for (int i = 0; i < number; i++) {
+		CHECK(cuModuleUnload(module));
+		CHECK(cuModuleLoadData(&module, module_text));
+		launch("add_one", 0, 0);
+	}
+	printf("loaded %d times\n", number);
+	for (int i = 0; i < number; i++)
+		CHECK(cuModuleGetFunction(&function, module, "add_one"));
+	printf("asked for %d times\n", number);
+}
+
 /* Are NUMBER megabytes of new memory zero? */
 static void task_fresh(int number)
 {
@@ -233,6 +250,8 @@ int main(int argc, char **argv)
 		task_hostile(number);
 	else if (!strcmp(argv[1], "stay"))
 		task_stay(number);
+	else if (!strcmp(argv[1], "functions"))
+		task_functions(number);
 	else if (!strcmp(argv[1], "fresh"))
 		task_fresh(number);
 	else

@@ -237,6 +237,19 @@ START_TEST(a_hostile_client_reaches_nobody)
 }
 END_TEST
 
+/* The manager has places for 4096 functions of a client. */
+START_TEST(functions_that_are_gone_or_known_take_no_place)
+{
+	struct client client;
+
+	start_manager("fence", "10s");
+	run(&client, "functions", 5000, "16M");
+	stop_manager();
+	ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+	ck_assert_ptr_nonnull(strstr(client.out, "asked for 5000 times\n"));
+}
+END_TEST
+
 /* ptxas may have spilled bounds to local memory, which such a store could change. */
 START_TEST(a_kernel_that_may_reach_spilled_bounds_is_refused)
 {
@@ -346,6 +359,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
+	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
