@@ -24,10 +24,13 @@ struct lookup_entry {
 	int version;
 	bool per_thread;
 	void *hook;
+	size_t real; /* the driver's call, in struct shim_real */
 };
 
 #define SHIM_ENTRY(symbol, name, version, per_thread) \
-	{ #symbol, name, version, per_thread, (void *)(symbol) },
+	{ #symbol,	    name,                     \
+	  version,	    per_thread,               \
+	  (void *)(symbol), offsetof(struct shim_real, symbol) },
 static const struct lookup_entry entries[] = { SHIM_HOOKED(SHIM_ENTRY)
 						       SHIM_ALIASES(SHIM_ENTRY) };
 #undef SHIM_ENTRY
@@ -113,10 +116,10 @@ void *lookup_hook(void *handle, const char *name)
 }
 
 /*
- * The hook for what cuGetProcAddress() was asked for: of the calls with that name, the newest that is not
+ * The entry for what cuGetProcAddress() was asked for: of the calls with that name, the newest that is not
  * newer than @version. NULL: it is not hooked.
  */
-static void *hook_for(const char *name, int version, bool per_thread)
+static const struct lookup_entry *hook_for(const char *name, int version, bool per_thread)
 {
 	const struct lookup_entry *best = NULL;
 
@@ -130,7 +133,33 @@ static void *hook_for(const char *name, int version, bool per_thread)
 		    (entry->per_thread == best->per_thread && entry->version >= best->version))
 			best = entry;
 	}
-	return best ? best->hook : NULL;
+	return best;
+}
+
+/*
+ * Did the driver give a call that we do not know? A later one may have other arguments. Then the library has a symbol
+ * for it, such as cuMemAlloc_v3. The symbol of a first version is the name itself. An address without a symbol is taken
+ * for the call that we know.
+ */
+static bool is_newer(const struct lookup_entry *known, void *call)
+{
+	static _Atomic bool told[ENTRY_COUNT];
+	const struct lookup_entry *other;
+	Dl_info info;
+
+	if (call == *(void *const *)((const char *)shim_real() + known->real) ||
+	    !dladdr(call, &info) || info.dli_saddr != call || !info.dli_sname)
+		return false;
+	other = find_symbol(info.dli_sname);
+	if (!strcmp(info.dli_sname, known->name) ||
+	    (other && !strcmp(other->name, known->name)))
+		return false;
+	if (!atomic_exchange(&told[known - entries], true))
+		shim_warn(
+			"%s is newer than this shim: what is done by it is neither counted nor "
+			"limited",
+			info.dli_sname);
+	return true;
 }
 
 /*
@@ -139,13 +168,13 @@ static void *hook_for(const char *name, int version, bool per_thread)
  */
 static void replace(const char *name, void **pfn, int version, u64 flags)
 {
-	void *hook;
+	const struct lookup_entry *known;
 
 	if (!name || !pfn || !*pfn)
 		return;
-	hook = hook_for(name, version, flags & CU_PROC_PER_THREAD);
-	if (hook)
-		*pfn = hook;
+	known = hook_for(name, version, flags & CU_PROC_PER_THREAD);
+	if (known && !is_newer(known, *pfn))
+		*pfn = known->hook;
 }
 
 SHIM_EXPORT cu_result cuGetProcAddress(const char *symbol, void **pfn, int version,

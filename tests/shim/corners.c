@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Tasks of an application that are rare or wrong: program.c runs them. */
+#include <dlfcn.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +25,31 @@ static void task_early(int number)
 	open_device();
 	for (int i = 0; i < number; i++)
 		CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+}
+
+/*
+ * The application was made for a later driver, whose call of a known name has one more argument. For another call it
+ * asks for the first version.
+ */
+static void task_newer(int number)
+{
+	void *library;
+	__typeof__(&cuGetProcAddress_v2) ask;
+	__typeof__(&cuMemAlloc_v3) newer;
+	__typeof__(&cuDevicePrimaryCtxReset) first;
+	cu_ptr ptr;
+
+	open_device();
+	library = dlopen("libcuda.so.1", RTLD_NOW);
+	ask = (__typeof__(ask))dlsym(library, "cuGetProcAddress_v2");
+	for (int i = 0; i < number; i++) {
+		CHECK(ask("cuMemAlloc", (void **)&newer, 99000, 0, NULL));
+		CHECK(newer(&ptr, MIB, 1));
+		printf("newer %llu\n", (unsigned long long)ptr);
+	}
+	CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+	CHECK(ask("cuDevicePrimaryCtxReset", (void **)&first, 7000, 0, NULL));
+	CHECK(first(0));
 }
 
 static double now_us(void)
@@ -274,6 +300,7 @@ bool corner(const char *task, int number)
 		void (*run)(int number);
 	} tasks[] = {
 		{ "early", task_early },
+		{ "newer", task_newer },
 		{ "pairs", task_pairs },
 		{ "signals", task_signals },
 		{ "descriptors", task_descriptors },

@@ -455,6 +455,20 @@ FAKE cu_result cuStreamIsCapturing(struct CUstream_st *stream, unsigned int *sta
 	return CU_OK;
 }
 
+/* The first version, which the CUDA runtime asks for. */
+FAKE cu_result cuDevicePrimaryCtxReset(int device)
+{
+	fflush(stdout);
+	return cuDevicePrimaryCtxReset_v2(device);
+}
+
+/* What a later driver may have: a call with one more argument, of the same name. It writes what no other call does. */
+FAKE cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags)
+{
+	*ptr = flags ? 3 : 0;
+	return bytes ? CU_OK : CU_INVALID_VALUE;
+}
+
 /* How a statically linked CUDA runtime finds all of them. */
 
 struct entry {
@@ -466,7 +480,10 @@ struct entry {
 
 #define ENTRY(symbol, name, version, per_thread) \
 	{ name, version, per_thread, (void *)(symbol) },
-static const struct entry entries[] = { FAKE_CALLS(ENTRY) };
+static const struct entry entries[] = {
+	FAKE_CALLS(ENTRY){ "cuMemAlloc", 99000, false, (void *)cuMemAlloc_v3 },
+	{ "cuDevicePrimaryCtxReset", 7000, false, (void *)cuDevicePrimaryCtxReset },
+};
 
 FAKE cu_result cuGetProcAddress_v2(const char *symbol, void **pfn, int version, uint64_t flags,
 				   unsigned int *found)

@@ -15,6 +15,9 @@ cu_result cuCtxSetCurrent(struct CUctx_st *context);
 
 /* Not of CUDA. */
 
+/* Of CUDA 7, and cuMemAlloc of CUDA 99. */
+cu_result cuDevicePrimaryCtxReset(int device);
+cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags);
 /* From now on launches do not end; fake_release() ends them all. */
 void fake_hold(void);
 void fake_release(void);

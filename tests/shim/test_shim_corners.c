@@ -15,6 +15,21 @@ START_TEST(questions_before_the_start_do_no_harm)
 }
 END_TEST
 
+/* Ours would read an argument too few, or an argument too many. */
+START_TEST(a_call_that_is_newer_than_the_shim_stays_the_drivers)
+{
+	struct program program;
+
+	run(&program, true, "ask", "newer", 2, NULL);
+	ck_assert_str_eq(program.out, "newer 3\nnewer 3\n");
+	ck_assert_int_eq(last_number("log", "redirected "), 1);
+	ck_assert_int_eq(last_number("log", "peak "), 1 << 20);
+	ck_assert_int_eq(last_number("log", "current "), 0); /* the first version is hooked */
+	ck_assert_ptr_nonnull(strstr(content("log"), "cuMemAlloc_v3 is newer than this shim"));
+	ck_assert_ptr_null(strstr(strstr(content("log"), "is newer") + 1, "is newer"));
+}
+END_TEST
+
 /* The last allocation is published, also one that comes while the shim publishes. */
 START_TEST(no_allocation_is_missed_by_the_control_files)
 {
@@ -299,6 +314,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, each_gpu_has_its_own_limit);
 	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
+	tcase_add_test(tests, a_call_that_is_newer_than_the_shim_stays_the_drivers);
 	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
