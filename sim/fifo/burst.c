@@ -181,12 +181,18 @@ static u64 burst_dry_kernel(const struct fifo_burst *burst, const struct burst_u
 			(u128)units->kernels);
 }
 
-u64 burst_dry_date(const struct fifo_burst *burst, u64 now)
+u64 burst_step_date(const struct fifo_burst *burst, u64 now, u64 work_ns)
 {
 	struct burst_units units = burst_units(burst);
 	u64 dry = burst_dry_kernel(burst, &units, now);
+	u128 work = min((u128)work_ns * units.per_work_ns, dry * units_kernel(&units));
 
-	return now + units_to_ns(&units, dry * units_kernel(&units) - units_done(&units));
+	return now + units_to_ns(&units, work - units_done(&units));
+}
+
+u64 burst_dry_date(const struct fifo_burst *burst, u64 now)
+{
+	return burst_step_date(burst, now, burst_work_ns(burst));
 }
 
 u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work_ns)

@@ -47,8 +47,12 @@ u64 burst_ready_since(const struct fifo_burst *burst);
  */
 u64 burst_ready_date(const struct fifo_burst *burst, u64 now);
 
-/* Executing without a break from @now, when does it run dry (or end)? @now if it is dry. */
+/*
+ * Executing without a break from @now, when does it run dry (or end)? @now if it is dry.
+ * burst_step_date(): or have @work_ns done (what is done <= work_ns <= all of it)?
+ */
 u64 burst_dry_date(const struct fifo_burst *burst, u64 now);
+u64 burst_step_date(const struct fifo_burst *burst, u64 now, u64 work_ns);
 
 /*
  * Being loaded from @now on, when will @work ns be done (0 < work <= all of it)? ENG_NEVER: it

@@ -50,7 +50,8 @@ u64 tsg_turn_date(const struct fifo_tsg *tsg)
 {
 	u64 now = eng_now(), others = ENG_NEVER;
 
-	if (!tsg->first || tsg->stalled || burst_is_at_end(tsg->first) || tsg_is_faulting(tsg))
+	if (tsg->main.next == &tsg->main || !tsg->first || tsg->stalled ||
+	    burst_is_at_end(tsg->first) || tsg_is_faulting(tsg))
 		return ENG_NEVER;
 	for (const struct fifo_channel *channel = tsg->current->next; channel != tsg->current;
 	     channel = channel->next)

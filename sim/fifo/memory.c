@@ -96,9 +96,12 @@ bool tsg_at_miss(const struct fifo_tsg *tsg)
 
 bool tsg_is_faulting(const struct fifo_tsg *tsg)
 {
-	return tsg->first && tsg->first->faulting_ordinal &&
-	       burst_work_before_miss(tsg->first) < burst_work_ns(tsg->first) &&
-	       tsg->first->cursor.ordinal < tsg->first->faulting_ordinal;
+	struct fifo_burst *burst = tsg->first;
+
+	/* Looking for the next miss only moves the cursor on. */
+	return burst && burst->cursor.ordinal < burst->faulting_ordinal &&
+	       burst_work_before_miss(burst) < burst_work_ns(burst) &&
+	       burst->cursor.ordinal < burst->faulting_ordinal;
 }
 
 /*

@@ -2,7 +2,6 @@
 /* What the TSGs of a partition get of its SMs and bandwidth; see fifo.h for the rules. */
 #include "fifo/partition.h"
 
-#include "fifo/burst.h"
 #include "fifo/memory.h"
 #include "fifo/runlist.h"
 
@@ -39,10 +38,15 @@ static void share_max_min(u32 total, u32 *wants, const u64 *weights, u32 count)
 {
 	u64 satisfied = 0;	      /* set of the users that have got all they want */
 	unsigned __int128 weight = 0; /* of the others */
+	u64 wanted = 0;
 	bool again = true;
 
-	for (u32 i = 0; i < count; i++)
+	for (u32 i = 0; i < count; i++) {
 		weight += weights[i];
+		wanted += wants[i];
+	}
+	if (wanted <= total)
+		return;
 	while (again) {
 		again = false;
 		for (u32 i = 0; i < count; i++) {
@@ -61,11 +65,8 @@ static void share_max_min(u32 total, u32 *wants, const u64 *weights, u32 count)
 }
 
 /* What one kernel of a partition is given. */
-struct partition_claim {
+struct partition_user {
 	struct fifo_burst *burst;
-	u32 wants; /* SMs, as a mean over its time, with which it runs as fast as it may */
-	u32 top;   /* its speed then; its limit may not permit full speed */
-	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
 	u32 turn;  /* part of what it wants that it is given: of the time, it is on its SMs */
 	u32 speed; /* that it is given */
 	u32 priority;
@@ -73,38 +74,7 @@ struct partition_claim {
 };
 
 /*
- * The claim of a kernel that may have @limit of the SMs. For part of its time no block of it
- * runs, and a limit does not lengthen that: with less than it needs it takes
- *
- *     (1 - busy) + busy * need / limit
- *
- * of its time. Its blocks hold what they can fill, which may be more than it needs.
- */
-static struct partition_claim claim_of(struct fifo_burst *burst, u32 limit)
-{
-	u32 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
-	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
-	u32 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
-	struct partition_claim claim = {
-		.burst = burst,
-		.wants = max(part_of(min(fills, limit), busy), 1u),
-		.top = FIFO_ALL_PPM,
-		.rate = FIFO_ALL_PPM,
-	};
-
-	if (limit < need) {
-		u64 time = FIFO_ALL_PPM - busy + (u64)busy * need / limit;
-
-		claim.wants = max((u32)((u64)part_of(need, busy) * FIFO_ALL_PPM / time), 1u);
-		claim.top = (u32)((u64)FIFO_ALL_PPM * FIFO_ALL_PPM / time);
-		claim.rate = (u32)((u64)limit * FIFO_ALL_PPM / need);
-	}
-	return claim;
-}
-
-/*
- * The time for which a burst's blocks hold the SMs in a turn, as if they held all of them: the
- * weight of its claim.
+ * The time for which a burst's blocks hold the SMs in a turn: see struct fifo_claim.
  */
 static u64 burst_turn_ns(const struct fifo_burst *burst)
 {
@@ -117,13 +87,44 @@ static u64 burst_turn_ns(const struct fifo_burst *burst)
 }
 
 /*
- * The claims of the kernels that are on the SMs, and the weight of each. Returns their number.
+ * The claim of a kernel that may have @limit of the SMs. For part of its time no block of it
+ * runs, and a limit does not lengthen that: with less than it needs it takes
+ *
+ *     (1 - busy) + busy * need / limit
+ *
+ * of its time. Its blocks hold what they can fill, which may be more than it needs.
  */
-static u32 partition_collect(const struct fifo_partition *partition,
-			     struct partition_claim *claims, u64 *ret_weights)
+static struct fifo_claim claim_of(const struct fifo_burst *burst, u32 limit, u32 bandwidth)
 {
-	/* A burst without neighbours is planned ahead through the gaps between its kernels. */
-	bool alone = partition_count_busy(partition) == 1;
+	u32 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
+	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
+	u32 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+	struct fifo_claim claim = {
+		.wants = max(part_of(min(fills, limit), busy), 1u),
+		.top = FIFO_ALL_PPM,
+		.rate = FIFO_ALL_PPM,
+		.turn_ns = burst_turn_ns(burst),
+	};
+	u64 drawn;
+
+	if (limit < need) {
+		u64 time = FIFO_ALL_PPM - busy + (u64)busy * need / limit;
+
+		claim.wants = max((u32)((u64)part_of(need, busy) * FIFO_ALL_PPM / time), 1u);
+		claim.top = (u32)((u64)FIFO_ALL_PPM * FIFO_ALL_PPM / time);
+		claim.rate = (u32)((u64)limit * FIFO_ALL_PPM / need);
+	}
+	claim.rate = min(claim.rate, bandwidth);
+	drawn = part_of(burst->bandwidth_ppm, claim.top);
+	claim.memory_time = (u32)min(drawn * FIFO_ALL_PPM / claim.rate, (u64)FIFO_ALL_PPM);
+	return claim;
+}
+
+/* The kernels that are on the SMs, and the weight of each. Returns their number. */
+static u32 partition_collect(const struct fifo_partition *partition, bool alone,
+			     struct partition_user *users, u64 *ret_weights)
+{
+	const struct fifo_share *share = &partition->share;
 	const struct fifo_tsg *tsg;
 	u32 count = 0;
 
@@ -135,74 +136,68 @@ static u32 partition_collect(const struct fifo_partition *partition,
 		burst->speed_ppm = 0;
 		if (!alone && !tsg_is_active(tsg))
 			continue;
-		claims[count] =
-			claim_of(burst, min(tsg->sm_limit_ppm, partition->share.sm_ppm));
-		claims[count].rate = min(claims[count].rate, partition->share.bandwidth_ppm);
-		claims[count].priority = tsg->sm_priority;
-		claims[count].stalled = tsg->stalled;
-		ret_weights[count] = burst_turn_ns(burst);
-		count++;
+		if (!burst->claim.turn_ns)
+			burst->claim = claim_of(burst, min(tsg->sm_limit_ppm, share->sm_ppm),
+						share->bandwidth_ppm);
+		ret_weights[count] = burst->claim.turn_ns;
+		users[count++] = (struct partition_user){
+			.burst = burst,
+			.priority = tsg->sm_priority,
+			.stalled = tsg->stalled,
+		};
 	}
 	return count;
 }
 
-/* The part of its time on its SMs in which a kernel keeps the memory busy. */
-static u32 claim_memory_time(const struct partition_claim *claim)
+/* The part of @user's time on its SMs in which @other is on its own, too. */
+static u32 user_overlap(const struct partition_user *user, const struct partition_user *other)
 {
-	u64 drawn = part_of(claim->burst->bandwidth_ppm, claim->top);
-
-	return claim->stalled ? 0 :
-				(u32)min(drawn * FIFO_ALL_PPM / claim->rate, (u64)FIFO_ALL_PPM);
-}
-
-/* The part of @claim's time on its SMs in which @other is on its own, too. */
-static u32 claim_overlap(const struct partition_claim *claim,
-			 const struct partition_claim *other)
-{
-	u32 both = claim->turn + other->turn;
+	u32 both = user->turn + other->turn;
 
 	return both > FIFO_ALL_PPM ?
-		       (u32)((u64)(both - FIFO_ALL_PPM) * FIFO_ALL_PPM / claim->turn) :
+		       (u32)((u64)(both - FIFO_ALL_PPM) * FIFO_ALL_PPM / user->turn) :
 		       0;
 }
 
 /*
  * Memory: a kernel is slower while others keep the memory busy, too. @total is the bandwidth.
  */
-static void partition_share_memory(struct partition_claim *claims, u32 count, u32 total)
+static void partition_share_memory(struct partition_user *users, u32 count, u32 total)
 {
 	static const u64 equal[FIFO_CHANNELS_MAX] = { [0 ... FIFO_CHANNELS_MAX - 1] = 1 };
-	u32 times[FIFO_CHANNELS_MAX], drawn[FIFO_CHANNELS_MAX];
+	u32 times[FIFO_CHANNELS_MAX], rates[FIFO_CHANNELS_MAX], drawn[FIFO_CHANNELS_MAX];
 
-	for (u32 i = 0; i < count; i++)
-		times[i] = claim_memory_time(&claims[i]);
+	for (u32 i = 0; i < count; i++) {
+		times[i] = users[i].stalled ? 0 : users[i].burst->claim.memory_time;
+		rates[i] = users[i].burst->claim.rate;
+	}
 	for (u32 i = 0; i < count; i++) {
 		u64 longer = 0; /* ppm of the time that it draws memory */
 
 		for (u32 j = 0; j < count; j++)
-			if (j != i && claims[i].rate + claims[j].rate > total)
-				longer += part_of(part_of(times[j], claim_overlap(&claims[i],
-										  &claims[j])),
-						  claims[i].rate + claims[j].rate - total);
+			if (j != i && rates[i] + rates[j] > total)
+				longer += part_of(part_of(times[j],
+							  user_overlap(&users[i], &users[j])),
+						  rates[i] + rates[j] - total);
 		longer = longer * times[i] / FIFO_ALL_PPM;
-		claims[i].speed =
-			(u32)((u64)claims[i].speed * FIFO_ALL_PPM / (FIFO_ALL_PPM + longer));
+		users[i].speed =
+			(u32)((u64)users[i].speed * FIFO_ALL_PPM / (FIFO_ALL_PPM + longer));
 	}
 	for (u32 i = 0; i < count; i++)
-		drawn[i] = claims[i].stalled ?
+		drawn[i] = users[i].stalled ?
 				   0 :
-				   part_of(claims[i].burst->bandwidth_ppm, claims[i].speed);
+				   part_of(users[i].burst->bandwidth_ppm, users[i].speed);
 	share_max_min(total, drawn, equal, count);
 	for (u32 i = 0; i < count; i++) {
-		u32 bandwidth = claims[i].burst->bandwidth_ppm;
+		u32 bandwidth = users[i].burst->bandwidth_ppm;
 
-		if (!claims[i].stalled && drawn[i] < part_of(bandwidth, claims[i].speed))
-			claims[i].speed = (u32)((u64)drawn[i] * FIFO_ALL_PPM / bandwidth);
+		if (!users[i].stalled && drawn[i] < part_of(bandwidth, users[i].speed))
+			users[i].speed = (u32)((u64)drawn[i] * FIFO_ALL_PPM / bandwidth);
 	}
 }
 
 /* SMs: kernels of lower priority share what those of higher priority leave of @total. */
-static void partition_share_sms(struct partition_claim *claims, const u64 *weights, u32 count,
+static void partition_share_sms(struct partition_user *users, const u64 *weights, u32 count,
 				u32 total)
 {
 	for (u32 priority = 0; priority < FIFO_SM_PRIORITIES; priority++) {
@@ -210,70 +205,57 @@ static void partition_share_sms(struct partition_claim *claims, const u64 *weigh
 		u64 weight[FIFO_CHANNELS_MAX];
 
 		for (u32 i = 0; i < count; i++) {
-			if (claims[i].priority != priority)
+			if (users[i].priority != priority)
 				continue;
 			at[members] = i;
-			sms[members] = claims[i].wants;
+			sms[members] = users[i].burst->claim.wants;
 			weight[members++] = weights[i];
 		}
 		if (!members)
 			continue;
 		share_max_min(total, sms, weight, members);
 		for (u32 i = 0; i < members; i++) {
-			struct partition_claim *claim = &claims[at[i]];
+			struct partition_user *user = &users[at[i]];
+			const struct fifo_claim *claim = &user->burst->claim;
 
-			claim->turn = max((u32)((u64)sms[i] * FIFO_ALL_PPM / claim->wants), 1u);
-			claim->speed = part_of(claim->top, claim->turn);
+			user->turn = max((u32)((u64)sms[i] * FIFO_ALL_PPM / claim->wants), 1u);
+			user->speed = part_of(claim->top, user->turn);
 			total -= sms[i];
 		}
 	}
 }
 
-/* Give each kernel on the partition the speed that its shares permit. */
-static void partition_set_speeds(struct fifo_partition *partition)
+/*
+ * Give each kernel on the partition the speed that its shares permit. @alone: a burst without
+ * neighbours is planned ahead through the gaps between its kernels.
+ */
+static void partition_set_speeds(struct fifo_partition *partition, bool alone)
 {
-	struct partition_claim claims[FIFO_CHANNELS_MAX];
+	struct partition_user users[FIFO_CHANNELS_MAX];
 	u64 weights[FIFO_CHANNELS_MAX];
 	const struct fifo_share *share = &partition->share;
-	u32 count = partition_collect(partition, claims, weights);
+	u32 count = partition_collect(partition, alone, users, weights);
 
 	/* A kernel without neighbours that can have all it needs, as in time slicing. */
-	if (count == 1 && claims[0].top == FIFO_ALL_PPM &&
-	    claims[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
+	if (count == 1 && users[0].burst->claim.top == FIFO_ALL_PPM &&
+	    users[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
-	partition_share_sms(claims, weights, count, share->sm_ppm);
-	partition_share_memory(claims, count, share->bandwidth_ppm);
+	partition_share_sms(users, weights, count, share->sm_ppm);
+	partition_share_memory(users, count, share->bandwidth_ppm);
 	for (u32 i = 0; i < count; i++)
-		claims[i].burst->speed_ppm = max(claims[i].speed, 1u);
-}
-
-/*
- * The next date at which a loaded TSG's burst begins or ends a gap, which changes others'
- * shares.
- */
-static u64 tsg_gap_date(const struct fifo_tsg *tsg)
-{
-	u64 now = eng_now(), ready;
-
-	if (tsg->stalled || tsg->entry->runlist->switching)
-		return ENG_NEVER;
-	ready = tsg_work_date(tsg);
-	return ready > now ? ready : burst_dry_date(tsg->first, now);
+		users[i].burst->speed_ppm = max(users[i].speed, 1u);
 }
 
 void partition_plan(struct fifo_partition *partition)
 {
 	struct fifo_runlist *runlist = &partition->runlist;
-	const struct fifo_tsg *tsg;
+	u32 busy;
 	u64 date;
 
 	runlist_decide(runlist);
-	partition_set_speeds(partition);
-	date = runlist_next_date(runlist);
-	if (partition_count_busy(partition) > 1) {
-		fifo_for_each_loaded(runlist->current, tsg)
-			date = min(date, tsg_gap_date(tsg));
-	}
+	busy = partition_count_busy(partition);
+	partition_set_speeds(partition, busy == 1);
+	date = runlist_next_date(runlist, busy > 1);
 	if (date == ENG_NEVER)
 		eng_timer_cancel(&partition->timer);
 	else

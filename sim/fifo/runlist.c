@@ -255,6 +255,8 @@ void runlist_update(struct fifo_runlist *runlist)
 	bool stalled = false;
 	struct fifo_tsg *tsg;
 
+	if (!passed)
+		return;
 	fifo_for_each_loaded(runlist->current, tsg) {
 		if (runlist->switching)
 			tsg->switching_ns += passed;
@@ -285,7 +287,7 @@ void runlist_update(struct fifo_runlist *runlist)
 		runlist->switching_ns += passed;
 	else if (stalled)
 		runlist->stalled_ns += passed - min(worked, passed);
-	if (runlist->entries && passed) {
+	if (runlist->entries) {
 		runlist_count_ready(runlist, now, stalled);
 		runlist_bound_launches(runlist);
 	}
@@ -560,7 +562,20 @@ static u64 tsg_progress_date(const struct fifo_tsg *tsg)
 	return burst_date_of_work(tsg->first, eng_now(), work);
 }
 
-u64 runlist_next_date(const struct fifo_runlist *runlist)
+/*
+ * The same where TSGs run side by side: also when its burst begins or ends a gap, which changes the
+ * shares of others.
+ */
+static u64 tsg_step_date(const struct fifo_tsg *tsg)
+{
+	u64 now = eng_now(), ready = tsg_work_date(tsg);
+
+	return ready > now ?
+		       ready :
+		       burst_step_date(tsg->first, now, burst_work_before_miss(tsg->first));
+}
+
+u64 runlist_next_date(const struct fifo_runlist *runlist, bool side_by_side)
 {
 	const struct fifo_tsg *tsg;
 	u64 date = ENG_NEVER;
@@ -572,7 +587,8 @@ u64 runlist_next_date(const struct fifo_runlist *runlist)
 		return runlist->switch_end_ns;
 	fifo_for_each_loaded(runlist->current, tsg) {
 		if (!tsg->stalled)
-			date = min(date, tsg_progress_date(tsg));
+			date = min(date,
+				   side_by_side ? tsg_step_date(tsg) : tsg_progress_date(tsg));
 		date = min(date, tsg_turn_date(tsg));
 		stays |= tsg_faults(tsg);
 	}

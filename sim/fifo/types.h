@@ -20,6 +20,22 @@
 /* All of a GPU's SMs or bandwidth, and full speed. */
 #define FIFO_ALL_PPM 1000000u
 
+/*
+ * What each kernel of a burst claims of its partition, given its TSG's limit. partition.c computes
+ * it once.
+ */
+struct fifo_claim {
+	u32 wants; /* SMs, as a mean over its time, with which it runs as fast as it may */
+	u32 top;   /* its speed then; its limit may not permit full speed */
+	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
+	u32 memory_time; /* part of its time on its SMs in which it keeps the memory busy */
+	/*
+	 * For so long its blocks hold the SMs in a turn, as if they held all of them: its weight. At
+	 * least 1; 0: not computed yet.
+	 */
+	u64 turn_ns;
+};
+
 /* A burst. Memory belongs to the submitter until fifo_wait() has returned. */
 struct fifo_burst {
 	/* Set by the submitter. */
@@ -62,6 +78,7 @@ struct fifo_burst {
 	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
 	u64 done_kernels;	   /* kernels that have ended; burst_set_done() */
 	u32 speed_ppm;		   /* its present speed; 0 is full speed */
+	struct fifo_claim claim;   /* computed by partition.c when it is first needed */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
