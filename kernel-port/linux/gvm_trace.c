@@ -19,6 +19,16 @@ void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk, u
 	trace_gvm_evict(container, va, chunk, pages);
 }
 
+void gvm_trace_batch(const struct gvm_device *device, bool begins, u32 faults)
+{
+	trace_gvm_batch(device, begins, faults);
+}
+
+void gvm_trace_pressure(const struct gvm_container *container, u64 bytes)
+{
+	trace_gvm_pressure(container, bytes);
+}
+
 void gvm_trace_lock(const char *lock, const char *step, int holder)
 {
 	trace_gvm_lock(lock, step, holder);

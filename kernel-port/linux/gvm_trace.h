@@ -84,6 +84,50 @@ TRACE_EVENT(gvm_evict,
 );
 
 /*
+ * The fault handler of a GPU begins a batch with so many fault records, or has replayed it: so
+ * many were left of them without duplicates.
+ */
+TRACE_EVENT(gvm_batch,
+	TP_PROTO(const struct gvm_device *device, bool begins, u32 faults),
+	TP_ARGS(device, begins, faults),
+	TP_STRUCT__entry(
+		__string(gpu, device->name)
+		__field(bool, begins)
+		__field(u32, faults)
+	),
+	TP_fast_assign(
+		GVM_ASSIGN_STR(gpu, device->name);
+		__entry->begins = begins;
+		__entry->faults = faults;
+	),
+	TP_printk("%s gpu=%s faults=%u", __entry->begins ? "begin" : "end",
+		__get_str(gpu), __entry->faults)
+);
+
+/*
+ * The listeners of a container are told that so many bytes are about to be evicted. A container
+ * without listeners has the event, too.
+ */
+TRACE_EVENT(gvm_pressure,
+	TP_PROTO(const struct gvm_container *container, u64 bytes),
+	TP_ARGS(container, bytes),
+	TP_STRUCT__entry(
+		__string(gpu, container->device->name)
+		__field(u32, tgid)
+		__field(u64, bytes)
+		__field(u32, listeners)
+	),
+	TP_fast_assign(
+		GVM_ASSIGN_STR(gpu, container->device->name);
+		__entry->tgid = READ_ONCE(container->tgid);
+		__entry->bytes = bytes;
+		__entry->listeners = container->listener_count;
+	),
+	TP_printk("gpu=%s tgid=%u bytes=%llu listeners=%u",
+		__get_str(gpu), __entry->tgid, __entry->bytes, __entry->listeners)
+);
+
+/*
  * A thread and a mutex of the core, by the name of its class: "wait" begins, and the holder is
  * the thread that has the mutex just then (0: it is free again); "take" and "release" by the
  * thread itself.

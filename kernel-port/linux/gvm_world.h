@@ -299,5 +299,8 @@ void gvm_cost(enum gvm_cost kind, u32 n);
 
 /* Tracepoint gvm:gvm_evict. CONTEXT: atomic. */
 void gvm_trace_evict(const struct gvm_container *container, u64 va, u32 chunk, u32 pages);
+/* Tracepoints gvm:gvm_batch and gvm:gvm_pressure. CONTEXT: atomic. */
+void gvm_trace_batch(const struct gvm_device *device, bool begins, u32 faults);
+void gvm_trace_pressure(const struct gvm_container *container, u64 bytes);
 
 #endif

@@ -54,6 +54,59 @@ static void record_evicted(void *data, const struct gvm_container *container, u6
 	};
 }
 
+/* The newest batch of a GPU, or NULL. There are few GPUs, so it is among the last ones. */
+static struct record_batch *newest_batch(struct record *record, u32 gpu)
+{
+	for (size_t i = record->batch_count; i-- > 0;)
+		if (record->batches[i].gpu == gpu)
+			return &record->batches[i];
+	return NULL;
+}
+
+/* batch() of struct gvm_port_recorder; @data is the machine. */
+static void record_batch(void *data, const struct gvm_device *device, bool begins, u32 faults)
+{
+	const struct sim_gpu *gpu = container_of(device, struct sim_gpu, device);
+	struct machine *machine = data;
+	struct record *record = &machine->record;
+	u32 index = (u32)(gpu - machine->gpus);
+	struct record_batch *batch;
+
+	if (!begins) {
+		batch = newest_batch(record, index);
+		if (batch) {
+			batch->to_ns = eng_now();
+			batch->distinct = faults;
+		}
+		return;
+	}
+	if (!record_grow(machine, (void **)&record->batches, record->batch_count,
+			 &record->batch_room, sizeof(*record->batches)))
+		return;
+	record->batches[record->batch_count++] = (struct record_batch){
+		.from_ns = eng_now(),
+		.gpu = index,
+		.faults = faults,
+	};
+}
+
+/* pressure() of struct gvm_port_recorder; @data is the machine. */
+static void record_pressure(void *data, const struct gvm_container *container, u64 bytes)
+{
+	struct machine *machine = data;
+	struct record *record = &machine->record;
+
+	if (!record_grow(machine, (void **)&record->pressures, record->pressure_count,
+			 &record->pressure_room, sizeof(*record->pressures)))
+		return;
+	record->pressures[record->pressure_count++] = (struct record_pressure){
+		.time_ns = eng_now(),
+		.bytes = bytes,
+		.container = container->tgid - MACHINE_FIRST_TGID,
+		.listeners = container->listener_count,
+	};
+}
+
 /* The container whose process has this TSG. */
 static const struct sim_container *container_of_tsg(const struct fifo_tsg *tsg)
 {
@@ -149,8 +202,13 @@ int record_init(struct machine *machine, struct sim_error *err)
 {
 	struct record *record = &machine->record;
 
+	gvm_port_recorder = (struct gvm_port_recorder){ .data = machine };
 	if (machine->config->record_evictions || machine->config->trace.form)
-		gvm_port_recorder = (struct gvm_port_recorder){ record_evicted, machine };
+		gvm_port_recorder.evicted = record_evicted;
+	if (machine->config->trace.form) {
+		gvm_port_recorder.batch = record_batch;
+		gvm_port_recorder.pressure = record_pressure;
+	}
 	record->newest = calloc((size_t)machine->container_count * gvm_control_count(),
 				sizeof(*record->newest));
 	record->last_activity =
@@ -168,6 +226,8 @@ void record_destroy(struct machine *machine)
 	free(machine->record.evictions);
 	free(machine->record.activities);
 	free(machine->record.copies);
+	free(machine->record.batches);
+	free(machine->record.pressures);
 	free(machine->record.last_activity);
 }
 

@@ -124,7 +124,29 @@ struct record_copy {
 	enum pcie_direction direction;
 };
 
+/* A batch of the fault handler of a GPU. */
+struct record_batch {
+	u64 from_ns, to_ns; /* to_ns 0: under way at the end of the run */
+	u32 gpu;	    /* index in machine.gpus */
+	u32 faults;	    /* records fetched */
+	u32 distinct;	    /* of these, without duplicates */
+};
+
+/* Listeners of a container were told of pressure. */
+struct record_pressure {
+	u64 time_ns;
+	u64 bytes; /* about to be evicted */
+	u32 container;
+	u32 listeners; /* that it had */
+};
+
 struct record {
+	struct record_batch *batches;
+	size_t batch_count;
+	size_t batch_room;
+	struct record_pressure *pressures;
+	size_t pressure_count;
+	size_t pressure_room;
 	struct record_copy *copies;
 	size_t copy_count;
 	size_t copy_room;

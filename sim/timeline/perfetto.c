@@ -162,8 +162,8 @@ static void put_named(struct perfetto *perfetto, u64 track, u64 date_ns, const c
 {
 	Perfetto__Protos__TrackEvent event = PERFETTO__PROTOS__TRACK_EVENT__INIT;
 	Perfetto__Protos__DebugAnnotation text = PERFETTO__PROTOS__DEBUG_ANNOTATION__INIT;
-	Perfetto__Protos__DebugAnnotation number = PERFETTO__PROTOS__DEBUG_ANNOTATION__INIT;
-	Perfetto__Protos__DebugAnnotation *annotations[2];
+	Perfetto__Protos__DebugAnnotation numbers[PERFETTO_NUMBERS];
+	Perfetto__Protos__DebugAnnotation *annotations[1 + PERFETTO_NUMBERS];
 	static const struct perfetto_more nothing;
 	char *category;
 	uint64_t flow;
@@ -178,11 +178,12 @@ static void put_named(struct perfetto *perfetto, u64 track, u64 date_ns, const c
 		text.string_value = (char *)more->text;
 		annotations[event.n_debug_annotations++] = &text;
 	}
-	if (more->number_key) {
-		number.name = (char *)more->number_key;
-		number.has_uint_value = true;
-		number.uint_value = more->number;
-		annotations[event.n_debug_annotations++] = &number;
+	for (int i = 0; i < PERFETTO_NUMBERS && more->numbers[i].key; i++) {
+		perfetto__protos__debug_annotation__init(&numbers[i]);
+		numbers[i].name = (char *)more->numbers[i].key;
+		numbers[i].has_uint_value = true;
+		numbers[i].uint_value = more->numbers[i].value;
+		annotations[event.n_debug_annotations++] = &numbers[i];
 	}
 	if (category) {
 		event.n_categories = 1;

@@ -39,12 +39,19 @@ u64 perfetto_track(struct perfetto *perfetto, u64 group, const char *name);
 u64 perfetto_counter(struct perfetto *perfetto, u64 group, const char *name,
 		     enum perfetto_unit unit);
 
+#define PERFETTO_NUMBERS 2
+
+/* An annotation with a number. @key NULL: none, and none after it. */
+struct perfetto_number {
+	const char *key;
+	u64 value;
+};
+
 /* More about an event; all may be empty. */
 struct perfetto_more {
 	const char *category;
 	const char *key, *text; /* an annotation, with a text */
-	const char *number_key; /* an annotation, with a number */
-	u64 number;
+	struct perfetto_number numbers[PERFETTO_NUMBERS];
 	u64 flow;	      /* an arrow begins here; 0: none */
 	const u64 *flows_end; /* arrows that end here */
 	size_t flows_end_count;

@@ -117,8 +117,7 @@ static void put_evictions(struct trace *trace, struct arrows *arrows, u32 contai
 		const struct record_eviction *row = &record->evictions[arrows->next];
 		struct perfetto_more more = {
 			.category = "eviction",
-			.number_key = "pages",
-			.number = row->pages,
+			.numbers = { { "pages", row->pages } },
 		};
 
 		if (row->time_ns > until_ns)
@@ -149,8 +148,10 @@ static void put_activity(struct trace *trace, u32 container, u64 track, struct a
 		activity_name(trace, row, name);
 		if (row->activity == FIFO_RUNS && from_ns == row->from_ns &&
 		    to_ns == row->to_ns) {
-			more.number_key = "busy_ns";
-			more.number = row->busy_ns;
+			more.numbers[0] = (struct perfetto_number){ "busy_ns", row->busy_ns };
+			if (row->slow_ns)
+				more.numbers[1] =
+					(struct perfetto_number){ "slow_ns", row->slow_ns };
 		}
 		if (row->by != RECORD_NO_ONE) {
 			more.key = "by";
@@ -181,16 +182,35 @@ static void put_copies(struct trace *trace, u32 gpu, enum pcie_direction directi
 		    !clip(trace, &from_ns, &to_ns))
 			continue;
 		/* A copy that is cut, or was under way at the end of the run, has no bytes. */
-		if (from_ns == row->from_ns && to_ns == row->to_ns) {
-			more.number_key = "bytes";
-			more.number = row->bytes;
-		}
+		if (from_ns == row->from_ns && to_ns == row->to_ns)
+			more.numbers[0] = (struct perfetto_number){ "bytes", row->bytes };
 		perfetto_slice_begin(&trace->perfetto, track, from_ns, "copy", &more);
 		perfetto_slice_end(&trace->perfetto, track, to_ns);
 	}
 }
 
-/* A GPU: its containers, then its link. Returns 0 or -ENOMEM. */
+/* The batches of a GPU's fault handler. */
+static void put_batches(struct trace *trace, u32 gpu, u64 track)
+{
+	const struct record *record = &trace->machine->record;
+
+	for (size_t i = 0; i < record->batch_count; i++) {
+		const struct record_batch *row = &record->batches[i];
+		bool ended = row->to_ns;
+		u64 from_ns = row->from_ns, to_ns = ended ? row->to_ns : trace->machine->end_ns;
+		struct perfetto_more more = { .category = "batch",
+					      .numbers = { { "faults", row->faults } } };
+
+		if (row->gpu != gpu || !clip(trace, &from_ns, &to_ns))
+			continue;
+		if (ended)
+			more.numbers[1] = (struct perfetto_number){ "distinct", row->distinct };
+		perfetto_slice_begin(&trace->perfetto, track, from_ns, "batch", &more);
+		perfetto_slice_end(&trace->perfetto, track, to_ns);
+	}
+}
+
+/* A GPU: its containers, its fault handler, then its link. Returns 0 or -ENOMEM. */
 static int put_gpu(struct trace *trace, u32 gpu)
 {
 	const struct machine *machine = trace->machine;
@@ -210,6 +230,7 @@ static int put_gpu(struct trace *trace, u32 gpu)
 		put_activity(trace, i, track, &arrows);
 		free(arrows.open);
 	}
+	put_batches(trace, gpu, perfetto_track(&trace->perfetto, group, "fault handler"));
 	put_copies(trace, gpu, PCIE_H2D,
 		   perfetto_track(&trace->perfetto, group, "copies to the GPU"));
 	put_copies(trace, gpu, PCIE_D2H,
@@ -225,7 +246,8 @@ static void put_request(struct trace *trace, u64 track, const char *kind,
 	u64 dates[] = { record->arrival_ns, record->start_ns ? record->start_ns : end_ns,
 			record->first_ns ? record->first_ns : end_ns, end_ns };
 	static const char *const phases[] = { "queue", "prefill", "decode" };
-	struct perfetto_more more = { "request", NULL, NULL, "id", record->id, 0, NULL, 0 };
+	struct perfetto_more more = { .category = "request",
+				      .numbers = { { "id", record->id } } };
 	u64 from_ns = dates[0], to_ns = end_ns;
 
 	if (!clip(trace, &from_ns, &to_ns))
@@ -315,6 +337,24 @@ static void put_writes(struct trace *trace, u32 container)
 	}
 }
 
+/* Pressure events: what a container was told that it is about to lose. */
+static void put_pressure(struct trace *trace, u32 container)
+{
+	const struct record *record = &trace->machine->record;
+	u64 track = perfetto_track(&trace->perfetto, trace->groups[container], "pressure");
+
+	for (size_t i = 0; i < record->pressure_count; i++) {
+		const struct record_pressure *row = &record->pressures[i];
+		struct perfetto_more more = { .category = "pressure",
+					      .numbers = { { "bytes", row->bytes },
+							   { "listeners", row->listeners } } };
+
+		if (row->container == container && in_window(trace, row->time_ns))
+			perfetto_instant(&trace->perfetto, track, row->time_ns, "pressure",
+					 &more);
+	}
+}
+
 static void put_counters(struct trace *trace, u32 container)
 {
 	const struct machine *machine = trace->machine;
@@ -375,6 +415,7 @@ static int put_all(struct trace *trace)
 	for (u32 i = 0; !status && i < machine->container_count; i++) {
 		status = put_requests(trace, i);
 		put_writes(trace, i);
+		put_pressure(trace, i);
 		put_counters(trace, i);
 	}
 	put_policy(trace);

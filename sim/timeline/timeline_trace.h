@@ -5,10 +5,11 @@
  * Groups and tracks:
  *
  *     a GPU        a track for each container: it runs, switches, waits for its page faults, for its
- *                  turn or for faults of another, by name; copies of each direction
+ *                  turn or for faults of another, by name; batches of the fault handler; copies
+ *                  of each direction
  *     a container  requests with queue, prefill and decode, in as many tracks as overlap; writes
  *                  to its control files; evictions, each with an arrow to the container's next page
- *                  faults; counters of memory, swapped memory and bytes on the link
+ *                  faults; pressure events; counters of memory, swapped memory and bytes on the link
  *     gvmd         writes that a policy asked for
  *
  * A slice of a container that runs may hold pauses in which the host did not launch: it is up to

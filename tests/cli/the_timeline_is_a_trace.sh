@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # output.timeline=trace: protoc decodes it by our part of Perfetto's format. Slices of a track nest, contexts of a GPU
-# do not overlap, sums are those of summary.json, arrows have two ends. Perfetto itself is not tried here.
+# do not overlap, nor do batches of its fault handler, sums are those of summary.json, arrows have two ends, pressure is
+# told when a limit is cut. Perfetto itself is not tried here.
 . "$(dirname "$0")/common.inc"
 
 decode() {
@@ -72,6 +73,11 @@ def name(packet):
     # An annotation has a name, too; that of the event comes last.
     return packet["name"][-1]
 
+def numbers(packet):
+    # The names of annotations come in their order: the text's, if there is one, then those of numbers.
+    keys = packet["name"][len(packet["string_value"]):-1]
+    return dict(zip(keys, map(int, packet["uint_value"])))
+
 gpu = next(uuid for uuid in names if names[uuid] == "gpu0")
 contexts, sums, copied = [], defaultdict(int), defaultdict(int)
 for track in parents:
@@ -79,14 +85,17 @@ for track in parents:
         continue
     for begin, end, packet in slices[track]:
         sums[names[track], name(packet)] += end - begin
-        for what in ("busy_ns", "bytes"):
-            if what in packet["name"]:
-                sums[names[track], what] += int(packet["uint_value"][0])
+        for what, number in numbers(packet).items():
+            sums[names[track], what] += number
+        if name(packet) == "batch":
+            sums[names[track], "batches"] += 1
         if name(packet) in ("runs", "page faults", "context switch"):
             contexts.append((begin, end, names[track]))
 contexts.sort()
-for one, two in zip(contexts, contexts[1:]):
-    assert one[1] <= two[0], ("contexts overlap", one, two)
+batches = [slices[track] for track in parents if parents[track] == gpu and names[track] == "fault handler"][0]
+for what, list_ in ("contexts", contexts), ("batches", batches):
+    for one, two in zip(list_, list_[1:]):
+        assert one[1] <= two[0], (what + " overlap", one, two)
 
 result = {"sums": {"%s: %s" % key: value for key, value in sums.items()}, "flows": len(flows_begin),
           "arrows": len(flows_end), "tracks": len(names)}
@@ -101,6 +110,8 @@ result["counters"] = sum(kind == "TYPE_COUNTER" for list_ in events.values() for
 result["first"] = min(date for list_ in events.values() for date, _, _ in list_)
 result["last"] = max(date for list_ in events.values() for date, _, _ in list_)
 result["instants"] = sorted({name(packet) for list_ in events.values() for _, kind, packet in list_ if kind == "TYPE_INSTANT"})
+result["pressure"] = [[date, numbers(packet)] for list_ in events.values() for date, kind, packet in list_
+                      if kind == "TYPE_INSTANT" and name(packet) == "pressure"]
 json.dump(result, open(sys.argv[2], "w"))
 EOF2
 
@@ -123,6 +134,10 @@ for name, container in summary["containers"].items():
 for direction, key in (("copies to the GPU", "bytes_h2d"), ("copies to the host", "bytes_d2h")):
     copied = sum(container[key] for container in summary["containers"].values())
     assert told["sums"].get(direction + ": bytes", 0) == copied, (direction, copied)
+# One container faults at a time, so a batch has faults of one container.
+for what, key in (("batches", "fault_batches"), ("distinct", "faults")):
+    handled = sum(container[key] for container in summary["containers"].values())
+    assert told["sums"]["fault handler: " + what] == handled > 0, (what, handled)
 assert told["flows"] == sum(container["evictions"] for container in summary["containers"].values())
 assert 0 < told["arrows"] <= told["flows"]
 rows = {int(row["id"]): row for row in csv.DictReader(open("whole/requests.csv")) if row["container"] == "vllm"}
@@ -158,4 +173,18 @@ assert window["first"] >= 18.5e9 and window["last"] <= 21.5e9, (window["first"],
 assert window["last"] - window["first"] > 2.7e9
 assert worst["first"] >= told["arrival_ns"] - 10**9 and worst["last"] <= told["end_ns"] + 10**9
 assert worst["requests"][str(told["id"])] == [told["arrival_ns"], told["end_ns"]]
+EOF2
+
+# A limit is cut at 150 s: the container is told how much it loses, once, and whether it listens is in the trace.
+for listens in true false; do
+	"$gvmsim" run "$source/scenarios/limit-cut.json" --quiet --set duration=151s --set output.timeline=trace \
+		--set output.trace_from=149.9s --set containers.vllm.app.pressure=$listens --out cut-$listens >/dev/null || fail "cut"
+	decode <cut-$listens/timeline.pftrace >cut.txt && python3 check.py cut.txt cut-$listens.json || fail "the cut"
+done
+python3 - <<'EOF2' || fail "pressure"
+import json
+heard, unheard = (json.load(open("cut-%s.json" % listens))["pressure"] for listens in ("true", "false"))
+for events, listeners in (heard, 1), (unheard, 0):
+    at_cut = [numbers for date, numbers in events if date == 150 * 10**9]
+    assert len(at_cut) == 1 and at_cut[0]["listeners"] == listeners and at_cut[0]["bytes"] > 10**9, events
 EOF2

@@ -126,6 +126,7 @@ static void pressure_record_locked(struct gvm_container *container, u64 target_b
 {
 	struct gvm_listener *listener;
 
+	gvm_trace_pressure(container, target_bytes);
 	list_for_each_entry(listener, &container->listeners, watcher.node) {
 		listener->newest.target_bytes = target_bytes;
 		listener->newest.sequence++;

@@ -222,6 +222,7 @@ static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 	u32 count, run;
 	int status = 0;
 
+	gvm_trace_batch(handler->device, true, fetched);
 	gvm_cost(GVM_COST_BATCH, 1);
 	gvm_cost(GVM_COST_ENTRY, fetched);
 	fault_set_priorities(handler, fetched);
@@ -235,6 +236,7 @@ static int fault_service_batch(struct gvm_fault_handler *handler, u32 fetched)
 		run = fault_replay_run(handler->batch + done, count - done);
 		status = fault_service_run(handler, handler->batch + done, run);
 	}
+	gvm_trace_batch(handler->device, false, count);
 	return status;
 }
 

@@ -111,12 +111,14 @@ bool gvm_give_way(void);
 void gvm_cost(enum gvm_cost kind, u32 n);
 
 /*
- * Called for each eviction, unless @evicted is NULL. Set before the simulation starts. Must not
- * block.
+ * Called as gvm/port.h describes gvm_trace_evict(), gvm_trace_batch() and gvm_trace_pressure();
+ * each may be NULL. Set before the simulation starts. Must not block.
  */
 struct gvm_port_recorder {
 	void (*evicted)(void *data, const struct gvm_container *container, u64 va, u32 chunk,
 			u32 pages);
+	void (*batch)(void *data, const struct gvm_device *device, bool begins, u32 faults);
+	void (*pressure)(void *data, const struct gvm_container *container, u64 bytes);
 	void *data;
 };
 extern struct gvm_port_recorder gvm_port_recorder;
@@ -126,6 +128,18 @@ static inline void gvm_trace_evict(const struct gvm_container *container, u64 va
 {
 	if (gvm_port_recorder.evicted)
 		gvm_port_recorder.evicted(gvm_port_recorder.data, container, va, chunk, pages);
+}
+
+static inline void gvm_trace_batch(const struct gvm_device *device, bool begins, u32 faults)
+{
+	if (gvm_port_recorder.batch)
+		gvm_port_recorder.batch(gvm_port_recorder.data, device, begins, faults);
+}
+
+static inline void gvm_trace_pressure(const struct gvm_container *container, u64 bytes)
+{
+	if (gvm_port_recorder.pressure)
+		gvm_port_recorder.pressure(gvm_port_recorder.data, container, bytes);
 }
 
 #endif

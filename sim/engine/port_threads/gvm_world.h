@@ -109,4 +109,17 @@ static inline void gvm_trace_evict(const struct gvm_container *container, u64 va
 	(void)pages;
 }
 
+static inline void gvm_trace_batch(const struct gvm_device *device, bool begins, u32 faults)
+{
+	(void)device;
+	(void)begins;
+	(void)faults;
+}
+
+static inline void gvm_trace_pressure(const struct gvm_container *container, u64 bytes)
+{
+	(void)container;
+	(void)bytes;
+}
+
 #endif

@@ -80,6 +80,14 @@
  *                                     under its range's lock. Never waits. The kernel has a
  *                                     tracepoint, the simulator's machine records it
  *                                     (output.evictions).
+ *   void gvm_trace_batch(const struct gvm_device *device, bool begins, u32 faults)
+ *                                     the fault handler of @device begins a batch of @faults
+ *                                     records, or has replayed it: @faults were left of them
+ *                                     without duplicates. Never waits.
+ *   void gvm_trace_pressure(const struct gvm_container *container, u64 bytes)
+ *                                     the listeners of @container, if it has any, are told that
+ *                                     @bytes are about to be evicted. Called under the device's
+ *                                     lock. Never waits.
  */
 #ifndef GVM_PORT_H
 #define GVM_PORT_H
@@ -97,6 +105,7 @@ enum gvm_cost {
 };
 
 struct gvm_container;
+struct gvm_device;
 
 #include "gvm_world.h"
 
