@@ -335,12 +335,13 @@ static void test_tsgs(void)
 	guest_expect_books();
 }
 
-/* The core's fault handler on a thread of its own, and a tracepoint in it. */
+/* The core's fault handler on a thread of its own, and the tracepoints in it. */
 static void test_faults(void)
 {
 	char trace[GUEST_TEXT_MAX];
 
 	guest_expect_write("tracing/events/gvm/gvm_cost/enable", "1", 0);
+	guest_expect_write("tracing/events/gvm/gvm_batch/enable", "1", 0);
 	guest_expect_write("gvm_selftest/fault", "1000 3", 0);
 	guest_expect_calls("service 3\nreplay\n");
 	guest_expect_read("gvm_selftest/fault",
@@ -352,6 +353,11 @@ static void test_faults(void)
 	guest_check(guest_read("tracing/trace", trace, sizeof(trace)) == 0 &&
 			    strstr(trace, "gvm_cost: kind=entry n=4"),
 		    "the tracepoint gvm:gvm_cost counts four entries");
+	guest_check(strstr(trace, "gvm_batch: begin gpu=") && strstr(trace, " faults=4\n"),
+		    "the tracepoint gvm:gvm_batch says that a batch of four begins");
+	guest_check(
+		strstr(trace, "gvm_batch: end gpu=") && strstr(trace, " faults=3\n"),
+		"the tracepoint gvm:gvm_batch says that three were left without duplicates");
 	guest_expect_books();
 }
 

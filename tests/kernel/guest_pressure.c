@@ -109,7 +109,7 @@ static void test_requests(void)
 static void test_events(void)
 {
 	int fd = listen_to(0, O_CLOEXEC | O_NONBLOCK);
-	char small[15];
+	char small[15], trace[GUEST_TEXT_MAX];
 
 	guest_check(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC &&
 			    (fcntl(fd, F_GETFL) & (O_NONBLOCK | O_ACCMODE)) == O_NONBLOCK,
@@ -129,8 +129,13 @@ static void test_events(void)
 		    "room that may not be written: EFAULT");
 	guest_check(poll_now(fd) == POLLIN, "the event is still there");
 	expect_event(fd, 6 * MIB, 1);
+	guest_expect_write("tracing/events/gvm/gvm_pressure/enable", "1", 0);
 	make_event();
 	make_event();
+	guest_expect_write("tracing/events/gvm/gvm_pressure/enable", "0", 0);
+	guest_check(guest_read("tracing/trace", trace, sizeof(trace)) == 0 &&
+			    strstr(trace, "tgid=1 bytes=2097152 listeners=1"),
+		    "the tracepoint gvm:gvm_pressure says who is told how much");
 	expect_event(fd, 2 * MIB, 3); /* one is overwritten */
 	expect_nothing(fd);
 	guest_check(write(fd, small, 1) < 0 && errno == EBADF, "nothing to write");
