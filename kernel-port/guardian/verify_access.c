@@ -77,15 +77,15 @@ static bool read_address(const struct ptx_text *text, size_t first, size_t last,
 }
 
 /*
- * Does a store lie inside of the parameter @name that is in scope there? Parameters of a call lie on
+ * Does a store lie inside of the parameter that its address names, as it is in scope there? Parameters of a call lie on
  * the stack, beside return addresses. The nearest declaration in front is the one that counts; blocks
  * that are closed are skipped.
  */
-static bool is_inside_parameter(const struct ptx_text *text, size_t name, s64 offset, int shift)
+static bool is_inside_parameter(const struct ptx_text *text, const struct flow_address *address)
 {
 	u32 depth = 0;
 
-	for (size_t at = name; at; at--) {
+	for (size_t at = address->name; at; at--) {
 		struct name parameter = { NAME_PARAMETER, at, 0 };
 		u64 elements = 1;
 		size_t type;
@@ -100,7 +100,7 @@ static bool is_inside_parameter(const struct ptx_text *text, size_t name, s64 of
 		if (ptx_is(text, type, ".align"))
 			type = ptx_next(text, ptx_next(text, type));
 		parameter.token = ptx_next(text, type);
-		if (!ptx_same(text, parameter.token, name))
+		if (!ptx_same(text, parameter.token, address->name))
 			continue;
 		if (ptx_is(text, ptx_next(text, parameter.token), "[") &&
 		    (!ptx_number(text, ptx_next(text, ptx_next(text, parameter.token)),
@@ -108,36 +108,35 @@ static bool is_inside_parameter(const struct ptx_text *text, size_t name, s64 of
 		     elements > 1u << 20))
 			return false;
 		parameter.bytes = elements * verify_element_bytes(text, type);
-		return verify_is_inside(&parameter, offset, shift);
+		return verify_is_inside(&parameter, address->offset, address->shift);
 	}
 	return false;
 }
 
-/* A store that may reach all of local memory. */
-static void count_local_store(struct verify_report *report, bool in_entry)
-{
-	report->local_stores++;
-	if (in_entry)
-		report->entries[report->entry_count - 1].local_stores++;
-}
+/* The kind of memory that an address lies in; SPACE_GENERIC: its window says which. */
+enum space {
+	SPACE_GLOBAL,
+	SPACE_SHARED,
+	SPACE_LOCAL,
+	SPACE_CONST,
+	SPACE_PARAM,
+	SPACE_GENERIC,
+};
 
-/* An instruction that has one address. */
-int verify_access(struct verifier *verifier, const struct flow_instruction *instruction,
-		  u32 operand)
+/* An instruction that has one address, read. */
+struct memory_access {
+	const struct flow_instruction *instruction;
+	struct flow_address address;
+	enum space space;
+	bool writes;
+};
+
+/* A fence's register may stand in the address alone: an access neither writes nor stores it. */
+static int refuse_reserved_operands(const struct verifier *verifier,
+				    const struct flow_instruction *instruction, u32 operand)
 {
-	static const char *const spaces[] = { ".global", ".shared", ".local", ".const",
-					      ".param" };
 	const struct ptx_text *text = verifier->text;
-	bool writes = !ptx_begins(text, instruction->opcode, "ld") &&
-		      !ptx_begins(text, instruction->opcode, "cp");
-	bool copy = ptx_begins(text, instruction->opcode, "cp");
-	bool in[5], any = false, generic;
-	int shift = access_shift(text, instruction), count = 0;
-	const struct name *variable;
-	size_t name;
-	s64 offset;
 
-	/* No register of a fence is written, or read into memory, by an access. */
 	for (size_t at = instruction->guard ? instruction->guard : instruction->opcode;
 	     at < instruction->end; at = ptx_next(text, at))
 		if (flow_is_reserved(text, at) && (instruction->operand_count <= operand ||
@@ -145,56 +144,139 @@ int verify_access(struct verifier *verifier, const struct flow_instruction *inst
 						   at > instruction->operands[operand].last))
 			return verify_refuse(verifier, at,
 					     "a register of a fence is no operand");
-	for (u32 i = 0; i < 5; i++) {
-		in[i] = verify_has(text, instruction->opcode, spaces[i]);
-		count += in[i];
-		any |= in[i];
-	}
-	generic = !any;
-	if (copy ? !in[0] || !in[1] || count != 2 : count > 1)
+	return 0;
+}
+
+/*
+ * The state space of an opcode's address. A copy names two: it reads global memory into shared
+ * memory, and its address is the global one. False: no space that is followed.
+ */
+static bool read_space(const struct ptx_text *text, size_t opcode, enum space *ret_space)
+{
+	static const char *const names[] = { ".global", ".shared", ".local", ".const",
+					     ".param" };
+	bool copy = ptx_begins(text, opcode, "cp");
+	u32 named = 0;
+
+	*ret_space = SPACE_GENERIC;
+	for (u32 i = 0; i < SPACE_GENERIC; i++)
+		if (verify_has(text, opcode, names[i])) {
+			*ret_space = i;
+			named++;
+		}
+	if (!copy)
+		return named <= 1;
+	*ret_space = SPACE_GLOBAL;
+	return named == 2 && verify_has(text, opcode, names[SPACE_GLOBAL]) &&
+	       verify_has(text, opcode, names[SPACE_SHARED]);
+}
+
+/* Space, address and width. Returns 0 or -SIM_EXIT_USER. */
+static int read_access(const struct verifier *verifier,
+		       const struct flow_instruction *instruction, u32 operand,
+		       struct memory_access *ret_access)
+{
+	const struct ptx_text *text = verifier->text;
+	struct flow_address *address = &ret_access->address;
+	int shift = access_shift(text, instruction);
+
+	ret_access->instruction = instruction;
+	ret_access->writes = !ptx_begins(text, instruction->opcode, "ld") &&
+			     !ptx_begins(text, instruction->opcode, "cp");
+	if (!read_space(text, instruction->opcode, &ret_access->space))
 		return verify_refuse(verifier, instruction->opcode,
 				     "its state spaces are not known");
 	if (instruction->operand_count <= operand ||
 	    !read_address(text, instruction->operands[operand].first,
-			  instruction->operands[operand].last, &name, &offset))
+			  instruction->operands[operand].last, &address->name,
+			  &address->offset))
 		return verify_refuse(verifier, instruction->opcode,
 				     "its address is not understood");
 	if (shift < 0 || shift > (int)PATCH_WIDTH_SHIFT)
 		return verify_refuse(verifier, instruction->opcode, "its width is not known");
-	variable = in[2] ? verify_find_name(verifier, NAME_LOCAL, name) : NULL;
-	if (verifier->has_calls && writes && (generic || (in[2] && !variable)))
-		return verify_refuse(
-			verifier, instruction->opcode,
-			"it could change a return address, since the module has calls");
-	if (writes &&
-	    (generic || (in[2] && (!variable || !verify_is_inside(variable, offset, shift)))))
-		count_local_store(verifier->report, verifier->in_entry);
-	if (verifier->has_calls && writes && variable &&
-	    !verify_is_inside(variable, offset, shift))
-		return verify_refuse(verifier, instruction->opcode,
-				     "it reaches beyond its variable");
-	if (in[4] && writes && !is_inside_parameter(text, name, offset, shift))
-		return verify_refuse(verifier, instruction->opcode,
-				     "it reaches beyond its parameter");
-	if (!generic && !in[0]) {
-		if (flow_is_reserved(text, name) || verifier->flow.step != FLOW_IDLE)
-			return verify_refuse(verifier, instruction->opcode,
-					     "a fence is left open");
-		verifier->report->confined++;
+	address->shift = (u32)shift;
+	address->generic = ret_access->space == SPACE_GENERIC;
+	return 0;
+}
+
+/*
+ * A store to local memory, or to an address that may lie there. Return addresses lie in local memory
+ * too, so a module with calls may store only inside of its variables. Stores that may reach all of
+ * local memory are counted.
+ */
+static int verify_local_store(struct verifier *verifier, const struct memory_access *access)
+{
+	const struct flow_address *address = &access->address;
+	struct verify_report *report = verifier->report;
+	const struct name *variable;
+
+	if (!access->writes || (access->space != SPACE_LOCAL && !address->generic))
 		return 0;
-	}
-	variable = verify_find_name(verifier, NAME_GLOBAL, name);
+	variable =
+		address->generic ? NULL : verify_find_name(verifier, NAME_LOCAL, address->name);
+	if (verifier->has_calls && !variable)
+		return verify_refuse(
+			verifier, access->instruction->opcode,
+			"it could change a return address, since the module has calls");
+	if (variable && verify_is_inside(variable, address->offset, address->shift))
+		return 0;
+	report->local_stores++;
+	if (verifier->in_entry)
+		report->entries[report->entry_count - 1].local_stores++;
+	return verifier->has_calls ? verify_refuse(verifier, access->instruction->opcode,
+						   "it reaches beyond its variable") :
+				     0;
+}
+
+/* Shared, local, constant and parameter memory: the hardware confines it to the tenant. */
+static int verify_confined(struct verifier *verifier, const struct memory_access *access)
+{
+	if (flow_is_reserved(verifier->text, access->address.name) ||
+	    verifier->flow.step != FLOW_IDLE)
+		return verify_refuse(verifier, access->instruction->opcode,
+				     "a fence is left open");
+	verifier->report->confined++;
+	return 0;
+}
+
+/* Device memory: inside of a variable of the module, or behind a fence. */
+static int verify_device_memory(struct verifier *verifier, const struct memory_access *access)
+{
+	const struct flow_address *address = &access->address;
+	const struct name *variable = verify_find_name(verifier, NAME_GLOBAL, address->name);
+
 	if (variable && verifier->flow.step == FLOW_IDLE) {
 		verifier->report->direct++;
-		return verify_is_inside(variable, offset, shift) ?
+		return verify_is_inside(variable, address->offset, address->shift) ?
 			       0 :
-			       verify_refuse(verifier, instruction->opcode,
+			       verify_refuse(verifier, access->instruction->opcode,
 					     "it reaches beyond its variable");
 	}
-	if (!flow_access(&verifier->flow, instruction, generic, name, offset, (u32)shift,
+	if (!flow_access(&verifier->flow, access->instruction, address,
 			 verifier->report->margin))
-		return verify_refuse(verifier, instruction->opcode,
+		return verify_refuse(verifier, access->instruction->opcode,
 				     "its address is not fenced");
 	verifier->report->accesses++;
 	return 0;
+}
+
+int verify_access(struct verifier *verifier, const struct flow_instruction *instruction,
+		  u32 operand)
+{
+	struct memory_access access;
+	int status = refuse_reserved_operands(verifier, instruction, operand);
+
+	if (!status)
+		status = read_access(verifier, instruction, operand, &access);
+	if (!status)
+		status = verify_local_store(verifier, &access);
+	if (status)
+		return status;
+	if (access.space == SPACE_PARAM && access.writes &&
+	    !is_inside_parameter(verifier->text, &access.address))
+		return verify_refuse(verifier, instruction->opcode,
+				     "it reaches beyond its parameter");
+	if (access.space == SPACE_GLOBAL || access.space == SPACE_GENERIC)
+		return verify_device_memory(verifier, &access);
+	return verify_confined(verifier, &access);
 }

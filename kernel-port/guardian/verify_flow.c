@@ -304,26 +304,26 @@ bool flow_step(struct flow *flow, const struct flow_instruction *instruction)
 	return false;
 }
 
-bool flow_access(struct flow *flow, const struct flow_instruction *instruction, bool generic,
-		 size_t name, s64 offset, u32 shift, u64 margin)
+bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
+		 const struct flow_address *address, u64 margin)
 {
 	bool check = flow->mode == PATCH_CHECK;
 	bool keeps = (flow->mode == PATCH_ONCE || flow->mode == PATCH_4G) && !flow->sum;
 	bool mask = flow->mode == PATCH_FENCE || flow->mode == PATCH_ONCE;
-	enum flow_step wanted = check	? (generic ? FLOW_CHECKED2 : FLOW_CHECKED) :
-				generic ? FLOW_CHOSEN :
-					  FLOW_ADDRESS;
+	enum flow_step wanted = check ? (address->generic ? FLOW_CHECKED2 : FLOW_CHECKED) :
+				address->generic ? FLOW_CHOSEN :
+						   FLOW_ADDRESS;
 	s64 room = (s64)margin - (1 << PATCH_WIDTH_SHIFT);
-	u32 wanted_shift = shift;
+	u32 wanted_shift = address->shift;
 	bool good = flow->step == wanted;
 
 	flow->step = FLOW_IDLE;
-	good = good && ptx_is(flow->text, name, check ? "%gvmf_s" : "%gvmf_a");
-	if (keeps && (u64)offset & ((1ull << shift) - 1))
+	good = good && ptx_is(flow->text, address->name, check ? "%gvmf_s" : "%gvmf_a");
+	if (keeps && (u64)address->offset & ((1ull << address->shift) - 1))
 		wanted_shift = 0;
 	if ((mask || check) && flow->shift != wanted_shift)
 		return false;
-	if (keeps ? offset < -room || offset >= room : offset != 0)
+	if (keeps ? address->offset < -room || address->offset >= room : address->offset != 0)
 		return false;
 	/* The test of check has the guard of the access: neither more nor fewer threads are tested. */
 	if (check &&

@@ -87,11 +87,19 @@ bool flow_load(struct flow *flow, const struct flow_instruction *instruction);
 /* One more instruction of a sequence. False: it is none, or stands in the wrong place. */
 bool flow_step(struct flow *flow, const struct flow_instruction *instruction);
 
+/* What an access reaches: 2^@shift bytes at [@name + @offset], aligned to as many. */
+struct flow_address {
+	size_t name; /* a token */
+	s64 offset;
+	u32 shift;
+	bool generic; /* may also lie in shared or local memory */
+};
+
 /*
- * The access that a sequence is for: [@name + @offset] of 2^@shift bytes. Ends the sequence. False:
- * the address is not proven.
+ * The access that a sequence is for; a mode that keeps offsets keeps them below @margin bytes. Ends
+ * the sequence. False: the address is not proven.
  */
-bool flow_access(struct flow *flow, const struct flow_instruction *instruction, bool generic,
-		 size_t name, s64 offset, u32 shift, u64 margin);
+bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
+		 const struct flow_address *address, u64 margin);
 
 #endif

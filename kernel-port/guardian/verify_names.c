@@ -77,7 +77,7 @@ u64 verify_element_bytes(const struct ptx_text *text, size_t at)
 }
 
 /* Does an access lie inside of a variable? */
-bool verify_is_inside(const struct name *variable, s64 offset, int shift)
+bool verify_is_inside(const struct name *variable, s64 offset, u32 shift)
 {
 	return offset >= 0 && (u64)offset + (1ull << shift) <= variable->bytes;
 }

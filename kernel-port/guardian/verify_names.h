@@ -70,7 +70,7 @@ bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier
 u64 verify_element_bytes(const struct ptx_text *text, size_t at);
 
 /* Does an access of 2^@shift bytes lie inside of a variable? */
-bool verify_is_inside(const struct name *variable, s64 offset, int shift);
+bool verify_is_inside(const struct name *variable, s64 offset, u32 shift);
 
 /*
  * Refuse a declaration of token @at that would hide a variable or a function; @local: it declares a
