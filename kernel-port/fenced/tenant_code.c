@@ -188,13 +188,44 @@ static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *drive
 	return place;
 }
 
+/*
+ * The places and sizes of @driver_function's parameters. False: there are more than a message has room
+ * for; said in one line.
+ */
+static bool read_parameters(const struct tenant *tenant, struct CUfunc_st *driver_function,
+			    const char *name, struct tenant_function *function)
+{
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	size_t offset, size, bytes = 0;
+
+	while (cuda->cuFuncGetParamInfo(driver_function, function->count, &offset, &size) ==
+	       CU_OK) {
+		if (function->count == FENCED_PARAMS_MAX) {
+			fprintf(stderr,
+				"gvmfenced: client %llu: refused: kernel %.200s has more than "
+				"%u parameters\n",
+				tenant->id, name, FENCED_PARAMS_MAX);
+			return false;
+		}
+		function->offsets[function->count] = (u32)offset;
+		function->sizes[function->count++] = (u32)size;
+		bytes = offset + size;
+	}
+	function->bytes = (u32)bytes;
+	if (bytes > FENCED_DATA_MAX)
+		fprintf(stderr,
+			"gvmfenced: client %llu: refused: kernel %.200s has parameters of more "
+			"than %u bytes\n",
+			tenant->id, name, FENCED_DATA_MAX);
+	return bytes <= FENCED_DATA_MAX;
+}
+
 cu_result tenant_function(struct tenant *tenant, const struct fenced_request *request,
 			  struct fenced_reply *reply)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
-	struct CUfunc_st *driver_function;
+	struct tenant_function made = { .module = (u32)request->a };
 	struct tenant_function *function;
-	size_t offset, size;
 	char name[FENCED_DATA_MAX + 1];
 	u32 *out = (u32 *)reply->data;
 	cu_result result;
@@ -204,10 +235,14 @@ cu_result tenant_function(struct tenant *tenant, const struct fenced_request *re
 		return CU_INVALID_VALUE;
 	memcpy(name, request->data, request->bytes);
 	name[request->bytes] = '\0';
-	result = cuda->cuModuleGetFunction(&driver_function, tenant->modules[request->a], name);
+	result = cuda->cuModuleGetFunction(&made.function, tenant->modules[request->a], name);
 	if (result != CU_OK)
 		return result;
-	place = find_place(tenant, driver_function);
+	if (!read_parameters(tenant, made.function, name, &made)) {
+		tenant->refused++;
+		return CU_NOT_SUPPORTED;
+	}
+	place = find_place(tenant, made.function);
 	if (place == TENANT_FUNCTIONS)
 		return CU_OUT_OF_MEMORY;
 	if (place == tenant->function_count) {
@@ -217,15 +252,7 @@ cu_result tenant_function(struct tenant *tenant, const struct fenced_request *re
 		tenant->functions[tenant->function_count++] = function;
 	}
 	function = tenant->functions[place];
-	*function = (struct tenant_function){ .function = driver_function,
-					      .module = (u32)request->a };
-	while (function->count < FENCED_PARAMS_MAX &&
-	       cuda->cuFuncGetParamInfo(function->function, function->count, &offset, &size) ==
-		       CU_OK) {
-		function->offsets[function->count] = (u32)offset;
-		function->sizes[function->count++] = (u32)size;
-		function->bytes = (u32)(offset + size);
-	}
+	*function = made;
 	out[0] = function->count;
 	for (u32 i = 0; i < function->count; i++) {
 		out[1 + 2 * i] = function->offsets[i];

@@ -219,6 +219,19 @@ static void task_functions(int number)
 	printf("asked for %d times\n", number);
 }
 
+/* Kernels with more parameters, or with more bytes of them, than a message has room for. */
+static void task_parameters(void)
+{
+	static const char *const kernels[] = { "parameters_256", "parameters_257",
+					       "bytes_4104" };
+	struct CUfunc_st *function;
+
+	open_gpu();
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		printf("%s: %u\n", kernels[i],
+		       cuModuleGetFunction(&function, module, kernels[i]));
+}
+
 /* Are NUMBER megabytes of new memory zero? */
 static void task_fresh(int number)
 {
@@ -252,6 +265,8 @@ int main(int argc, char **argv)
 		task_stay(number);
 	else if (!strcmp(argv[1], "functions"))
 		task_functions(number);
+	else if (!strcmp(argv[1], "parameters"))
+		task_parameters();
 	else if (!strcmp(argv[1], "fresh"))
 		task_fresh(number);
 	else

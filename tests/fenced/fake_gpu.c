@@ -7,6 +7,8 @@
  *     poke(address, value)      one store, anywhere
  *     spin()                    its stream never becomes empty
  *     fault()                   breaks the context: error 700 from then on
+ *     parameters_256, _257(...)  so many parameters of 8 bytes; not to be launched
+ *     bytes_4104(a, b)          a parameter of 4096 bytes and one of 8; not to be launched
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,8 +21,10 @@
 
 #define FAKE __attribute__((visibility("default")))
 
-enum kernel { ADD_ONE, POKE, SPIN, FAULT, KERNELS };
-static const char *const names[KERNELS] = { "add_one", "poke", "spin", "fault" };
+enum kernel { ADD_ONE, POKE, SPIN, FAULT, PARAMETERS_256, PARAMETERS_257, BYTES_4104, KERNELS };
+static const char *const names[KERNELS] = { "add_one",	 "poke",	   "spin",
+					    "fault",	 "parameters_256", "parameters_257",
+					    "bytes_4104" };
 
 struct CUfunc_st {
 	struct CUmod_st *module;
@@ -223,10 +227,15 @@ FAKE cu_result cuModuleGetFunction(struct CUfunc_st **function, struct CUmod_st 
 FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *offset,
 				  size_t *size)
 {
-	if (f->kernel > POKE || index > 1)
+	static const size_t counts[KERNELS] = {
+		[ADD_ONE] = 2,		[POKE] = 2,	  [PARAMETERS_256] = 256,
+		[PARAMETERS_257] = 257, [BYTES_4104] = 2,
+	};
+
+	if (index >= counts[f->kernel])
 		return CU_INVALID_VALUE;
-	*offset = 8 * index;
-	*size = index ? 4 : 8;
+	*offset = f->kernel == BYTES_4104 ? 4096 * index : 8 * index;
+	*size = f->kernel == BYTES_4104 && !index ? 4096 : f->kernel <= POKE && index ? 4 : 8;
 	return CU_OK;
 }
 

@@ -250,6 +250,25 @@ START_TEST(functions_that_are_gone_or_known_take_no_place)
 }
 END_TEST
 
+/* A message has room for 256 parameters of a kernel, and for 4096 bytes of them. */
+START_TEST(a_kernel_with_more_parameters_than_fit_is_refused)
+{
+	struct client client;
+
+	start_manager("fence", "10s");
+	run(&client, "parameters", 1, "16M");
+	await_log(" 2 refused; ", 1);
+	stop_manager();
+	ck_assert_msg(strstr(client.out, "parameters_256: 0\nparameters_257: 801\n"
+					 "bytes_4104: 801\n"),
+		      "%s", client.out);
+	ck_assert_ptr_nonnull(strstr(log_text(), "refused: kernel parameters_257 has more than "
+						 "256 parameters\n"));
+	ck_assert_ptr_nonnull(strstr(log_text(), "refused: kernel bytes_4104 has parameters of "
+						 "more than 4096 bytes\n"));
+}
+END_TEST
+
 /* ptxas may have spilled bounds to local memory, which such a store could change. */
 START_TEST(a_kernel_that_may_reach_spilled_bounds_is_refused)
 {
@@ -360,6 +379,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, every_call_does_what_cuda_does);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
 	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
+	tcase_add_test(tests, a_kernel_with_more_parameters_than_fit_is_refused);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
