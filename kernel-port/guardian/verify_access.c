@@ -77,9 +77,9 @@ static bool read_address(const struct ptx_text *text, size_t first, size_t last,
 }
 
 /*
- * Does a store lie inside of the parameter that its address names, as it is in scope there? Parameters of a call lie on
- * the stack, beside return addresses. The nearest declaration in front is the one that counts; blocks
- * that are closed are skipped.
+ * Does a store lie inside of the parameter that its address names? Parameters of a call lie on the
+ * stack, beside return addresses. The nearest declaration in front is the one in scope; blocks that
+ * are closed are skipped.
  */
 static bool is_inside_parameter(const struct ptx_text *text, const struct flow_address *address)
 {

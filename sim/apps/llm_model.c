@@ -107,57 +107,105 @@ static struct tally tally_mlp(const struct hf_config *config, bool fp8, u64 widt
 			 tally_matrix(config, fp8, config->hidden_size, width));
 }
 
-void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_model *ret_model)
+/* The width of all query heads together. */
+static u64 query_width(const struct hf_config *config)
+{
+	return config->num_attention_heads * config->head_dim;
+}
+
+/* The width of all key heads together, which is that of all value heads. */
+static u64 key_width(const struct hf_config *config)
+{
+	return config->num_key_value_heads * config->head_dim;
+}
+
+/* Layers whose MLP is one, without experts. */
+static u64 dense_layers(const struct hf_config *config)
+{
+	return config->num_hidden_layers - config->moe_layers;
+}
+
+/* Matrices of all layers beside those of experts and routers. */
+static struct tally tally_matrices(const struct hf_config *config, bool fp8)
 {
 	u64 hidden = config->hidden_size;
-	u64 q = config->num_attention_heads * config->head_dim;
-	u64 kv = config->num_key_value_heads * config->head_dim;
+	struct tally queries = tally_matrix(config, fp8, query_width(config), hidden);
+	struct tally keys = tally_matrix(config, fp8, key_width(config), hidden);
+	struct tally output = tally_matrix(config, fp8, hidden, query_width(config));
+	struct tally attention = tally_sum(tally_sum(queries, tally_times(keys, 2)), output);
+	struct tally mlp = tally_mlp(config, fp8, config->intermediate_size);
+
+	return tally_sum(tally_times(attention, config->num_hidden_layers),
+			 tally_times(mlp, dense_layers(config)));
+}
+
+/* Parameters of norms and biases. */
+static u128 vector_parameters(const struct hf_config *config)
+{
+	u64 layers = config->num_hidden_layers;
+	u64 hidden = config->hidden_size;
+	u128 sum = hidden + (u128)layers * 2 * hidden;
+
+	if (config->qk_norm)
+		sum += layers * 2 * config->head_dim;
+	if (config->qkv_bias)
+		sum += layers * (query_width(config) + 2 * key_width(config));
+	if (config->o_bias)
+		sum += layers * hidden;
+	if (config->mlp_bias)
+		sum += (u128)dense_layers(config) * (2 * config->intermediate_size + hidden);
+	return sum;
+}
+
+/*
+ * The values that a token reads and writes beside the products. Additions with norm read two and
+ * write two; rotation with KV write, and the gate, three.
+ */
+static u128 traffic_values(const struct hf_config *config)
+{
+	u64 layers = config->num_hidden_layers;
+	u64 hidden = config->hidden_size;
+	u64 q = query_width(config), kv = key_width(config);
+	u64 used = config->num_experts_per_tok;
+	u128 values = (u128)layers * (2 * 4 * hidden + 3 * (q + 2 * kv)) +
+		      (u128)dense_layers(config) * 3 * config->intermediate_size +
+		      (u128)config->moe_layers *
+			      (3 * used * config->moe_intermediate_size + (used + 1) * hidden);
+
+	if (config->qk_norm)
+		values += (u128)layers * 2 * (q + kv);
+	return values;
+}
+
+/* Kernels of an eager step. */
+static u64 step_kernels(const struct hf_config *config, bool fp8)
+{
+	u64 layer = LAYER_KERNELS;
+
+	if (config->qk_norm)
+		layer += QK_NORM_KERNELS;
+	if (fp8)
+		layer += FP8_KERNELS;
+	return config->num_hidden_layers * layer + config->moe_layers * EXPERT_KERNELS +
+	       STEP_KERNELS;
+}
+
+void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_model *ret_model)
+{
 	u64 layers = config->num_hidden_layers;
 	u64 sparse = config->moe_layers;
-	u64 dense = layers - sparse;
 	u64 used = config->num_experts_per_tok;
-	u128 table = (u128)config->vocab_size * hidden;
-	struct tally matrices =
-		tally_sum(tally_sum(tally_matrix(config, fp8, q, hidden),
-				    tally_times(tally_matrix(config, fp8, kv, hidden), 2)),
-			  tally_matrix(config, fp8, hidden, q));
+	u128 table = (u128)config->vocab_size * config->hidden_size;
+	u128 router = (u128)config->num_experts * config->hidden_size * sparse;
+	struct tally matrices = tally_matrices(config, fp8);
 	struct tally expert = tally_mlp(config, fp8, config->moe_intermediate_size);
-	struct tally mlps =
-		tally_times(tally_mlp(config, fp8, config->intermediate_size), dense);
 	struct tally experts = tally_times(tally_times(expert, config->num_experts), sparse);
-	u128 router = (u128)config->num_experts * hidden * sparse;
-	u128 vectors = hidden + (u128)layers * 2 * hidden; /* norms and biases */
-	/*
-	 * Additions with norm read two values and write two; rotation with KV write, and the
-	 * gate, three.
-	 */
-	u128 traffic =
-		(u128)layers * (2 * 4 * hidden + 3 * (q + 2 * kv)) +
-		(u128)dense * 3 * config->intermediate_size +
-		(u128)sparse * (3 * used * config->moe_intermediate_size + (used + 1) * hidden);
-	u64 kernels = LAYER_KERNELS; /* of a layer without experts */
-	struct tally all;
-	u128 idle; /* parameters of experts that a token does not use */
+	u128 plain = vector_parameters(config) + router +
+		     table * (config->tie_word_embeddings ? 1 : 2);
+	struct tally all = tally_sum(tally_sum(matrices, experts), tally_plain(config, plain));
+	u128 idle = expert.parameters * (config->num_experts - used) * sparse;
+	u128 multiplied = matrices.parameters + router + experts.parameters - idle;
 
-	if (config->qk_norm) {
-		vectors += layers * 2 * config->head_dim;
-		traffic += (u128)layers * 2 * (q + kv);
-		kernels += QK_NORM_KERNELS;
-	}
-	if (fp8)
-		kernels += FP8_KERNELS;
-	if (config->qkv_bias)
-		vectors += layers * (q + 2 * kv);
-	if (config->o_bias)
-		vectors += layers * hidden;
-	if (config->mlp_bias)
-		vectors += (u128)dense * (2 * config->intermediate_size + hidden);
-	matrices = tally_sum(tally_times(matrices, layers), mlps);
-	all = tally_sum(
-		tally_sum(matrices, experts),
-		tally_plain(config,
-			    vectors + router + table * (config->tie_word_embeddings ? 1 : 2)));
-	idle = expert.parameters * (config->num_experts - used) * sparse;
 	*ret_model = (struct llm_model){
 		.parameters = saturate(all.parameters),
 		.active_parameters = saturate(all.parameters - idle),
@@ -166,19 +214,18 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 		.expert_weights = saturate(experts.bytes),
 		.experts = sparse ? config->num_experts : 0,
 		.experts_per_token = sparse ? used : 0,
-		.token_bytes = hidden * config->width,
-		.kv_bytes_per_token = saturate((u128)layers * 2 * kv * config->width),
-		.flops_per_token = saturate(PRODUCT_FLOPS * (matrices.parameters + router +
-							     experts.parameters - idle)),
+		.token_bytes = config->hidden_size * config->width,
+		.kv_bytes_per_token =
+			saturate((u128)layers * 2 * key_width(config) * config->width),
+		.flops_per_token = saturate(PRODUCT_FLOPS * multiplied),
 		.head_flops = saturate(PRODUCT_FLOPS * table),
-		.traffic_per_token = saturate(config->width * traffic),
-		/*
-		 * Query times key, weight times value: a multiplication and an addition each.
-		 */
-		.attention_flops = saturate((u128)layers * q * 4),
+		.traffic_per_token = saturate(config->width * traffic_values(config)),
+		/* Query times key, weight times value: a multiplication and an addition each. */
+		.attention_flops = saturate((u128)layers * query_width(config) * 4),
 		.attention_group = config->num_attention_heads / config->num_key_value_heads,
-		.kernels_per_step = layers * kernels + sparse * EXPERT_KERNELS + STEP_KERNELS,
-		.weight_matrices = dense * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES + 1,
+		.kernels_per_step = step_kernels(config, fp8),
+		.weight_matrices = dense_layers(config) * LAYER_MATRICES +
+				   sparse * EXPERT_LAYER_MATRICES + 1,
 		.layers = layers,
 	};
 }
