@@ -142,29 +142,195 @@ static float uniform(void)
 	return (float)(random_state >> 40) / (float)(1 << 24) - 0.5f;
 }
 
-/* A layer with weights: w, b, their gradients. */
+/* The kernels of lenet.cu that training uses. */
+static struct {
+	handle conv_forward, conv_backward_w, conv_backward_in;
+	handle pool_forward, pool_backward;
+	handle fc_forward, fc_backward_w, fc_backward_in;
+	handle softmax_loss, mean_loss, descend;
+} kernels;
+
+static void find_kernels(void)
+{
+	kernels.conv_forward = function("conv_forward");
+	kernels.conv_backward_w = function("conv_backward_w");
+	kernels.conv_backward_in = function("conv_backward_in");
+	kernels.pool_forward = function("pool_forward");
+	kernels.pool_backward = function("pool_backward");
+	kernels.fc_forward = function("fc_forward");
+	kernels.fc_backward_w = function("fc_backward_w");
+	kernels.fc_backward_in = function("fc_backward_in");
+	kernels.softmax_loss = function("softmax_loss");
+	kernels.mean_loss = function("mean_loss");
+	kernels.descend = function("descend");
+}
+
+static int batch = BATCH;
+
+/*
+ * A layer with weights. A convolution by r x r reads images of side x side in @inputs planes; a full
+ * connection (fc) is one of 1 x 1 on single points. A gradient begins with d: dw is that of w.
+ */
 struct layer {
-	int weights, biases;
+	int inputs, outputs, side, r;
+	int weights;
 	address w, b, dw, db;
+	address out, dout; /* of a batch */
 };
 
-static struct layer make_layer(int inputs, int outputs, int r)
+static struct layer make_layer(int inputs, int outputs, int side, int r)
 {
-	struct layer layer = { inputs * outputs * r * r, outputs, 0, 0, 0, 0 };
-	size_t bytes = sizeof(float) * (size_t)layer.weights;
-	float *values = malloc(bytes), scale = 2 * sqrtf(3.0f / (float)(inputs * r * r));
+	struct layer layer = { .inputs = inputs, .outputs = outputs, .side = side, .r = r };
+	size_t points = (size_t)(BATCH * outputs * (side - r + 1) * (side - r + 1));
+	size_t biases = sizeof(float) * (size_t)outputs;
+	float scale = 2 * sqrtf(3.0f / (float)(inputs * r * r));
+	float *values;
+	size_t bytes;
 
+	layer.weights = inputs * outputs * r * r;
+	bytes = sizeof(float) * (size_t)layer.weights;
+	values = malloc(bytes);
 	layer.w = memory(bytes);
 	layer.dw = memory(bytes);
-	layer.b = memory(sizeof(float) * (size_t)outputs);
-	layer.db = memory(sizeof(float) * (size_t)outputs);
+	layer.b = memory(biases);
+	layer.db = memory(biases);
+	layer.out = memory(sizeof(float) * points);
+	layer.dout = memory(sizeof(float) * points);
 	for (int i = 0; i < layer.weights; i++)
 		values[i] = scale * uniform();
 	MUST(cuMemcpyHtoD(layer.w, values, bytes));
 	memset(values, 0, bytes);
-	MUST(cuMemcpyHtoD(layer.b, values, sizeof(float) * (size_t)outputs));
+	MUST(cuMemcpyHtoD(layer.b, values, biases));
 	free(values);
 	return layer;
+}
+
+/* Makes squares of four one point, in all planes of a batch; @from says which of the four it was. */
+struct pool {
+	int planes, side;
+	address out, dout, from;
+};
+
+static struct pool make_pool(int planes, int side)
+{
+	struct pool pool = { .planes = BATCH * planes, .side = side };
+	size_t bytes = sizeof(float) * (size_t)(BATCH * planes * side * side / 4);
+
+	pool.out = memory(bytes);
+	pool.dout = memory(bytes);
+	pool.from = memory(bytes);
+	return pool;
+}
+
+static void conv_forward(struct layer *l, address in)
+{
+	int side = l->side - l->r + 1;
+
+	LAUNCH(kernels.conv_forward, BLOCKS(BATCH * l->outputs * side * side), &in, &l->w,
+	       &l->b, &l->out, &batch, &l->inputs, &l->side, &l->outputs, &l->r);
+}
+
+static void conv_backward_w(struct layer *l, address in)
+{
+	LAUNCH(kernels.conv_backward_w, l->weights + l->outputs, &in, &l->dout, &l->dw, &l->db,
+	       &batch, &l->inputs, &l->side, &l->outputs, &l->r);
+}
+
+static void conv_backward_in(struct layer *l, address din)
+{
+	LAUNCH(kernels.conv_backward_in, BLOCKS(BATCH * l->inputs * l->side * l->side),
+	       &l->dout, &l->w, &din, &batch, &l->inputs, &l->side, &l->outputs, &l->r);
+}
+
+static void pool_forward(struct pool *pool, address in)
+{
+	LAUNCH(kernels.pool_forward, BLOCKS(pool->planes * pool->side * pool->side / 4), &in,
+	       &pool->out, &pool->from, &pool->planes, &pool->side);
+}
+
+/* To the layer below. */
+static void pool_backward(struct pool *pool, struct layer *below)
+{
+	LAUNCH(kernels.pool_backward, BLOCKS(pool->planes * pool->side * pool->side),
+	       &pool->dout, &below->out, &pool->from, &below->dout, &pool->planes, &pool->side);
+}
+
+static void fc_forward(struct layer *l, address in, int relu)
+{
+	LAUNCH(kernels.fc_forward, BLOCKS(BATCH * l->outputs), &in, &l->w, &l->b, &l->out,
+	       &batch, &l->inputs, &l->outputs, &relu);
+}
+
+/* The weights' gradient, and the gradient @din of what the layer reads. */
+static void fc_backward(struct layer *l, address in, address din)
+{
+	LAUNCH(kernels.fc_backward_w, BLOCKS((l->inputs + 1) * l->outputs), &in, &l->dout,
+	       &l->dw, &l->db, &batch, &l->inputs, &l->outputs);
+	LAUNCH(kernels.fc_backward_in, BLOCKS(BATCH * l->inputs), &l->dout, &l->w, &in, &din,
+	       &batch, &l->inputs, &l->outputs);
+}
+
+/* LeNet: two convolutions, a pool behind each, three full connections. */
+struct net {
+	struct layer conv[2], fc[3];
+	struct pool pool[2];
+	address losses; /* of each image of a batch */
+};
+
+static struct net make_net(void)
+{
+	struct net net;
+
+	net.conv[0] = make_layer(1, 6, 28, 5);
+	net.conv[1] = make_layer(6, 16, 12, 5);
+	net.fc[0] = make_layer(256, 120, 1, 1);
+	net.fc[1] = make_layer(120, 84, 1, 1);
+	net.fc[2] = make_layer(84, 10, 1, 1);
+	net.pool[0] = make_pool(6, 24);
+	net.pool[1] = make_pool(16, 8);
+	net.losses = memory(sizeof(float) * BATCH);
+	return net;
+}
+
+static void forward(struct net *net, address images)
+{
+	conv_forward(&net->conv[0], images);
+	pool_forward(&net->pool[0], net->conv[0].out);
+	conv_forward(&net->conv[1], net->pool[0].out);
+	pool_forward(&net->pool[1], net->conv[1].out);
+	fc_forward(&net->fc[0], net->pool[1].out, 1);
+	fc_forward(&net->fc[1], net->fc[0].out, 1);
+	fc_forward(&net->fc[2], net->fc[1].out, 0);
+}
+
+/* The loss of a batch: its mean goes to history[step]. */
+static void find_loss(struct net *net, address labels, address history, int step)
+{
+	struct layer *last = &net->fc[2];
+
+	LAUNCH(kernels.softmax_loss, 1, &last->out, &labels, &net->losses, &last->dout, &batch,
+	       &last->outputs);
+	LAUNCH(kernels.mean_loss, 1, &net->losses, &history, &step, &batch);
+}
+
+static void backward(struct net *net, address images)
+{
+	fc_backward(&net->fc[2], net->fc[1].out, net->fc[1].dout);
+	fc_backward(&net->fc[1], net->fc[0].out, net->fc[0].dout);
+	fc_backward(&net->fc[0], net->pool[1].out, net->pool[1].dout);
+	pool_backward(&net->pool[1], &net->conv[1]);
+	conv_backward_w(&net->conv[1], net->pool[0].out);
+	conv_backward_in(&net->conv[1], net->pool[0].dout);
+	pool_backward(&net->pool[0], &net->conv[0]);
+	conv_backward_w(&net->conv[0], images);
+}
+
+static void descend(struct layer *l)
+{
+	float rate = 0.02f;
+
+	LAUNCH(kernels.descend, BLOCKS(l->weights), &l->w, &l->dw, &rate, &l->weights);
+	LAUNCH(kernels.descend, BLOCKS(l->outputs), &l->b, &l->db, &rate, &l->outputs);
 }
 
 /* Each digit is a pattern of stripes, with noise. */
@@ -190,37 +356,31 @@ static void make_images(address *images, address *labels)
 	MUST(cuMemcpyHtoD(*labels, digits, sizeof(digits)));
 }
 
+/* FNV-1a of the losses, which are the same bit by bit in each run. */
+static u64 hash_losses(const float *losses, size_t count)
+{
+	u64 hash = 14695981039346656037ull;
+
+	for (size_t i = 0; i < sizeof(*losses) * count; i++)
+		hash = (hash ^ ((const unsigned char *)losses)[i]) * 1099511628211ull;
+	return hash;
+}
+
 static void train(int steps, double start)
 {
-	handle conv = function("conv_forward"), conv_w = function("conv_backward_w");
-	handle conv_in = function("conv_backward_in"), pool = function("pool_forward");
-	handle unpool = function("pool_backward"), fc = function("fc_forward");
-	handle fc_w = function("fc_backward_w"), fc_in = function("fc_backward_in");
-	handle loss = function("softmax_loss"), mean = function("mean_loss");
-	handle descend = function("descend");
-	struct layer layers[5] = { make_layer(1, 6, 5), make_layer(6, 16, 5),
-				   make_layer(256, 120, 1), make_layer(120, 84, 1),
-				   make_layer(84, 10, 1) };
-	struct layer *l = layers;
-	int one = 1, zero = 0, batch = BATCH, six = 6, sixteen = 16, r = 5;
-	int s28 = 28, s24 = 24, s12 = 12, s8 = 8, c256 = 256, c120 = 120, c84 = 84, c10 = 10;
-	int planes1 = 6 * BATCH, planes2 = 16 * BATCH, warm = 20;
-	size_t f = sizeof(float) * BATCH;
-	address a1 = memory(f * 6 * 576), p1 = memory(f * 6 * 144), i1 = memory(f * 6 * 144);
-	address a2 = memory(f * 16 * 64), p2 = memory(f * 256), i2 = memory(f * 256);
-	address a3 = memory(f * 120), a4 = memory(f * 84), a5 = memory(f * 10);
-	address da1 = memory(f * 6 * 576), dp1 = memory(f * 6 * 144), da2 = memory(f * 16 * 64);
-	address dp2 = memory(f * 256), da3 = memory(f * 120), da4 = memory(f * 84);
-	address da5 = memory(f * 10), losses = memory(f);
-	address history = memory(sizeof(float) * (size_t)(steps + warm)), images, labels;
-	float rate = 0.02f, *curve = calloc((size_t)(steps + warm), sizeof(float));
-	u64 hash = 14695981039346656037ull;
+	int warm = 20;
+	size_t all = (size_t)(steps + warm);
+	float *losses = calloc(all, sizeof(float));
+	address history = memory(sizeof(float) * all), images, labels;
 	double began = 0, ended;
+	struct net net;
 
+	find_kernels();
+	net = make_net();
 	make_images(&images, &labels);
 	for (int step = 0; step < steps + warm; step++) {
-		address in = images + (u64)(step % BATCHES) * f * 784;
-		address want = labels + (u64)(step % BATCHES) * BATCH * sizeof(int);
+		u64 first = (u64)(step % BATCHES) * BATCH;
+		address in = images + first * 784 * sizeof(float);
 
 		if (step == warm) {
 			MUST(cuCtxSynchronize());
@@ -228,55 +388,22 @@ static void train(int steps, double start)
 				usleep(1000);
 			began = now();
 		}
-		LAUNCH(conv, BLOCKS(BATCH * 6 * 576), &in, &l[0].w, &l[0].b, &a1, &batch, &one,
-		       &s28, &six, &r);
-		LAUNCH(pool, BLOCKS(BATCH * 6 * 144), &a1, &p1, &i1, &planes1, &s24);
-		LAUNCH(conv, BLOCKS(BATCH * 16 * 64), &p1, &l[1].w, &l[1].b, &a2, &batch, &six,
-		       &s12, &sixteen, &r);
-		LAUNCH(pool, BLOCKS(BATCH * 256), &a2, &p2, &i2, &planes2, &s8);
-		LAUNCH(fc, BLOCKS(BATCH * 120), &p2, &l[2].w, &l[2].b, &a3, &batch, &c256,
-		       &c120, &one);
-		LAUNCH(fc, BLOCKS(BATCH * 84), &a3, &l[3].w, &l[3].b, &a4, &batch, &c120, &c84,
-		       &one);
-		LAUNCH(fc, BLOCKS(BATCH * 10), &a4, &l[4].w, &l[4].b, &a5, &batch, &c84, &c10,
-		       &zero);
-		LAUNCH(loss, 1, &a5, &want, &losses, &da5, &batch, &c10);
-		LAUNCH(mean, 1, &losses, &history, &step, &batch);
-		LAUNCH(fc_w, BLOCKS(85 * 10), &a4, &da5, &l[4].dw, &l[4].db, &batch, &c84,
-		       &c10);
-		LAUNCH(fc_in, BLOCKS(BATCH * 84), &da5, &l[4].w, &a4, &da4, &batch, &c84, &c10);
-		LAUNCH(fc_w, BLOCKS(121 * 84), &a3, &da4, &l[3].dw, &l[3].db, &batch, &c120,
-		       &c84);
-		LAUNCH(fc_in, BLOCKS(BATCH * 120), &da4, &l[3].w, &a3, &da3, &batch, &c120,
-		       &c84);
-		LAUNCH(fc_w, BLOCKS(257 * 120), &p2, &da3, &l[2].dw, &l[2].db, &batch, &c256,
-		       &c120);
-		LAUNCH(fc_in, BLOCKS(BATCH * 256), &da3, &l[2].w, &p2, &dp2, &batch, &c256,
-		       &c120);
-		LAUNCH(unpool, BLOCKS(BATCH * 16 * 64), &dp2, &a2, &i2, &da2, &planes2, &s8);
-		LAUNCH(conv_w, l[1].weights + 16, &p1, &da2, &l[1].dw, &l[1].db, &batch, &six,
-		       &s12, &sixteen, &r);
-		LAUNCH(conv_in, BLOCKS(BATCH * 6 * 144), &da2, &l[1].w, &dp1, &batch, &six,
-		       &s12, &sixteen, &r);
-		LAUNCH(unpool, BLOCKS(BATCH * 6 * 576), &dp1, &a1, &i1, &da1, &planes1, &s24);
-		LAUNCH(conv_w, l[0].weights + 6, &in, &da1, &l[0].dw, &l[0].db, &batch, &one,
-		       &s28, &six, &r);
-		for (int i = 0; i < 5; i++) {
-			LAUNCH(descend, BLOCKS(l[i].weights), &l[i].w, &l[i].dw, &rate,
-			       &l[i].weights);
-			LAUNCH(descend, BLOCKS(l[i].biases), &l[i].b, &l[i].db, &rate,
-			       &l[i].biases);
-		}
+		forward(&net, in);
+		find_loss(&net, labels + first * sizeof(int), history, step);
+		backward(&net, in);
+		for (int i = 0; i < 2; i++)
+			descend(&net.conv[i]);
+		for (int i = 0; i < 3; i++)
+			descend(&net.fc[i]);
 	}
 	MUST(cuCtxSynchronize());
 	ended = now();
-	MUST(cuMemcpyDtoH(curve, history, sizeof(float) * (size_t)(steps + warm)));
-	for (size_t i = 0; i < sizeof(float) * (size_t)(steps + warm); i++)
-		hash = (hash ^ ((unsigned char *)curve)[i]) * 1099511628211ull;
+	MUST(cuMemcpyDtoH(losses, history, sizeof(float) * all));
 	printf("train steps %d kernels %d began %.3f ended %.3f steps/s %.1f loss %.4f to %.4f "
 	       "hash %016llx\n",
-	       steps, 30 * steps, began, ended, steps / (ended - began), (double)curve[0],
-	       (double)curve[steps + warm - 1], hash);
+	       steps, 30 * steps, began, ended, steps / (ended - began), (double)losses[0],
+	       (double)losses[all - 1], hash_losses(losses, all));
+	free(losses);
 }
 
 static void victim(int seconds)
