@@ -68,35 +68,66 @@ static u64 load(const u8 *at, u64 bytes)
 	return result;
 }
 
+/* A load of a parameter or constant: a bound of the fence, or the address of the memory. */
+static void load_parameter(struct machine *machine, const struct access *access, u64 *to)
+{
+	const struct patch_bounds *bounds = &machine->world->bounds;
+	u64 word;
+
+	if (ptx_is(machine->text, access->name, "gvmf_base"))
+		word = bounds->base;
+	else if (ptx_is(machine->text, access->name, "gvmf_mask"))
+		word = bounds->masks[0];
+	else if (ptx_is(machine->text, access->name, PATCH_BOUNDS))
+		memcpy(&word, (const u8 *)bounds + ((u64)access->offset & ~7ull), 8);
+	else
+		word = machine->world->memory_base;
+	*to = access->offset & 4 ? word >> 32 : access->width_shift == 2 ? (u32)word : word;
+}
+
+/* Move a register, or the two of "{a, b}", to or from @at; NULL: loads read 0, stores are lost. */
+static void move_data(struct machine *machine, bool loads, struct ptx_range data, u8 *at,
+		      u64 bytes)
+{
+	bool vector = ptx_is(machine->text, data.first, "{");
+	size_t token = vector ? ptx_next(machine->text, data.first) : data.first;
+	u64 element = vector ? bytes / 2 : bytes;
+
+	for (u64 offset = 0; offset < bytes; offset += element) {
+		if (loads)
+			*reg(machine, token) = load(at ? at + offset : NULL, element);
+		else if (at)
+			memcpy(at + offset, reg(machine, token), element);
+		token = ptx_next(machine->text, ptx_next(machine->text, token));
+	}
+}
+
+/* atom.add, which returns the old value, and red.add, which does not. */
+static void add_to_memory(struct machine *machine, const struct ptx_statement *statement,
+			  bool returns, u8 *at, u64 bytes)
+{
+	u64 old = load(at, bytes);
+	u64 sum = old + value(machine, statement->operands[returns ? 2 : 1]);
+
+	if (at)
+		memcpy(at, &sum, bytes);
+	if (returns)
+		*reg(machine, statement->operands[0].first) = old;
+}
+
 /* ld, st, atom.add and red.add. False: misaligned. */
 static bool access(struct machine *machine, const struct ptx_statement *statement,
 		   const struct opcode *opcode)
 {
 	struct sim_error err = { 0 };
 	struct access access;
-	u64 address, bytes, element, add;
-	struct ptx_range data;
-	bool vector;
+	u64 address, bytes;
 	u8 *at;
 
 	if (access_decode(machine->text, statement, opcode, &access, &err))
 		abort();
 	if (access.space == ACCESS_PARAM || access.space == ACCESS_CONST) {
-		u64 *to = reg(machine, statement->operands[0].first);
-		const struct patch_bounds *bounds = &machine->world->bounds;
-		u64 word;
-
-		if (ptx_is(machine->text, access.name, "gvmf_base"))
-			word = bounds->base;
-		else if (ptx_is(machine->text, access.name, "gvmf_mask"))
-			word = bounds->masks[0];
-		else if (ptx_is(machine->text, access.name, PATCH_BOUNDS))
-			memcpy(&word, (const u8 *)bounds + ((u64)access.offset & ~7ull), 8);
-		else
-			word = machine->world->memory_base;
-		*to = access.offset & 4	      ? word >> 32 :
-		      access.width_shift == 2 ? (u32)word :
-						word;
+		load_parameter(machine, &access, reg(machine, statement->operands[0].first));
 		return true;
 	}
 	address = *reg(machine, access.name) + (u64)access.offset;
@@ -108,26 +139,33 @@ static bool access(struct machine *machine, const struct ptx_statement *statemen
 		return false;
 	}
 	at = memory_at(machine->world, address, bytes, access.space == ACCESS_GLOBAL);
-	data = statement->operands[access.kind == ACCESS_LOAD ? 0 : 1];
-	vector = ptx_is(machine->text, data.first, "{");
-	element = vector ? bytes / 2 : bytes;
-	for (size_t token = vector ? ptx_next(machine->text, data.first) : data.first, i = 0;
-	     i <= (vector ? 1u : 0u);
-	     i++, token = ptx_next(machine->text, ptx_next(machine->text, token))) {
-		if (access.kind == ACCESS_LOAD)
-			*reg(machine, token) = load(at ? at + i * element : NULL, element);
-		else if (access.kind == ACCESS_STORE && at)
-			memcpy(at + i * element, reg(machine, token), element);
-	}
-	if (access.kind == ACCESS_ATOMIC) {
-		bool returns = opcode->name[0] == 'a';
-		u64 old = load(at, bytes);
+	if (access.kind == ACCESS_LOAD)
+		move_data(machine, true, statement->operands[0], at, bytes);
+	else if (access.kind == ACCESS_STORE)
+		move_data(machine, false, statement->operands[1], at, bytes);
+	else if (access.kind == ACCESS_ATOMIC)
+		add_to_memory(machine, statement, opcode->name[0] == 'a', at, bytes);
+	return true;
+}
 
-		add = old + value(machine, statement->operands[returns ? 2 : 1]);
-		if (at)
-			memcpy(at, &add, bytes);
-		if (returns)
-			*reg(machine, statement->operands[0].first) = old;
+/* mov.b64 between a register and the "{low, high}" of two. False: neither operand is such a pair. */
+static bool move_pair(struct machine *machine, const struct ptx_range *operands)
+{
+	const struct ptx_text *text = machine->text;
+	bool splits = ptx_is(text, operands[0].first, "{");
+	size_t pair = operands[splits ? 0 : 1].first;
+	size_t low = ptx_next(text, pair), high = ptx_next(text, ptx_next(text, low));
+
+	if (!ptx_is(text, pair, "{"))
+		return false;
+	if (splits) {
+		u64 whole = value(machine, operands[1]);
+
+		*reg(machine, low) = (u32)whole;
+		*reg(machine, high) = whole >> 32;
+	} else {
+		*reg(machine, operands[0].first) = (u32)*reg(machine, low) | *reg(machine, high)
+										     << 32;
 	}
 	return true;
 }
@@ -137,25 +175,14 @@ static bool compute(struct machine *machine, const struct ptx_statement *stateme
 {
 	const struct ptx_text *text = machine->text;
 	const struct ptx_range *operands = statement->operands;
-	u64 a = statement->operand_count > 1 ? value(machine, operands[1]) : 0;
-	u64 b = statement->operand_count > 2 ? value(machine, operands[2]) : 0;
-	u64 c = statement->operand_count > 3 ? value(machine, operands[3]) : 0;
-	size_t op = statement->opcode, first = operands[0].first;
-	u64 result;
+	size_t op = statement->opcode;
+	u64 a, b, c, result;
 
-	if (ptx_is(text, op, "mov.b64") && ptx_is(text, first, "{")) {
-		size_t low = ptx_next(text, first);
-
-		*reg(machine, low) = (u32)a;
-		*reg(machine, ptx_next(text, ptx_next(text, low))) = a >> 32;
+	if (ptx_is(text, op, "mov.b64") && move_pair(machine, operands))
 		return true;
-	}
-	if (ptx_is(text, op, "mov.b64") && ptx_is(text, operands[1].first, "{")) {
-		size_t low = ptx_next(text, operands[1].first);
-
-		a = (u32)*reg(machine, low) | *reg(machine, ptx_next(text, ptx_next(text, low)))
-						      << 32;
-	}
+	a = statement->operand_count > 1 ? value(machine, operands[1]) : 0;
+	b = statement->operand_count > 2 ? value(machine, operands[2]) : 0;
+	c = statement->operand_count > 3 ? value(machine, operands[3]) : 0;
 	if (ptx_is(text, op, "mov.b64"))
 		result = a;
 	else if (ptx_is(text, op, "add.s64"))
@@ -191,7 +218,7 @@ static bool compute(struct machine *machine, const struct ptx_statement *stateme
 		result = false;
 	else
 		return false;
-	*reg(machine, first) = result;
+	*reg(machine, operands[0].first) = result;
 	return true;
 }
 
