@@ -92,3 +92,16 @@ void figure_differences(const struct figure_data *data, char *text, size_t size)
 	if (found.unlisted)
 		cfg_append(text, size, " and %zu keys more", found.unlisted);
 }
+
+void figure_overrides(const struct figure *figure, const struct figure_request *request,
+		      char *text, size_t size)
+{
+	if (request->scenario || request->set_count)
+		cfg_append(text, size, "CHANGED, %s:",
+			   figure->ours_alone ? "without published values" :
+						"not the published set-up");
+	if (request->scenario)
+		cfg_append(text, size, " --scenario %s", request->scenario);
+	for (size_t i = 0; i < request->set_count; i++)
+		cfg_append(text, size, "%s%s", i ? ", " : " ", request->sets[i]);
+}

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* In which keys the configurations of two compared runs differ. */
+/* What a figure shows that its file does not say: overrides, and keys in which two runs differ. */
 #ifndef SIM_FIGURES_DIFFERENCES_H
 #define SIM_FIGURES_DIFFERENCES_H
 
 #include "figures/data.h"
+#include "figures/make.h"
+
+/*
+ * Append the request's scenario and keys to @text, behind "CHANGED" and whether published values are
+ * shown all the same. Without any, nothing is appended.
+ */
+void figure_overrides(const struct figure *figure, const struct figure_request *request,
+		      char *text, size_t size);
 
 /*
  * Append "differ in KEY: A | B" to @text for the first two runs, without the system and the names, which

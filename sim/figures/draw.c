@@ -157,14 +157,7 @@ static void add_changes(struct drawing *drawing, const struct figure_request *re
 	const struct figure_data *data = drawing->data;
 	char text[TEXT_MAX] = "";
 
-	if (request->scenario || request->set_count)
-		snprintf(text, sizeof(text), "%s",
-			 data->figure->ours_alone ? "CHANGED, without published values:" :
-						    "CHANGED, not the published set-up:");
-	if (request->scenario)
-		cfg_append(text, sizeof(text), " --scenario %s", request->scenario);
-	for (size_t i = 0; i < request->set_count; i++)
-		cfg_append(text, sizeof(text), "%s%s", i ? ", " : " ", request->sets[i]);
+	figure_overrides(data->figure, request, text, sizeof(text));
 	if (data->figure->folder_count == 2)
 		figure_differences(data, text, sizeof(text));
 	add_first_of_type(data, text, sizeof(text));

@@ -9,11 +9,14 @@
 #include "engine/error.h"
 #include "figures/curves.h"
 #include "figures/data.h"
+#include "figures/differences.h"
 #include "figures/numbers.h"
 #include "figures/show.h"
 #include "results/compare.h"
 #include "results/writer.h"
 #include "terminal/command.h"
+
+#define OVERRIDES_MAX 1024
 
 int figure_prepare_runs(const struct figure *figure, const struct figure_request *request,
 			struct cached_run *runs, struct sim_error *err)
@@ -68,12 +71,17 @@ static int write_numbers(const struct figure_data *data, struct writer *writer,
 	return status ? status : writer_commit(writer, err);
 }
 
-/* Print what the user asked for. */
+/* Print what the user asked for, behind what he changed. */
 static int print(const struct figure_data *data, const struct figure_request *request,
 		 struct sim_error *err)
 {
+	char overrides[OVERRIDES_MAX] = "";
+
 	if (request->quiet)
 		return 0;
+	figure_overrides(data->figure, request, overrides, sizeof(overrides));
+	if (*overrides && !data->figure->no_table)
+		printf("%s\n\n", overrides);
 	if (data->figure->comparison)
 		figure_print_comparison(data);
 	else if (!data->figure->no_table)

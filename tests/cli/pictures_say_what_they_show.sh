@@ -23,11 +23,14 @@ shows() {
 shows other/isolation.svg "no diffusion in this scenario" \
 	"CHANGED, without published values: --scenario two-models-80g duration=25s" \
 	"of several containers of type llm-server: llama"
+head -n 1 .out | grep -qx "CHANGED, without published values: --scenario two-models-80g duration=25s" ||
+	fail "the table does not say what was changed: $(head -n 1 .out)"
 grep -q ">none<" other/isolation.svg && fail "a container that is not there completed nothing"
 
 # The figure's own scenario: published values stay, and the picture names what was changed.
 "$gvmsim" figure alone --set seed=3 --out own >.out 2>.err || fail "alone: $(cat .err)"
 shows own/alone.svg "CHANGED, not the published set-up: seed=3"
+[ "$(head -n 1 .out)" = "CHANGED, not the published set-up: seed=3" ] || fail "table: $(head -n 1 .out)"
 [ "$(cut -d, -f7 own/alone.csv | sort -u | wc -l)" -gt 2 ] || fail "no published values"
 shows own/alone.svg "vllm-diffusion-40g on a100-40g, vllm-diffusion-80g on a100-80g; published"
 
