@@ -41,7 +41,7 @@ struct pool {
 	size_t wanted; /* number of runs to make; the cache has the others */
 	size_t made;
 	size_t running;
-	size_t cores;
+	size_t most; /* to run at once: one more than cores, as a run waits for the disk at its end */
 	const struct run_store *store;
 	char host[HOST_ROOM]; /* two hosts may have a process of the same PID */
 	const struct signals *signals;
@@ -119,7 +119,7 @@ static int start_more(struct pool *pool, struct sim_error *err)
 {
 	int status = 0;
 
-	for (size_t i = 0; !status && i < pool->count && pool->running < pool->cores; i++)
+	for (size_t i = 0; !status && i < pool->count && pool->running < pool->most; i++)
 		if (pool->runs[i].state == RUN_CACHE_WANTED)
 			status = start(pool, &pool->runs[i], err);
 	return status;
@@ -311,7 +311,7 @@ int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		.runs = runs,
 		.count = count,
 		.wanted = wanted,
-		.cores = count_cores(),
+		.most = count_cores() + 1,
 		.store = store,
 		.signals = signals,
 	};
