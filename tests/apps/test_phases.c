@@ -193,8 +193,8 @@ END_TEST
 static const char *const idle[] = {
 	"[{\"name\": \"b\", \"repeat\": 0, \"kernels\": 1}]",
 	"[{\"name\": \"b\", \"once\": true, \"kernels\": 1}]",
-	"[{\"name\": \"a\", \"repeat\": 1000000000, \"phases\": ["
-	"{\"name\": \"b\", \"repeat\": 0, \"kernels\": 1}]}]",
+	("[{\"name\": \"a\", \"repeat\": 1000000000, \"phases\": ["
+	 "{\"name\": \"b\", \"repeat\": 0, \"kernels\": 1}]}]"),
 };
 
 START_TEST(iterations_that_take_no_time_end_it)

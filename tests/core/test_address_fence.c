@@ -274,7 +274,7 @@ END_TEST
 
 START_TEST(modes_have_the_names_that_users_write)
 {
-	for (int mode = 0; mode < GVM_FENCE_MODES; mode++)
+	for (enum gvm_fence_mode mode = 0; mode < GVM_FENCE_MODES; mode++)
 		ck_assert_int_eq(gvm_fence_mode_find(gvm_fence_mode_name(mode)), mode);
 	ck_assert_int_eq(gvm_fence_mode_find("fence"), GVM_FENCE_MASK);
 	ck_assert_int_eq(gvm_fence_mode_find("4g"), GVM_FENCE_4G);

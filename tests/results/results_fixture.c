@@ -181,9 +181,11 @@ static void make_containers(void)
 	sim_containers[0].log = (struct app_log){
 		.records = llm_records,
 		.record_count = COUNT(llm_records),
-		.gaps = { [APP_GAPS_COMPLETED] = { llm_gaps, COUNT(llm_gaps) },
-			  [APP_GAPS_OTHERS] = { llm_other_gaps, COUNT(llm_other_gaps) },
-			  [APP_GAPS_OPEN] = { llm_open_gaps, COUNT(llm_open_gaps) } },
+		.gaps = { [APP_GAPS_COMPLETED] = { .ns = llm_gaps, .count = COUNT(llm_gaps) },
+			  [APP_GAPS_OTHERS] = { .ns = llm_other_gaps,
+						.count = COUNT(llm_other_gaps) },
+			  [APP_GAPS_OPEN] = { .ns = llm_open_gaps,
+					      .count = COUNT(llm_open_gaps) } },
 		.has_server = true,
 	};
 	sim_containers[1].log =

@@ -13,7 +13,7 @@ results() {
 	cmake -S "$source" -B "$build" -DCMAKE_C_COMPILER="$1" -DCMAKE_BUILD_TYPE=None \
 		-DCMAKE_C_FLAGS="$2" -DGVMSIM_TESTS=OFF >"$build.log" 2>&1 ||
 		{ cat "$build.log"; exit 1; }
-	cmake --build "$build" --parallel 2 >>"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
+	cmake --build "$build" --parallel 2 --target gvmsim >>"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 	rm -rf "$build-results"
 	"$build/gvmsim" run "$source/scenarios/vllm-diffusion-80g.json" --set duration=120s --quiet \
 		--out "$build-results"
