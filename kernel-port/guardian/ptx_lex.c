@@ -166,33 +166,27 @@ void ptx_text_destroy(struct ptx_text *text)
 }
 
 /* Most questions have the answer no, by the first byte: words are asked for one after the other. */
-static bool begins_unlike(const struct ptx_text *text, size_t at, const char *word)
+static u32 equal_bytes(const struct ptx_text *text, size_t at, const char *word)
 {
 	const struct ptx_token *token = &text->tokens[at];
+	const char *bytes = text->bytes + token->start;
+	u32 count = 0;
 
-	return token->length && text->bytes[token->start] != *word;
+	while (count < token->length && word[count] && bytes[count] == word[count])
+		count++;
+	return count;
 }
 
 bool ptx_is(const struct ptx_text *text, size_t at, const char *word)
 {
-	size_t length;
+	u32 count = equal_bytes(text, at, word);
 
-	if (begins_unlike(text, at, word))
-		return false;
-	length = strlen(word);
-	return text->tokens[at].length == length &&
-	       !memcmp(text->bytes + text->tokens[at].start, word, length);
+	return count == text->tokens[at].length && !word[count];
 }
 
 bool ptx_begins(const struct ptx_text *text, size_t at, const char *prefix)
 {
-	size_t length;
-
-	if (*prefix && begins_unlike(text, at, prefix))
-		return false;
-	length = strlen(prefix);
-	return text->tokens[at].length >= length &&
-	       !memcmp(text->bytes + text->tokens[at].start, prefix, length);
+	return !prefix[equal_bytes(text, at, prefix)];
 }
 
 bool ptx_same(const struct ptx_text *text, size_t a, size_t b)

@@ -181,8 +181,9 @@ bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier
 	const char *word = text->bytes + text->tokens[opcode].start;
 	size_t length = text->tokens[opcode].length, wanted = strlen(modifier);
 
+	/* The first byte by itself: most words have no such modifier. */
 	for (size_t i = 0; i + wanted <= length; i++)
-		if (!memcmp(word + i, modifier, wanted) &&
+		if (word[i] == *modifier && !memcmp(word + i, modifier, wanted) &&
 		    (i + wanted == length || word[i + wanted] == '.' ||
 		     word[i + wanted] == ':'))
 			return true;
@@ -190,7 +191,7 @@ bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier
 }
 
 /*
- * Does a directive stand behind another word without a space, ".visible.global", "f.noreturn"? ptxas
+ * Does a directive stand behind the word at @at without a space, ".visible.global", "f.noreturn"? ptxas
  * reads two words there. Opcodes have their modifiers so, but none of these.
  */
 static bool is_joined(const struct ptx_text *text, size_t at)
@@ -202,10 +203,10 @@ static bool is_joined(const struct ptx_text *text, size_t at)
 	const struct ptx_token *token = &text->tokens[at];
 	const char *word = text->bytes + token->start;
 
-	if (token->kind != PTX_WORD)
-		return false;
 	if (*word == '.')
 		return memchr(word + 1, '.', token->length - 1) != NULL;
+	if (!memchr(word, '.', token->length))
+		return false;
 	for (size_t i = 0; i < sizeof(directives) / sizeof(*directives); i++)
 		if (verify_has(text, at, directives[i]))
 			return true;
@@ -224,9 +225,11 @@ static int refuse_directives(const struct verifier *verifier)
 	const struct ptx_text *text = verifier->text;
 
 	for (size_t at = 0; at < text->count; at++) {
-		size_t value = ptx_next(text, at);
+		size_t value;
 		bool known = false;
 
+		if (text->tokens[at].kind != PTX_WORD)
+			continue;
 		if (is_joined(text, at))
 			return verify_refuse(
 				verifier, at,
@@ -237,6 +240,7 @@ static int refuse_directives(const struct verifier *verifier)
 			return verify_refuse(verifier, at, "it may return all the same");
 		if (!ptx_is(text, at, ".pragma"))
 			continue;
+		value = ptx_next(text, at);
 		for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
 			known |= ptx_begins(text, value, harmless[i]);
 		if (!known || !ptx_is(text, ptx_next(text, value), ";"))
@@ -255,6 +259,8 @@ int verify_collect(struct verifier *verifier)
 	for (size_t at = 0; at < text->count && !status; at++) {
 		size_t end = at;
 
+		if (text->tokens[at].kind == PTX_SPACE || text->tokens[at].kind == PTX_COMMENT)
+			continue;
 		depth += ptx_is(text, at, "{");
 		depth -= ptx_is(text, at, "}") && depth;
 		verifier->has_calls |= ptx_begins(text, at, "call");

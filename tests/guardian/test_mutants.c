@@ -29,14 +29,56 @@ static int verify_bytes(const char *bytes, struct sim_error *err)
 	return status;
 }
 
-/* A patched text in lines, and room for a mutant of it. */
+/*
+ * A patched text in lines, and room for a mutant of it. A mutant has all that stands outside of kernels
+ * and the kernel that was changed; the verifier judges kernels one by one, and this is fifty times faster.
+ */
 struct subject {
 	char *text;
-	char **lines; /* with their newlines */
+	char **lines;	 /* with their newlines */
+	size_t *kernels; /* of each line, from 1; 0: outside of all */
 	size_t count;
 	char *mutant;
 	size_t mutants;
 };
+
+/* The text of lines outside of kernels and of @kernel, without the two lines at @at: those are given. */
+static const char *join(struct subject *subject, size_t kernel, size_t at, const char *first,
+			const char *second)
+{
+	char *end = subject->mutant;
+
+	*end = '\0';
+	for (size_t i = 0; i < subject->count; i++)
+		if (!subject->kernels[i] || subject->kernels[i] == kernel)
+			end = stpcpy(end, i == at     ? first :
+					  i == at + 1 ? second :
+							subject->lines[i]);
+	return subject->mutant;
+}
+
+/* A kernel goes from the line with its name to that with its last brace. Returns how many there are. */
+static size_t find_kernels(struct subject *subject)
+{
+	size_t kernel = 0;
+	bool inside = false;
+	int depth = 0;
+
+	for (size_t i = 0; i < subject->count; i++) {
+		const char *line = subject->lines[i];
+		int before = depth;
+
+		if (!depth && !inside && strstr(line, ".entry ")) {
+			inside = true;
+			kernel++;
+		}
+		subject->kernels[i] = inside ? kernel : 0;
+		for (const char *at = line; *at && strncmp(at, "//", 2); at++)
+			depth += (*at == '{') - (*at == '}');
+		inside &= !(before && !depth);
+	}
+	return kernel;
+}
 
 static void subject_open(struct subject *subject, char *text)
 {
@@ -50,6 +92,7 @@ static void subject_open(struct subject *subject, char *text)
 		at += at[length - 1] ? length : length - 1;
 	}
 	subject->mutant = malloc(strlen(text) + 4096);
+	subject->kernels = calloc(subject->count, sizeof(*subject->kernels));
 }
 
 static void subject_close(struct subject *subject)
@@ -57,6 +100,7 @@ static void subject_close(struct subject *subject)
 	for (size_t i = 0; i < subject->count; i++)
 		free(subject->lines[i]);
 	free(subject->lines);
+	free(subject->kernels);
 	free(subject->mutant);
 	free(subject->text);
 }
@@ -66,12 +110,10 @@ static void refuse_mutant(struct subject *subject, size_t at, const char *first,
 			  const char *second)
 {
 	struct sim_error err = { 0 };
-	char *end = subject->mutant;
+	const char *mutant = join(subject, subject->kernels[at], at, first, second);
 
-	for (size_t i = 0; i < subject->count; i++)
-		end = stpcpy(end, i == at ? first : i == at + 1 ? second : subject->lines[i]);
 	subject->mutants++;
-	ck_assert_msg(verify_bytes(subject->mutant, &err) == -SIM_EXIT_USER,
+	ck_assert_msg(verify_bytes(mutant, &err) == -SIM_EXIT_USER,
 		      "line %zu: accepted:\n%s%sfor\n%s%s", at + 1, first, second,
 		      subject->lines[at], subject->lines[at + 1]);
 	ck_assert_msg(err.text[0], "no reason");
@@ -232,6 +274,10 @@ static void make_all(const char *file, enum patch_mode mode)
 	ck_assert_msg(text, "%s", err.text);
 	ck_assert_msg(!verify_bytes(text, &err), "%s", err.text);
 	subject_open(&subject, text);
+	/* Each kernel by itself is accepted before it is changed. */
+	for (size_t i = find_kernels(&subject); i; i--)
+		ck_assert_msg(!verify_bytes(join(&subject, i, subject.count, "", ""), &err),
+			      "%s: kernel %zu: %s", file, i, err.text);
 	for (size_t i = 0; i + 1 < subject.count; i++) {
 		const char *line = subject.lines[i], *next = subject.lines[i + 1];
 
