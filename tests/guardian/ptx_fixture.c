@@ -2,9 +2,20 @@
 #include "ptx_fixture.h"
 
 const char *const corpus_files[] = {
-	"attention.triton36-sm90.ptx", "bench.nvcc13-sm90.ptx",	  "corners.ptx",
-	"functions.nvcc13-sm90.ptx",   "kernels.nvcc13-sm80.ptx", "kernels.nvcc13-sm90.ptx",
-	"matmul.triton36-sm90.ptx",    "plain.clang14-sm80.ptx",  NULL,
+	"attention.triton36-sm90.ptx",
+	"bench.nvcc13-sm90.ptx",
+	"corners.ptx",
+	"functions.nvcc13-sm90.ptx",
+	"functions.nvrtc11.2-sm80.ptx",
+	"kernels.nvcc13-sm80.ptx",
+	"kernels.nvcc13-sm90.ptx",
+	"kernels.nvrtc11.2-sm80.ptx",
+	"kernels.nvrtc11.8-sm86.ptx",
+	"kernels.nvrtc12.4-sm90.ptx",
+	"matmul.triton36-sm90.ptx",
+	"plain.clang14-sm80.ptx",
+	"plain.clang19-sm90.ptx",
+	NULL,
 };
 
 char *corpus_read(const char *name)
