@@ -304,11 +304,15 @@ int gvm_reclaim(struct gvm_container *container)
 	struct gvm_device *device = container->device;
 	u32 excess = gvm_charge_excess(container);
 	struct gvm_eviction eviction = { 0 };
-	/* Faults may charge more meanwhile: bounded by twice the excess. */
+	/*
+	 * Faults may charge more meanwhile: bounded by twice the excess. An eviction that leaves a
+	 * part of its chunk has taken a page or more, so there are no more of those than pages.
+	 */
 	u32 most = 2 * excess;
+	u64 most_parts = gvm_charged_bytes(container) >> GVM_PAGE_SHIFT;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);
-	while (excess && most--) {
+	while (excess && most) {
 		int status;
 
 		if (gvm_give_way())
@@ -325,6 +329,10 @@ int gvm_reclaim(struct gvm_container *container)
 			break;
 		if (status)
 			return status;
+		if (eviction.left_bytes && most_parts)
+			most_parts--;
+		else
+			most--;
 		excess = gvm_charge_excess(container);
 	}
 	return 0;
