@@ -109,8 +109,9 @@ static int ac_step(void *state, struct gvmd_step *step)
 	struct ac *ac = state;
 	enum load_level level = load_sample(&ac->load, gvmd_find(step, ac->high));
 	struct gvmd_container *low = gvmd_find(step, ac->low);
-	bool limited = level != LOAD_IDLE, rested;
+	bool limited = level > LOAD_LOW || (level == LOAD_LOW && ac->stage != AC_FREE);
 	bool stop = level == LOAD_HIGH || (level == LOAD_MIDDLE && ac->stopped);
+	bool rested;
 
 	if (!low) {
 		/* The next one of its name has limits of its own. */

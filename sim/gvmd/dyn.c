@@ -9,13 +9,14 @@
  * asks nothing of the applications. It looks at the kernels of the important container alone:
  *
  *     kernels of "high"                           what "low" gets
- *     no new one in the last 4 samples            all memory, and it runs
- *     pending, mean of 15 samples:   < 32         the limit, and it runs
+ *     the last 4 samples are the same             all memory, and it runs
+ *     pending, mean of 15 samples:   < 32         it runs, with a limit or without one as before
  *                                   32 to 160     the limit; it runs or is stopped as before
  *                                   > 160         the limit, and it is stopped
  *
- * Two bounds with a gap between them are a hysteresis, and an action comes 3 s after the last
- * one at the earliest: each change of the limit may move gigabytes over the link.
+ * So an idle server takes the limit away, and a few kernels do not bring it back. Two bounds with
+ * a gap between them are a hysteresis, and an action comes 3 s after the last one at the
+ * earliest: each change of the limit may move gigabytes over the link.
  *
  * The GVM paper calls this daemon GVM-DYN. The Ghost paper runs it over its own driver and calls
  * it GhostFT.
@@ -25,9 +26,10 @@
  *
  *   1. The papers say what the policy does and give no constant. Period, windows and bounds are
  *      those of the daemon of the published runs. They are settings here.
- *   2. "Stopped" is compute.freeze: Ghost has the file, and the published daemon had no other
- *      way to stop a container than to end its turns. A frozen container is thawed when the
- *      other one goes idle, also straight from a high load. Ours: the law above leaves it open.
+ *   2. "Stopped" is compute.freeze, which ends its turns at once: Ghost has the file. The
+ *      published daemon (exp/vllm+diffusion/launch_scheduler.py of github.com/easonycliu/gvm)
+ *      sends SIGSTOP: kernels that are queued run on, and the process launches no more. The law
+ *      is this daemon's, also that an idle server thaws the other one straight from a high load.
  *   3. It is stopped before its limit falls, so that it does not fault while it is reclaimed,
  *      and its limit rises before it runs again.
  *   4. A write is made only if it changes something.
@@ -92,7 +94,7 @@ static int dyn_step(void *state, struct gvmd_step *step)
 	struct dyn *dyn = state;
 	enum load_level level = load_sample(&dyn->load, gvmd_find(step, dyn->high));
 	struct gvmd_container *low = gvmd_find(step, dyn->low);
-	bool limited = level != LOAD_IDLE;
+	bool limited = level > LOAD_LOW || (level == LOAD_LOW && (!dyn->acted || dyn->limited));
 	bool stopped = level == LOAD_HIGH || (level == LOAD_MIDDLE && dyn->stopped);
 
 	if (!low) {

@@ -28,7 +28,8 @@ enum load_level load_sample(struct load *load, const struct gvmd_container *cont
 	load->count += load->count < load->window;
 	for (u64 i = 0; i < load->count; i++)
 		sum += load->pending[i];
-	if (load->quiet >= load->idle_samples)
+	/* As many samples are the same, the one before the first quiet one included. */
+	if (load->quiet + 1 >= load->idle_samples)
 		return LOAD_IDLE;
 	if (sum > load->upper * load->count)
 		return LOAD_HIGH;
