@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "interpreter.h"
 
+#include <setjmp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "access.h"
@@ -16,7 +16,16 @@ struct machine {
 	struct world *world;
 	u32 names[REGISTERS]; /* tokens + 1 */
 	u64 values[REGISTERS];
+	u32 count; /* of registers */
+	jmp_buf unknown;
 };
+
+/* What this interpreter does not know, or cannot hold, ends the run. */
+static void need(struct machine *machine, bool known)
+{
+	if (!known)
+		longjmp(machine->unknown, 1);
+}
 
 static u64 *reg(struct machine *machine, size_t at)
 {
@@ -28,6 +37,7 @@ static u64 *reg(struct machine *machine, size_t at)
 	for (slot %= REGISTERS; machine->names[slot]; slot = (slot + 1) % REGISTERS)
 		if (ptx_same(machine->text, machine->names[slot] - 1, at))
 			return &machine->values[slot];
+	need(machine, token->kind == PTX_WORD && ++machine->count < REGISTERS);
 	machine->names[slot] = (u32)at + 1;
 	return &machine->values[slot];
 }
@@ -78,7 +88,8 @@ static void load_parameter(struct machine *machine, const struct access *access,
 		word = bounds->base;
 	else if (ptx_is(machine->text, access->name, "gvmf_mask"))
 		word = bounds->masks[0];
-	else if (ptx_is(machine->text, access->name, PATCH_BOUNDS))
+	else if (ptx_is(machine->text, access->name, PATCH_BOUNDS) &&
+		 (u64)access->offset < sizeof(*bounds))
 		memcpy(&word, (const u8 *)bounds + ((u64)access->offset & ~7ull), 8);
 	else
 		word = machine->world->memory_base;
@@ -93,6 +104,7 @@ static void move_data(struct machine *machine, bool loads, struct ptx_range data
 	size_t token = vector ? ptx_next(machine->text, data.first) : data.first;
 	u64 element = vector ? bytes / 2 : bytes;
 
+	need(machine, element <= sizeof(u64));
 	for (u64 offset = 0; offset < bytes; offset += element) {
 		if (loads)
 			*reg(machine, token) = load(at ? at + offset : NULL, element);
@@ -106,9 +118,11 @@ static void move_data(struct machine *machine, bool loads, struct ptx_range data
 static void add_to_memory(struct machine *machine, const struct ptx_statement *statement,
 			  bool returns, u8 *at, u64 bytes)
 {
-	u64 old = load(at, bytes);
-	u64 sum = old + value(machine, statement->operands[returns ? 2 : 1]);
+	u64 old, sum;
 
+	need(machine, bytes <= sizeof(u64) && statement->operand_count == (returns ? 3 : 2));
+	old = load(at, bytes);
+	sum = old + value(machine, statement->operands[returns ? 2 : 1]);
 	if (at)
 		memcpy(at, &sum, bytes);
 	if (returns)
@@ -124,8 +138,8 @@ static bool access(struct machine *machine, const struct ptx_statement *statemen
 	u64 address, bytes;
 	u8 *at;
 
-	if (access_decode(machine->text, statement, opcode, &access, &err))
-		abort();
+	need(machine, statement->operand_count > 1 &&
+			      !access_decode(machine->text, statement, opcode, &access, &err));
 	if (access.space == ACCESS_PARAM || access.space == ACCESS_CONST) {
 		load_parameter(machine, &access, reg(machine, statement->operands[0].first));
 		return true;
@@ -223,23 +237,26 @@ static bool compute(struct machine *machine, const struct ptx_statement *stateme
 }
 
 /* The statement of a label. */
-static size_t find_label(const struct machine *machine, size_t name)
+static size_t find_label(struct machine *machine, size_t name)
 {
 	for (size_t i = 0; i < machine->module->statement_count; i++)
 		if (machine->module->statements[i].kind == PTX_LABEL &&
 		    ptx_same(machine->text, machine->module->statements[i].range.first, name))
 			return i;
-	abort();
+	need(machine, false);
+	return 0;
 }
 
 /* The label with number @index of the table @name. */
-static size_t find_target(const struct machine *machine, size_t name, u64 index)
+static size_t find_target(struct machine *machine, size_t name, u64 index)
 {
 	size_t list = find_label(machine, name) + 1;
 	size_t at = ptx_next(machine->text, machine->module->statements[list].range.first);
 
-	for (; index; index--)
+	for (; index; index--) {
 		at = ptx_next(machine->text, ptx_next(machine->text, at));
+		need(machine, machine->text->tokens[at].kind == PTX_WORD);
+	}
 	return find_label(machine, at);
 }
 
@@ -250,10 +267,13 @@ enum run_end interpret(const struct ptx_module *module, struct world *world)
 
 	world->lowest = U64_MAX;
 	world->highest = 0;
+	if (setjmp(machine.unknown))
+		return RUN_UNKNOWN;
 	for (u32 steps = 0; steps < STEPS_MAX; steps++, at++) {
 		const struct ptx_statement *statement = &module->statements[at];
 		const struct opcode *opcode;
 
+		need(&machine, at < module->statement_count);
 		if (statement->kind == PTX_CLOSE && statement->depth == 1)
 			return RUN_RETURNED;
 		if (statement->kind != PTX_INSTRUCTION)
@@ -262,19 +282,22 @@ enum run_end interpret(const struct ptx_module *module, struct world *world)
 		    (*reg(&machine, statement->guard) != 0) == statement->negated)
 			continue;
 		opcode = opcode_find(module->text, statement->opcode);
+		need(&machine, opcode != NULL);
 		if (opcode->decision == OPCODE_FENCE) {
 			if (!access(&machine, statement, opcode))
 				return RUN_MISALIGNED;
 		} else if (ptx_is(module->text, statement->opcode, "bra")) {
+			need(&machine, statement->operand_count == 1);
 			at = find_label(&machine, statement->operands[0].first);
 		} else if (opcode->decision == OPCODE_TABLE) {
+			need(&machine, statement->operand_count == 2);
 			at = find_target(&machine, statement->operands[1].first,
 					 (u32)value(&machine, statement->operands[0]));
 		} else if (ptx_is(module->text, statement->opcode, "trap")) {
 			return RUN_TRAPPED;
 		} else if (ptx_is(module->text, statement->opcode, "ret")) {
 			return RUN_RETURNED;
-		} else if (!compute(&machine, statement)) {
+		} else if (!statement->operand_count || !compute(&machine, statement)) {
 			return RUN_UNKNOWN;
 		}
 	}
