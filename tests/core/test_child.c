@@ -3,6 +3,8 @@
  * Children of a container, by address range: who pays to the byte, who gives at which limit, what
  * is protected, and what ends when.
  */
+#include "draw.h"
+#include "gvm/address_fence.h"
 #include "gvm/charge.h"
 #include "gvm/child.h"
 #include "gvm/clock.h"
@@ -121,6 +123,66 @@ START_TEST(a_child_at_its_limit_gives_its_own_coldest_chunk)
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
 	toy_unmap_all();
 	end_child(child);
+	end_child(sibling);
+	end();
+}
+END_TEST
+
+/*
+ * A tenant stores to any address of 64 bits. Its fence has the window of its child as partition: all it
+ * faults in, charges and evicts is its own. Without a fence hardly any address would be.
+ */
+START_TEST(wild_stores_of_a_fenced_child_touch_its_own_memory_only)
+{
+	struct gvm_window window = { .space = &toy.spaces[1],
+				     .va = TOY_VA,
+				     .bytes = 8 * CHUNK };
+	struct gvm_container *child, *behind, *sibling, *payer;
+	struct gvm_address_fence fence;
+	u64 state = runner_seed(), at;
+	u32 unfenced = 0;
+
+	begin(16);
+	ck_assert_int_eq(gvm_child_open(one, &window, 1, &child), 0);
+	window.va += window.bytes;
+	ck_assert_int_eq(gvm_child_open(one, &window, 3, &behind), 0);
+	toy_map_range(1, one, 8 * CHUNK, false);
+	sibling = child_with(2, 4);
+	toy_write_file(child, "gmem.limit.high", "6M");
+	ck_assert_int_eq(gvm_address_fence_init(&fence, GVM_FENCE_MASK, TOY_VA, 8 * CHUNK, 0),
+			 0);
+	for (u32 i = 0; i < 500; i++) {
+		u64 address = draw_bits(&state) >> draw_below(&state, 64);
+
+		window = (struct gvm_window){ .space = &toy.spaces[1], .bytes = CHUNK };
+		window.va = address / 2 / CHUNK * CHUNK;
+		if (!gvm_child_payer(one, &window, &payer)) {
+			unfenced += payer == child;
+			gvm_container_put(payer);
+		}
+		ck_assert_int_eq(gvm_address_fence_access(&fence, address, 0, 8, &at), 0);
+		window.va = at / CHUNK * CHUNK;
+		ck_assert_int_eq(gvm_child_payer(one, &window, &payer), 0);
+		ck_assert_ptr_eq(payer, child);
+		gvm_container_put(payer);
+		toy_store_blocks(1, (u32)((at - TOY_VA) / CHUNK), 1);
+		ck_assert_uint_le(chunks_of(child), 3);
+	}
+	ck_assert_uint_lt(unfenced, 10);
+	ck_assert_uint_eq(chunks_of(child), 3);
+	ck_assert_uint_gt(child->evicted_chunks, 100);
+	ck_assert_uint_eq(chunks_of(behind) + chunks_of(one) + chunks_of(two), 0);
+	ck_assert_uint_eq(chunks_of(sibling), 4);
+	ck_assert_uint_eq(sibling->evicted_chunks + one->evicted_chunks + two->evicted_chunks,
+			  0);
+	expect_file(sibling, "gmem.swap.current", 0);
+	for (u32 i = 0; i < 4; i++)
+		ck_assert(toy_on_device(2, i));
+	toy_load_blocks(2, 0, 4);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	toy_unmap_all();
+	end_child(child);
+	end_child(behind);
 	end_child(sibling);
 	end();
 }
@@ -516,6 +578,7 @@ END_TEST
 TEST_MAIN("child", a_range_in_a_window_is_charged_to_the_child_and_counts_for_the_parent,
 	  small_blocks_of_a_child_are_charged_to_the_page,
 	  a_child_at_its_limit_gives_its_own_coldest_chunk,
+	  wild_stores_of_a_fenced_child_touch_its_own_memory_only,
 	  at_the_parents_limit_the_largest_member_gives,
 	  a_lowered_limit_of_the_parent_reclaims_from_the_family,
 	  a_child_is_protected_by_its_part_of_the_parents_low,
