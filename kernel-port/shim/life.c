@@ -92,6 +92,9 @@ static void after_fork(void)
 {
 	owner = getpid();
 	forked = true;
+	shim_real_reset();
+	memory_reset();
+	pools_reset();
 	worker_reset();
 	streams_reset();
 	books_reset();

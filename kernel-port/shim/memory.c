@@ -52,6 +52,11 @@ const struct memory_facts *memory_facts_of(const struct shim_real *real, int dev
 	return fact;
 }
 
+void memory_reset(void)
+{
+	pthread_mutex_init(&facts_lock, NULL);
+}
+
 void memory_refused(int device, u64 bytes, u64 total)
 {
 	shim_log("GPU %d: %llu bytes are refused: %llu of %llu are in use", device, bytes,

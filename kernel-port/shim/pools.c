@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fence.h"
 
@@ -297,4 +298,10 @@ SHIM_EXPORT cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
 SHIM_EXPORT cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
 {
 	return cuMemFreeAsync(ptr, stream ? stream : CU_PER_THREAD);
+}
+
+void pools_reset(void)
+{
+	pthread_mutex_init(&pools_lock, NULL);
+	memset(pools_of, 0, sizeof(pools_of));
 }

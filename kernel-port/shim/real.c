@@ -60,6 +60,11 @@ const struct shim_real *shim_real(void)
 	return real_ready ? &real_calls : NULL;
 }
 
+void shim_real_reset(void)
+{
+	pthread_mutex_init(&real_lock, NULL);
+}
+
 const struct shim_real *shim_real_if_used(void)
 {
 	return real_ready ? &real_calls : NULL;

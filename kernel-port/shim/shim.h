@@ -183,6 +183,8 @@ void shim_find_dlsym(void);
 const struct shim_real *shim_real(void);
 /* The same; NULL also where libcuda.so.1 has not been used yet. */
 const struct shim_real *shim_real_if_used(void);
+/* For the child of a fork: a thread that it does not have may have held the lock. */
+void shim_real_reset(void);
 
 /* books.c: allocations by address. */
 
@@ -251,6 +253,8 @@ bool memory_current(const struct shim_real *real, int *ret_device,
 		    struct CUctx_st **ret_context);
 /* Facts of a GPU. The driver is asked until it answers, which it does not before cuInit(). */
 const struct memory_facts *memory_facts_of(const struct shim_real *real, int device);
+/* For the child of a fork, as shim_real_reset(). */
+void memory_reset(void);
 void memory_refused(int device, u64 bytes, u64 total);
 /* cuMemAlloc(), as it is hooked: for other calls that are to give the same memory. */
 cu_result memory_allocate(cu_ptr *ptr, size_t bytes);
@@ -259,6 +263,10 @@ cu_result memory_not_fenced(const char *call);
 /* Free with @call, and take it out of the books if the driver agrees. */
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream);
+
+/* pools.c: the child of a fork has none of its parent's pools. */
+
+void pools_reset(void);
 
 /* cold.c: for the worker, but for cold_launched(). */
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,45 @@ static void task_early(int number)
 	open_device();
 	for (int i = 0; i < number; i++)
 		CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+}
+
+static void *allocate_both_ways(void *unused)
+{
+	struct CUctx_st *context;
+	cu_ptr ptr;
+
+	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cu.cuCtxSetCurrent(context));
+	CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+	CHECK(cu.cuMemAllocAsync(&ptr, MIB, NULL));
+	return unused;
+}
+
+/* A thread is in the driver while another one forks. The child allocates, too: it must not wait for that thread. */
+static void task_fork_amid(int number)
+{
+	static const char *const calls[] = { "cuDeviceGetAttribute", "cuMemPoolCreate" };
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(&fake_stay) stay = (__typeof__(stay))dlsym(library, "fake_stay");
+	__typeof__(&fake_await_stay) await_stay =
+		(__typeof__(await_stay))dlsym(library, "fake_await_stay");
+	pthread_t thread;
+	pid_t child;
+	int status;
+
+	open_device();
+	stay(calls[number]);
+	pthread_create(&thread, NULL, allocate_both_ways, NULL);
+	await_stay();
+	child = fork();
+	if (!child) {
+		alarm(20);
+		allocate_both_ways(NULL);
+		_exit(0);
+	}
+	if (waitpid(child, &status, 0) != child || status)
+		fail("the child of a fork amid a call");
+	_exit(0);
 }
 
 /*
@@ -301,6 +341,7 @@ bool corner(const char *task, int number)
 	} tasks[] = {
 		{ "early", task_early },
 		{ "newer", task_newer },
+		{ "fork_amid", task_fork_amid },
 		{ "pairs", task_pairs },
 		{ "signals", task_signals },
 		{ "descriptors", task_descriptors },

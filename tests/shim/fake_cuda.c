@@ -66,6 +66,31 @@ bool fake_initialized;
 static bool held;
 static bool finished;
 
+/* Where a thread is to stay. */
+static const char *_Atomic stay_in;
+static _Atomic bool stays;
+
+FAKE void fake_stay(const char *call)
+{
+	stay_in = call;
+}
+
+FAKE void fake_await_stay(void)
+{
+	while (!stays)
+		usleep(1000);
+}
+
+void fake_enter(const char *call)
+{
+	if (!stay_in || strcmp(stay_in, call))
+		return;
+	stay_in = NULL;
+	stays = true;
+	for (;;)
+		pause();
+}
+
 FAKE void fake_hold(void)
 {
 	held = true;
@@ -141,6 +166,7 @@ FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int devi
 	(void)device;
 	if (!fake_initialized)
 		return CU_NOT_INITIALIZED;
+	fake_enter("cuDeviceGetAttribute");
 	*value = attribute == CU_DEVICE_MANAGED || attribute == CU_DEVICE_CONCURRENT;
 	if (attribute == CU_DEVICE_MAJOR)
 		*value = 9;

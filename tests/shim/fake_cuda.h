@@ -21,6 +21,10 @@ cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags);
 /* From now on launches do not end; fake_release() ends them all. */
 void fake_hold(void);
 void fake_release(void);
+/* The next thread in @call ("cuDeviceGetAttribute", "cuMemPoolCreate") stays there for ever. */
+void fake_stay(const char *call);
+/* Wait until it is there. */
+void fake_await_stay(void);
 /* Meanwhile the first @count of all launches have ended. */
 void fake_end_first(unsigned long count);
 cu_result fake_graph_create(struct CUgraph_st **graph);

@@ -17,6 +17,9 @@ struct fake_memory {
 
 struct fake_memory fake_memory(void);
 
+/* For fake_stay(): the calling thread is in @call. */
+void fake_enter(const char *call);
+
 /* Is it an address that cuMemAddressReserve() has given? */
 bool fake_is_reserved(cu_ptr ptr);
 

@@ -173,6 +173,7 @@ FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 {
 	unsigned int type = ((const struct shim_pool_props *)props)->type;
 
+	fake_enter("cuMemPoolCreate");
 	if (type == CU_ALLOC_MANAGED && getenv("FAKE_NO_MANAGED_POOLS"))
 		return CU_INVALID_VALUE;
 	*pool = calloc(1, sizeof(**pool));

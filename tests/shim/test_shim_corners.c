@@ -31,6 +31,16 @@ START_TEST(a_call_that_is_newer_than_the_shim_stays_the_drivers)
 END_TEST
 
 /* The last allocation is published, also one that comes while the shim publishes. */
+/* The shim asks the driver under locks of its own. */
+START_TEST(a_child_does_not_wait_for_its_parents_threads)
+{
+	struct program program;
+
+	run(&program, true, "dlsym", "fork_amid", 0, NULL);
+	run(&program, true, "dlsym", "fork_amid", 1, NULL);
+}
+END_TEST
+
 START_TEST(no_allocation_is_missed_by_the_control_files)
 {
 	struct program program;
@@ -315,6 +325,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
 	tcase_add_test(tests, a_call_that_is_newer_than_the_shim_stays_the_drivers);
+	tcase_add_test(tests, a_child_does_not_wait_for_its_parents_threads);
 	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
