@@ -4,7 +4,7 @@
 #define SIM_FIGURES_DIFFERENCES_H
 
 #include "figures/data.h"
-#include "figures/make.h"
+#include "figures/request.h"
 
 /*
  * Append the request's scenario and keys to @text, behind "CHANGED" and whether published values are

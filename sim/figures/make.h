@@ -3,26 +3,12 @@
 #ifndef SIM_FIGURES_MAKE_H
 #define SIM_FIGURES_MAKE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "figures/run_cache.h"
+#include "figures/request.h"
 
 struct cached_run;
 struct figure;
 struct figure_data;
 struct sim_error;
-
-/* The user's options for a figure. Strings are borrowed. */
-struct figure_request {
-	const char *out;	 /* folder */
-	const char *scenario;	 /* replaces the figure's; NULL: keep the figure's */
-	const char *const *sets; /* PATH=VALUE for all runs, in order */
-	size_t set_count;
-	const char *const *folders; /* figure->folder_count of them */
-	struct run_cache_use use;   /* how to get the runs; its signals also end the drawing */
-	bool quiet;		    /* print no table and no paths */
-};
 
 /*
  * Describe the figure's runs in @runs, one for each: runs for the cache to make, or the folders
