@@ -7,7 +7,7 @@
  * A member leaves in three steps, because operations on its control files may be running: it is
  * marked, its directory is removed without the mutex, it is freed. A process that attaches
  * meanwhile with the same identity waits for the last step. A member whose directory could not
- * be made leaves in the same way, for somebody may have opened a file of it.
+ * be made leaves in the same way, since one of its files may be open.
  */
 #include "gvm_members.h"
 

@@ -196,7 +196,7 @@ int softgpu_channel_engine(void *data)
 		list_for_each_entry(channel, &gpu->channels, node)
 			worked |= softgpu_channel_run(channel);
 		mutex_unlock(&gpu->lock);
-		/* The doorbell is plain memory: it wakes nobody. */
+		/* The doorbell is plain memory: writing it wakes no thread. */
 		if (worked)
 			cond_resched();
 		else

@@ -108,7 +108,7 @@ static void softgpu_invalidate(struct softgpu_channel *channel, u32 d)
 		softgpu_event(gpu, &event);
 	} else if (replay == NVC56F_MEM_OP_C_TLB_INVALIDATE_REPLAY_START ||
 		   replay == NVC56F_MEM_OP_C_TLB_INVALIDATE_REPLAY_START_ACK_ALL) {
-		/* UVM names an address that nobody uses: a replay invalidates nothing. */
+		/* UVM names an address that has no use: a replay invalidates nothing. */
 		softgpu_replay(gpu, NULL);
 	} else {
 		struct softgpu_cancel cancel = {

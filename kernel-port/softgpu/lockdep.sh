@@ -3,9 +3,9 @@
 # For a kernel with lockdep, give the locks of nvidia-uvm in TREE a class for each lock order of the driver's own
 # (uvm_lock.h) and each of its files. The stock driver has one class for all mutexes that a file initializes,
 # whatever they guard. So lockdep reports the first two mutexes of a VA space as one taken twice, and switches
-# itself off: it would see no mistake in our code. And as a VA block is split, the lock of the new one, which nobody
-# else knows, is taken under the old one's: uvm_mutex_lock_no_tracking(), which is for that. No other kernel gets
-# these changes.
+# itself off: it would see no mistake in our code. A VA block that is split takes the new block's lock under its own.
+# No other thread knows the new block yet, so this lock is taken with uvm_mutex_lock_no_tracking(), which exists for this
+# case. Only a kernel with lockdep gets these changes.
 #
 #   lockdep.sh TREE KDIR
 set -eu

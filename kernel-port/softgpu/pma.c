@@ -298,7 +298,7 @@ int softgpu_pma_take(struct softgpu *gpu, u64 bytes)
 	return 0;
 }
 
-/* From now on nobody gets pages of the range. 0 or -EBUSY. */
+/* RM wants the range: no page of it is given out from now on. Returns 0 or -EBUSY. */
 static int softgpu_pma_want(struct softgpu_pma *pma, u64 first, u64 end)
 {
 	int status = 0;

@@ -68,7 +68,7 @@ static bool driver_over_limit(const struct nvuvm *nvuvm, const struct nvuvm_cont
 /*
  * There is no victim. Wait for a chunk that is being freed, or else leave it to another batch.
  */
-static int room_nobody(struct nvuvm *nvuvm)
+static int room_without_victim(struct nvuvm *nvuvm)
 {
 	u64 freed = nvuvm->stats.lazy_returned;
 
@@ -101,7 +101,7 @@ static int room_global(struct nvuvm *nvuvm)
 		}
 		chunk = nvuvm_pmm_pick(nvuvm, NULL);
 		if (chunk == GVM_NO_CHUNK)
-			return room_nobody(nvuvm);
+			return room_without_victim(nvuvm);
 		status = nvuvm_evict_taken(nvuvm, chunk, &fence);
 		if (!status)
 			nvuvm->held = chunk;

@@ -88,7 +88,7 @@ void test_forced(struct softgpu_tenant *tenant)
 	guest_check(hooked_end(&owner) == 0, "all data is right");
 }
 
-/* RM wants each chunk of the GPU by its address, so nobody picks a victim. What is pinned it does not get. */
+/* RM asks for each chunk of the GPU by its address, so no policy picks a victim. RM does not get pinned chunks. */
 void test_forced_range(struct softgpu_tenant *tenant)
 {
 	struct hooked_process owner = hooked_start(protected_life, 3);

@@ -11,8 +11,8 @@
  *
  * The contexts on a GPU take turns. If their memory does not fit, each turn begins with faults:
  * the kernels wait until their blocks are copied in, and others' blocks out. During the faults
- * nobody computes, since a context with faults cannot be switched out. During the computing the
- * link has nothing to do.
+ * the SMs stand still, since a context with faults cannot be switched out. While a kernel
+ * computes, the link is idle.
  *
  * The driver knows whose turn comes next. So it can do the copies of that turn before it begins:
  *
@@ -283,9 +283,9 @@ void gvm_owner_used(struct gvm_container *container, void *space, u64 va)
 	} else if (!turn->known || turn->last != slot) {
 		if (turn->known)
 			steps = owner_distance(container, slot);
-		if (steps)
+		if (steps) {
 			owner_advance_locked(container, steps);
-		else {
+		} else {
 			owner_score(turn, 0, 1 + turn->expected);
 			owner_jump_locked(container, slot);
 		}

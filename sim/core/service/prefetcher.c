@@ -23,7 +23,7 @@
 struct prefetch_look {
 	struct gvm_container *next;
 	u64 slice_ns; /* of the present owner: the time until the next one's turn, at most */
-	bool busy;    /* somebody has work */
+	bool busy;    /* a container has work */
 };
 
 /* Has a TSG of the container work, and is one on the GPU? tsg_mutex held. */

@@ -142,9 +142,9 @@ struct gvm_memory_ops {
 
 	/*
 	 * With GVM_OWNER_PREFETCH: bring in up to GVM_PREFETCH_BATCH blocks of a container, and
-	 * wait for their copies. Makes room at the container's own cost, or at that of one
-	 * that is not protected. Leaves out blocks that are here already, or for which there is
-	 * no room. Returns 0, -EINTR or -ENODEV. NULL: the manager cannot do this.
+	 * wait for their copies. Room comes from the container itself or from an unprotected
+	 * one. A block that is resident, or for which there is no room, is left out. Returns 0,
+	 * -EINTR or -ENODEV. NULL: the manager cannot do this.
 	 */
 	int (*prefetch)(void *memory, struct gvm_container *container,
 			struct gvm_prefetch *blocks, u32 count);

@@ -35,7 +35,7 @@ struct gvm_owner_slot {
 	u32 next;      /* the slot of the block that the container used after it */
 	bool away;     /* it was evicted */
 	bool probe;    /* it is not mapped, so its first use faults */
-	bool expected; /* it was prefetched, and nobody knows yet whether it is used */
+	bool expected; /* it was prefetched; whether it is used is not known yet */
 };
 
 /* What the prefetch of a device knows. */
@@ -84,7 +84,7 @@ struct gvm_prefetcher {
 	struct gvm_waitqueue wait;
 	bool kicked;  /* guarded by the device's lock */
 	u64 block_ns; /* time that a block takes: the mean of the last ones; 0: unknown */
-	bool busy;    /* at the last look somebody had work; only the worker uses these */
+	bool busy;    /* a container had work at the last look; only the worker uses these */
 	u64 slice_ns; /* at the last look: of the owner */
 	u32 since_probe;
 	const struct gvm_container *owner; /* at the last look; only compared */
