@@ -490,6 +490,20 @@ long guest_seconds(void)
 	return (long)now.tv_sec;
 }
 
+unsigned long long guest_task_ns(void)
+{
+	FILE *file = fopen("/proc/schedstat", "re");
+	unsigned long long sum = 0, ns;
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "cpu%*u %*u %*u %*u %*u %*u %*u %llu", &ns) == 1)
+			sum += ns;
+	if (file)
+		fclose(file);
+	return sum;
+}
+
 /* Not every kernel can switch the power off. A reset also ends QEMU (vm.sh). */
 void guest_end(void)
 {

@@ -112,6 +112,12 @@ bool guest_list_has(const char *list, const char *name);
 /* Seconds since the machine was started. */
 long guest_seconds(void);
 
+/*
+ * Nanoseconds that all tasks have run on all processors, without idle ones, or 0: the kernel does not tell. Read before
+ * and after; with GVM_BOOT_ICOUNT (vm.sh) it is a count of instructions.
+ */
+unsigned long long guest_task_ns(void);
+
 /* Mount the file systems that the first process of a machine needs. */
 void guest_mount(void);
 

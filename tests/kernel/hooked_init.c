@@ -75,8 +75,13 @@ static void run_test(const struct hooked_test *test)
 	long seconds = guest_seconds();
 
 	guest_log("# part %s", test->name);
-	if (hooked_begin(&tenant, test->managed, test->softgpu_parameters, test->parameters))
+	if (hooked_begin(&tenant, test->managed, test->softgpu_parameters, test->parameters)) {
+		unsigned long long ns = guest_task_ns();
+
 		test->run(&tenant);
+		guest_log("# %s ran for %llu us of tasks", test->name,
+			  (guest_task_ns() - ns) / 1000);
+	}
 	hooked_finish(&tenant, test->managed);
 	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);
 }

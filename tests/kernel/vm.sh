@@ -22,6 +22,7 @@ need_vm() {
 # the timer, and panics if QEMU was not let run meanwhile. A thread that cannot be killed for long is
 # reported. What the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the
 # first process; what of these is in ours gets there. vm_devices: options of QEMU for devices.
+# GVM_BOOT_ICOUNT=1: one processor, and a nanosecond is an instruction, so that times are counts that repeat.
 boot() {
 	limit=$1
 	kernel=$2
@@ -30,8 +31,11 @@ boot() {
 	for parameter in $(env | grep -E '^GVM_TEST=[a-z,]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
 		set -- "$@" "$parameter"
 	done
-	# shellcheck disable=SC2086 # vm_devices is a list of words
-	timeout --kill-after=10 "$limit" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 \
+	processors="-accel tcg,thread=multi -smp 2"
+	[ -z "${GVM_BOOT_ICOUNT:-}" ] ||
+		processors="-accel tcg,thread=single -smp 1 -icount shift=0,sleep=off -rtc clock=vm"
+	# shellcheck disable=SC2086 # vm_devices and processors are lists of words
+	timeout --kill-after=10 "$limit" qemu-system-x86_64 $processors \
 		-m 1G ${vm_devices:-} -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU init_on_alloc=0 preempt=full nowatchdog \
