@@ -17,39 +17,8 @@
 
 #include "fence.h"
 
-#define DESCRIPTORS 256
-
 static bool forked; /* descriptors may be the parent's */
 static pid_t owner; /* a child of vfork() runs in our memory, and is not us */
-
-/*
- * Does the process use UVM? Each program that computes on the GPU has its device open; nvidia-smi has not. It may be called
- * in a signal handler, so descriptors are tried one by one.
- */
-static bool uvm_is_open(void)
-{
-	static const char name[] = "/nvidia-uvm";
-	char path[32], target[256];
-
-	for (int fd = 0; fd < DESCRIPTORS; fd++) {
-		ssize_t length;
-
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		length = readlink(path, target, sizeof(target));
-		if (length >= (ssize_t)sizeof(name) - 1 && length < (ssize_t)sizeof(target) &&
-		    !memcmp(target + length - (sizeof(name) - 1), name, sizeof(name) - 1))
-			return true;
-	}
-	return false;
-}
-
-/* As by a second copy of libcuda (dlmopen()), or by system calls of its own. */
-static void tell_unseen(void)
-{
-	if (streams_next_device(-1) < 0 && (turns_groups() || (!forked && uvm_is_open())))
-		shim_warn("this program used the GPU by a way that the shim does not see: its "
-			  "memory is not limited, and its launches are not counted");
-}
 
 static void tell_summary(void)
 {
@@ -80,7 +49,7 @@ static void close_all(void)
 		return;
 	shim_close_begins();
 	worker_stop();
-	tell_unseen();
+	unseen_tell(forked, false);
 	tell_summary();
 	streams_end_all();
 	report_publish(true);
@@ -132,7 +101,7 @@ static void quit(int status)
 {
 	if (getpid() == owner && !shim_closing()) {
 		shim_close_begins();
-		tell_unseen();
+		unseen_tell(forked, true);
 		tell_summary();
 		report_abandon();
 		shared_abandon();

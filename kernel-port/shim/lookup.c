@@ -93,6 +93,16 @@ static const struct lookup_entry *find_symbol(const char *symbol)
 	return NULL;
 }
 
+bool lookup_is_drivers(const char *symbol, const void *call)
+{
+	const struct lookup_entry *entry;
+
+	if (symbol[0] != 'c' || symbol[1] != 'u' || !call)
+		return false;
+	entry = find_symbol(symbol);
+	return entry && call == *(void *const *)((const char *)shim_real() + entry->real);
+}
+
 /* Our call, or NULL: ask the C library. */
 void *lookup_hook(void *handle, const char *name)
 {

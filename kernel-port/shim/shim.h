@@ -25,6 +25,7 @@
  *     modules.c  code is fenced as it is loaded, fatbin.c finds its PTX (fence.h)
  *     partition.c the memory of a fenced process
  *     life.c     start, fork, exit
+ *     unseen.c   what went past the shim, said at the end
  *
  * Locks, outermost first: worker_lock, poll_lock, move_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock.
  * No lock is held over a call of the driver that can wait for the GPU, but move_lock over a copy of cold.c, and modules_lock and
@@ -185,6 +186,19 @@ const struct shim_real *shim_real(void);
 const struct shim_real *shim_real_if_used(void);
 /* For the child of a fork: a thread that it does not have may have held the lock. */
 void shim_real_reset(void);
+
+/* lookup.c */
+
+/* Is @call the driver's own call of a name that we hook? libcuda is in use. */
+bool lookup_is_drivers(const char *symbol, const void *call);
+
+/* unseen.c */
+
+/*
+ * Say what went past the shim. @forked: what is loaded is the parent's, which says it. @in_signal: maybe in a
+ * signal handler, where the loader's lock is not to be taken.
+ */
+void unseen_tell(bool forked, bool in_signal);
 
 /* books.c: allocations by address. */
 

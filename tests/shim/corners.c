@@ -333,6 +333,28 @@ static void task_two_gpus(int number)
 	wait_for_line();
 }
 
+/* Beside its own calls, a program has others that are the driver's: in a namespace of their own, or of a plug-in. */
+static void task_elsewhere(int number)
+{
+	void *library;
+	cu_result (*plug_in)(cu_ptr * ptr, size_t bytes);
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+	if (number == 0) {
+		library = dlmopen(LM_ID_NEWLM, "libcuda.so.1", RTLD_NOW);
+		if (!library)
+			fail(dlerror());
+		return;
+	}
+	library = dlopen(PLUG_IN, RTLD_NOW | (number == 1 ? RTLD_DEEPBIND : 0));
+	if (!library)
+		fail(dlerror());
+	plug_in = (__typeof__(plug_in))dlsym(library, "plug_in_allocate");
+	CHECK(plug_in(&ptr, MIB));
+}
+
 bool corner(const char *task, int number)
 {
 	static const struct {
@@ -341,6 +363,7 @@ bool corner(const char *task, int number)
 	} tasks[] = {
 		{ "early", task_early },
 		{ "newer", task_newer },
+		{ "elsewhere", task_elsewhere },
 		{ "fork_amid", task_fork_amid },
 		{ "pairs", task_pairs },
 		{ "signals", task_signals },

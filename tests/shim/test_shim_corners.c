@@ -30,6 +30,27 @@ START_TEST(a_call_that_is_newer_than_the_shim_stays_the_drivers)
 }
 END_TEST
 
+/* Nothing else would tell the user why a limit does not hold. */
+START_TEST(calls_that_pass_the_shim_are_said)
+{
+	struct program program;
+
+	run(&program, true, "dlsym", "elsewhere", 0, NULL);
+	ck_assert_ptr_nonnull(strstr(content("log"), "libcuda is loaded more than once"));
+	ck_assert_int_eq(last_number("log", "redirected "), 1);
+	forget_files();
+	run(&program, true, "dlsym", "elsewhere", 1, NULL);
+	ck_assert_ptr_nonnull(
+		strstr(content("log"), "calls the driver's cuMemAlloc_v2 and not"));
+	ck_assert_int_eq(last_number("log", "redirected "), 1);
+	forget_files();
+	run(&program, true, "dlsym", "elsewhere", 2, NULL);
+	ck_assert_ptr_null(strstr(content("log"), "calls the driver's"));
+	ck_assert_ptr_null(strstr(content("log"), "more than once"));
+	ck_assert_int_eq(last_number("log", "redirected "), 2);
+}
+END_TEST
+
 /* The last allocation is published, also one that comes while the shim publishes. */
 /* The shim asks the driver under locks of its own. */
 START_TEST(a_child_does_not_wait_for_its_parents_threads)
@@ -325,6 +346,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
 	tcase_add_test(tests, a_call_that_is_newer_than_the_shim_stays_the_drivers);
+	tcase_add_test(tests, calls_that_pass_the_shim_are_said);
 	tcase_add_test(tests, a_child_does_not_wait_for_its_parents_threads);
 	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
