@@ -129,8 +129,9 @@ static const struct file_operations gvm_devices_fops = {
 };
 
 /*
- * Where words such as "gmem.limit.high=20G" and "GPU-<uuid>/gmem.limit.high=20G" begin behind a path, which may have blanks, too; the end of @command if
- * there are none.
+ * Where the settings of a command begin: words such as "gmem.limit.high=20G" or
+ * "GPU-<uuid>/gmem.limit.high=20G" behind a path. The path may have blanks, too, so words are read
+ * from the end. Without settings it is the end of @command.
  */
 static char *gvm_cgroups_settings(char *command)
 {
@@ -141,7 +142,7 @@ static char *gvm_cgroups_settings(char *command)
 		const char *file = c;
 		char name[32];
 
-		if (c[-1] != ' ')
+		if (c[-1] != ' ' || *c == ' ')
 			continue;
 		if (c[length] != '=')
 			break;
@@ -171,7 +172,7 @@ static int gvm_cgroups_command(char *text)
 		settings = gvm_cgroups_settings(command);
 		if (*settings)
 			settings[-1] = '\0';
-		return gvm_cgroups_add(command + 1, settings);
+		return gvm_cgroups_add(strim(command + 1), settings);
 	case '-':
 		return command[1] == '/' ? gvm_cgroups_remove(command + 1) : -EINVAL;
 	}

@@ -268,6 +268,12 @@ static void test_settings(void)
 	expect_error("+/tenants/b gmem.limit.high=2M", 0);
 	guest_expect_read(DIR_B "/gmem.limit.high", "2097152\n");
 	expect_error("-/tenants/b", 0);
+	/* Blanks between words, and between path and settings, are no part of the path. */
+	expect_error("+/tenants/b  gmem.limit.high=4M   compute.priority=3 ", 0);
+	guest_expect_read("gvm/cgroups", "/tenants/a\n/tenants/b\n");
+	guest_expect_read(DIR_B "/gmem.limit.high", "4194304\n");
+	guest_expect_read(DIR_B "/compute.priority", "3\n");
+	expect_error("-/tenants/b", 0);
 	gpu_unload();
 	expect_error("-/tenants/a", 0);
 }
