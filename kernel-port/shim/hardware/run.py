@@ -5,8 +5,8 @@
 #
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
-# rates. On request: resident (GVM_RESIDENT), pressure (the Python package); these need gvmd and gvmctl in the folder
-# TOOLS.
+# rates. On request: calls (ns of a call), pairs (steps a second, five pairs of processes), resident (GVM_RESIDENT),
+# pressure (the Python package); the last two need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -224,6 +224,40 @@ def rates():
                 name, label, " ".join("%.1f" % x for x in r["rates"]), sorted(r["rates"])[2:3], r["seconds"], r["rc"]))
 
 
+def calls():
+    say("# calls: ns of a call, the median of five processes' medians and of their means; variants in turn")
+    shims = {"plain": None, "counted": COUNTED, "managed": {},
+             "container": {"GVM_CONTAINER": "calls", "GVM_LIMIT": "20G"}}
+    found = {}
+    for number in range(5):
+        for label in list(shims)[::-1 if number % 2 else 1]:
+            r = run("calls", shims[label], label)
+            say("calls %s %s rc %s" % (number, label, r["rc"]), "raw.txt")
+            for name, median, mean in re.findall(r"^call (\S+) (\d+) (\d+)", r["out"], re.M):
+                say("calls %s %s %s %s %s" % (number, label, name, median, mean), "raw.txt")
+                found.setdefault(name, {}).setdefault(label, []).append((int(median), int(mean)))
+    for name, labels in found.items():
+        say("calls %-12s %s" % (name, "  ".join("%s %d %d" % (label, *(sorted(x)[len(x) // 2] for x in zip(*labels[label])))
+                                              for label in shims)))
+
+
+def pairs():
+    say("# pairs: steps a second of processes in turn, each the median of its measurements; with managed memory / without")
+    for name in (os.environ.get("ONLY") or "torch_graphs torch_train").split():
+        ratios = []
+        for number in range(5):
+            rate = {}
+            for label in ["plain", "managed"][::-1 if number % 2 else 1]:
+                if left() < 15:
+                    continue
+                r = run(name, None if label == "plain" else {}, label, extra={"STEPS": RATED[name], "REPEAT": "3"})
+                rate[label] = sorted(r["rates"])[len(r["rates"]) // 2] if r["rates"] else 0
+            if len(rate) == 2 and rate["plain"]:
+                ratios.append(rate["managed"] / rate["plain"])
+                say("pairs %s %s plain %.1f managed %.1f ratio %.4f" % (name, number, rate["plain"], rate["managed"], ratios[-1]))
+        say("pairs %s ratios %s median %s" % (name, len(ratios), sorted(ratios)[len(ratios) // 2:][:1]))
+
+
 # Environments that change how CUDA finds its devices and code, and a server between it and the GPU.
 def places():
     plain = run("sample", None, "plain", args=("50",))
@@ -322,7 +356,8 @@ for part in PARTS:
     start = time.time()
     try:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
-         "places": places, "resident": resident, "pressure": pressure}[part]()
+         "places": places, "resident": resident, "pressure": pressure, "calls": calls,
+         "pairs": pairs}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))
