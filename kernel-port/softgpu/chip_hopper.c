@@ -20,5 +20,6 @@ const struct softgpu_chip softgpu_hopper = {
 	.copy_engine = NV_PFAULT_MMU_ENG_ID_CE0,
 	.host_engine = NV_PFAULT_MMU_ENG_ID_HOST0,
 	.scrubs = true,
+	.vidmem_most = 1ull << 40,
 	.walk = softgpu_mmu_v3_walk,
 };

@@ -10,8 +10,14 @@
 
 int softgpu_memory_init(struct softgpu *gpu, u64 bytes)
 {
-	if (bytes % SOFTGPU_CHUNK || bytes < 2 * SOFTGPU_RESERVED)
+	if (bytes % SOFTGPU_CHUNK || bytes < 2 * SOFTGPU_RESERVED ||
+	    bytes > gpu->chip->vidmem_most) {
+		pr_err("softgpu: vidmem_mb=%llu, and on %s it has to be even, at least %lu and "
+		       "at most %llu\n",
+		       bytes >> 20, gpu->chip->name, 2 * SOFTGPU_RESERVED >> 20,
+		       gpu->chip->vidmem_most >> 20);
 		return -EINVAL;
+	}
 	gpu->vidmem_bytes = bytes;
 	gpu->chunks = vzalloc(bytes / SOFTGPU_CHUNK * sizeof(*gpu->chunks));
 	return gpu->chunks ? 0 : -ENOMEM;

@@ -9,7 +9,8 @@
 
 static unsigned int vidmem_mb = 128;
 module_param(vidmem_mb, uint, 0444);
-MODULE_PARM_DESC(vidmem_mb, "device memory in MB, even, at least 32; the last 16 are RM's");
+MODULE_PARM_DESC(vidmem_mb, "device memory in MB, even, at least 32, at most 131072 (ampere) "
+			    "or 1048576 (hopper); the last 16 are RM's");
 
 static unsigned int fault_entries = 4096;
 module_param(fault_entries, uint, 0444);

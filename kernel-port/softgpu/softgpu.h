@@ -91,7 +91,8 @@ struct softgpu_chip {
 	u32 graphics_engine; /* number of the MMU's engine that SMs belong to */
 	u32 copy_engine;     /* of the copy engine's, and of host's */
 	u32 host_engine;
-	bool scrubs; /* the copy engine has a scrubber */
+	bool scrubs;	 /* the copy engine has a scrubber */
+	u64 vidmem_most; /* bytes that its PTEs can address */
 	/*
 	 * Walk the page tables that UVM writes. Returns whether @va is mapped; else the type of fault.
 	 */

@@ -5,6 +5,7 @@
  */
 #include "softgpu_guest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -107,12 +108,29 @@ static void run_test(const struct softgpu_test *test)
 	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);
 }
 
+/* A GPU that cannot be is refused. PTEs of Ampere lead to 128 GB of vidmem, those of Hopper to 1 TB. */
+static void test_refusals(void)
+{
+	static const char *const refused[] = {
+		"chip=turing",	"gpus=3",	    "vidmem_mb=30",
+		"vidmem_mb=65", "vidmem_mb=131074", "chip=hopper vidmem_mb=1048578"
+	};
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		guest_check(guest_load("softgpu", refused[i]) == EINVAL,
+			    "softgpu is not loaded with %s", refused[i]);
+	guest_check(guest_load("softgpu", "vidmem_mb=131072") == 0,
+		    "128 GB are enough for Ampere");
+	guest_expect_unload("softgpu", 0);
+}
+
 int main(void)
 {
 	const char *wanted = getenv("GVM_TEST");
 
 	guest_mount();
 	guest_log("begin");
+	test_refusals();
 	for (size_t i = 0; i < sizeof(softgpu_tests) / sizeof(softgpu_tests[0]); i++)
 		if (wanted ? guest_list_has(wanted, softgpu_tests[i].name) :
 			     !softgpu_tests[i].by_name)

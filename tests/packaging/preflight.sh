@@ -132,7 +132,7 @@ for version in 580.142 590.48.01 595.45.04; do
 done
 good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 575.57.08
 source_tree usr/src/nvidia-575.57.08/kernel-open 575.57.08 "Dual MIT/GPL"
-expect warn hooks "nobody has run them"
+expect ok hooks "575.57.08"
 good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 580.65.06
 source_tree usr/src/nvidia-580.65.06 580.65.06 "Dual MIT/GPL"
 expect warn hooks "another version of branch 580"
