@@ -27,7 +27,7 @@
 #include "engine/types.h"
 
 /* Changes when a plug-in has to be compiled again. */
-#define GVMD_ABI	    2u
+#define GVMD_ABI	    3u
 
 #define GVMD_NAME_MAX	    64	/* of a container, with its zero byte */
 #define GVMD_TEXT_MAX	    64	/* of a write */
@@ -164,6 +164,12 @@ struct gvmd_policy {
 	 * before.
 	 */
 	int (*step)(void *state, struct gvmd_step *step);
+	/*
+	 * The file of the policy's write number @index, from 0 on, where its settings say so, and
+	 * their key in @place: "rules.0.then.1". Before a run, gvmsim names those that the system
+	 * does not honour. Returns NULL after the last. NULL: settings name no files.
+	 */
+	const char *(*writes)(const void *state, u32 index, char place[GVMD_NAME_MAX]);
 	/* Free what open() and step() allocated. NULL: nothing. */
 	void (*close)(void *state);
 };

@@ -416,6 +416,20 @@ static int rules_check(const void *state, const char *const *names, size_t count
 	return 0;
 }
 
+static const char *rules_writes(const void *state, u32 index, char place[GVMD_NAME_MAX])
+{
+	const struct rules *rules = state;
+
+	for (u32 i = 0; i < rules->count; i++) {
+		if (index < rules->rules[i].write_count) {
+			snprintf(place, GVMD_NAME_MAX, "rules.%u.then.%u", i, index);
+			return rules->rules[i].writes[index].file;
+		}
+		index -= rules->rules[i].write_count;
+	}
+	return NULL;
+}
+
 /* The statistic of a full window. */
 static u64 rule_value(const struct rule *rule)
 {
@@ -522,6 +536,7 @@ const struct gvmd_policy policy_rules = {
 	.period_ns = 100000000,
 	.open = rules_open,
 	.check = rules_check,
+	.writes = rules_writes,
 	.step = rules_step,
 	.close = rules_close,
 };

@@ -8,6 +8,7 @@
 
 #include "apps/app.h"
 #include "gvm/control.h"
+#include "machine/parts.h"
 
 #define LINE_MAX_BYTES 512
 #define HIGH	       "gmem.limit.high"
@@ -140,10 +141,25 @@ static void advise_gpu(const struct advice *advice, const struct sim_gpu *gpu, u
 		       gpu->name, sums.demands, 100 * sums.share);
 }
 
+/* A write of the policy that the system will refuse. */
+static void advise_policy(const struct advice *advice)
+{
+	const struct machine *machine = advice->machine;
+	char place[GVMD_NAME_MAX];
+	const char *file;
+
+	for (u32 i = 0; (file = policy_writes(machine, i, place)); i++)
+		if (!machine->system->honours(machine->config, file))
+			advise(advice, "%s: %s: %s does not honour %s, and refuses the write",
+			       machine->config->policy, place, machine->system->keys.name,
+			       file);
+}
+
 void machine_advise(const struct machine *machine, void (*say)(const char *line))
 {
 	struct advice advice = { machine, say };
 
+	advise_policy(&advice);
 	for (u32 i = 0; i < machine->container_count; i++)
 		advise_container(&advice, &machine->containers[i]);
 	for (u32 i = 0; i < machine->container_count; i++) {

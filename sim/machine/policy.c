@@ -158,6 +158,15 @@ void policy_destroy(struct machine *machine)
 	machine->policy = NULL;
 }
 
+const char *policy_writes(const struct machine *machine, u32 index, char place[GVMD_NAME_MAX])
+{
+	const struct machine_policy *policy = machine->policy;
+
+	if (!policy || !policy->plan.policy->writes)
+		return NULL;
+	return policy->plan.policy->writes(policy->plan.state, index, place);
+}
+
 void policy_main(void *data)
 {
 	struct machine *machine = data;

@@ -41,6 +41,17 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1M
 }
 
+# A rule that may never fire writes what the system does not have.
+cat >rules.json <<'END'
+{ "policy": "rules", "rules": [ {
+	"when": { "container": "vllm", "metric": "gcgroup.stat.pending", "above": 100000000 },
+	"then": [ { "container": "vllm", "file": "gmem.limit.high", "value": "6e9" },
+		{ "container": "diffusion", "file": "compute.weight", "value": 50 } ] } ] }
+END
+# shellcheck disable=SC2086 # lists of words
+advised "$PWD/rules.json: rules.0.then.1: gvm does not honour compute.weight, and refuses the write" \
+	$base --system gvm $short --set containers.diffusion.gmem.limit.high=1e9 --set containers.vllm.gmem.limit.high=30e9 --set policy.file="$PWD/rules.json"
+
 # Four times the requests need more than the GPU; as many as are recorded do not.
 "$gvmsim" run vllm-diffusion-80g --system exclusive --set containers.vllm.app.trace.divide=1200 --set duration=170s \
 	--out out >.out 2>.err || fail "$(cat .err)"
