@@ -129,6 +129,13 @@ void waits_begin(void);
 void waits_end(uint32_t most_rpcs);
 
 /*
+ * In place of waits_end(), where the processes themselves evict and may wait. Test points: no holder of a mutex
+ * waited for another tenant; process @pid took a mutex, so that the trace has seen it, and began no wait but for
+ * RPCs.
+ */
+void waits_end_of(pid_t pid);
+
+/*
  * Does the trace have a line with @what, of thread @pid (0: of any)? waits_begin() has been
  * called, waits_end() not yet.
  */

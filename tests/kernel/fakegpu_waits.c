@@ -35,9 +35,13 @@ static const char *const waits_of_a_process[] = {
 	"gvm_activity_should_end(device, GVM_ACTIVITY_WRITERS)", /* the freeze that it wrote */
 };
 
+/* The process of waits_end_of(), or 0. */
+static pid_t waits_pid;
+
 static struct {
 	uint8_t held[WAITS_PIDS][WAITS_LOCKS];
-	uint32_t rpcs[WAITS_PIDS]; /* since the thread took its mutex */
+	uint32_t taken_of_pid, waits_of_pid; /* of waits_pid */
+	uint32_t rpcs[WAITS_PIDS];	     /* since the thread took its mutex */
 	uint32_t taken[WAITS_LOCKS], contended[WAITS_LOCKS];
 	uint32_t waits, waits_of_processes;
 	uint32_t most_rpcs; /* in one hold of the mutex of TSGs */
@@ -86,6 +90,7 @@ static void waits_read_lock(const char *line, const char *event, int pid)
 	if (strstr(event, "step=take")) {
 		held[lock]++;
 		waits.taken[lock]++;
+		waits.taken_of_pid += pid == waits_pid;
 		waits.rpcs[pid] = 0;
 	} else if (strstr(event, "step=release")) {
 		/* The hold may have begun before the trace. */
@@ -110,9 +115,11 @@ static void waits_read_wait(const char *line, const char *what, int pid)
 		return;
 	}
 	waits.waits++;
+	if (pid == waits_pid && ++waits.waits_of_pid <= WAITS_LOG_MAX)
+		guest_log("# it begins to wait: %s", line + strspn(line, " "));
 	if (held[WAITS_REGISTRY] || held[WAITS_TSG] || (held[WAITS_RANGE] && !is_copy))
 		waits_complain(&waits.wrong, "with a mutex it begins to wait", line);
-	if (!strstr(line, " by=process "))
+	if (waits_pid || !strstr(line, " by=process "))
 		return;
 	waits.waits_of_processes++;
 	while (i < known && strcmp(what, waits_of_a_process[i]) != 0)
@@ -157,7 +164,8 @@ void waits_contended(const char *lock, uint32_t least)
 				    waits.contended[i], lock, least);
 }
 
-void waits_end(uint32_t most_rpcs)
+/* Stop the trace and count what is in it. */
+static void waits_read(void)
 {
 	FILE *trace;
 	char line[512];
@@ -180,18 +188,34 @@ void waits_end(uint32_t most_rpcs)
 	}
 	if (trace)
 		fclose(trace);
+	guest_expect_write("tracing/trace", "", 0);
+	guest_expect_write("tracing/buffer_size_kb", "64", 0);
+	guest_check(waits.lost == 0, "no event was lost");
+	guest_check(waits.wrong == 0,
+		    "no holder of a mutex waits for another tenant (%u waits)", waits.waits);
+}
+
+void waits_end_of(pid_t pid)
+{
+	waits_pid = pid;
+	waits_read();
+	waits_pid = 0;
+	guest_check(waits.taken_of_pid > 0 && waits.waits_of_pid == 0,
+		    "process %d took a mutex %u times, and began %u waits", (int)pid,
+		    waits.taken_of_pid, waits.waits_of_pid);
+}
+
+void waits_end(uint32_t most_rpcs)
+{
+	waits_read();
+	guest_check(waits.waits > 0, "the trace has waits");
 	for (uint32_t i = 0; i < WAITS_LOCKS; i++)
 		guest_check(waits.taken[i] > 0, "%s: taken %u times, %u waits for it",
 			    waits_locks[i], waits.taken[i], waits.contended[i]);
-	guest_check(waits.lost == 0, "no event was lost");
-	guest_check(waits.waits > 0 && waits.wrong == 0,
-		    "no holder of a mutex waits for another tenant (%u waits)", waits.waits);
 	guest_check(
 		waits.strange == 0,
 		"no process waits for another tenant's fault, reclaim or preemption (%u waits)",
 		waits.waits_of_processes);
 	guest_check(waits.most_rpcs > 0 && waits.most_rpcs <= most_rpcs,
 		    "others wait for at most %u RPCs, here for %u", most_rpcs, waits.most_rpcs);
-	guest_expect_write("tracing/trace", "", 0);
-	guest_expect_write("tracing/buffer_size_kb", "64", 0);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Eight processes at once, each over its limit, on a GPU that is smaller than their limits
- * together. Two of them are killed in between.
+ * together. Their control files are read and written meanwhile. Two of them are killed in between.
  */
+#include "fakegpu_guest.h"
 #include "hooked_guest.h"
 
 #include <signal.h>
@@ -40,21 +41,51 @@ static int storm_life(unsigned int number)
 	return failed;
 }
 
+/*
+ * Read and write control files of all storms for @seconds. Files of memory are read without a mutex and leave
+ * nothing in the trace; compute.* is written under the device's. Returns how many steps failed.
+ */
+static unsigned int look_at_storms(const struct hooked_process *storms, long seconds)
+{
+	static const char *const reads[] = { "gmem.current",   "gmem.peak",
+					     "gmem.events",    "gmem.swap.current",
+					     "compute.freeze", "compute.timeslice" };
+	long end = guest_seconds() + seconds;
+	unsigned int failed = 0;
+
+	while (guest_seconds() < end) {
+		for (unsigned int i = 0; i < STORMS; i++) {
+			pid_t pid = storms[i].pid;
+
+			for (size_t file = 0; file < sizeof(reads) / sizeof(reads[0]); file++)
+				failed += hooked_get(pid, reads[file]) < 0;
+			failed += hooked_set(pid, "compute.priority", "2") != 0;
+			failed += hooked_set(pid, "gmem.limit.low", "0") != 0;
+		}
+		usleep(10000);
+	}
+	return failed;
+}
+
 void test_storms(struct softgpu_tenant *tenant)
 {
 	struct hooked_process storms[STORMS];
-	unsigned int killed = 0;
+	unsigned int killed = 0, failed;
 
 	(void)tenant;
 	for (unsigned int i = 0; i < STORMS; i++)
 		storms[i] = hooked_start(storm_life, i);
 	for (unsigned int i = 0; i < STORMS; i++)
 		hooked_wait_ready(&storms[i]);
+	waits_begin();
 	for (unsigned int i = 0; i < STORMS; i++)
 		hooked_go(&storms[i]);
-	usleep(2000000);
+	failed = look_at_storms(storms, 2);
+	guest_check(failed == 0, "control files of storms are read and written: %u errors",
+		    failed);
 	for (unsigned int i = 0; i < 2; i++)
 		killed += kill(storms[i].pid, SIGKILL) == 0;
+	waits_end_of(getpid());
 	guest_check(killed == 2, "two of eight are killed");
 	for (unsigned int i = 2; i < STORMS; i++) {
 		hooked_wait_ready(&storms[i]);
