@@ -5,7 +5,7 @@
 #
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
-# rates. On request: calls (ns of a call), pairs (steps a second, five pairs of processes), resident (GVM_RESIDENT),
+# rates. On request: calls (ns of a call), pairs (steps a second, five turns of processes), resident (GVM_RESIDENT),
 # pressure (the Python package); the last two need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
@@ -241,21 +241,28 @@ def calls():
                                               for label in shims)))
 
 
+# Processes take turns, five of each kind. A process's rate is the median of its measurements.
 def pairs():
-    say("# pairs: steps a second of processes in turn, each the median of its measurements; with managed memory / without")
-    for name in (os.environ.get("ONLY") or "torch_graphs torch_train").split():
-        ratios = []
+    kinds = [("plain", None), ("counted", COUNTED), ("managed", {})]
+    say("# pairs: steps a second: without the shim, counted alone, with managed memory; a ratio is over plain of its turn")
+    for name in (os.environ.get("ONLY") or "torch_graphs torch_train torch_infer").split():
+        ratios, launched = {"counted": [], "managed": []}, {}
         for number in range(5):
             rate = {}
-            for label in ["plain", "managed"][::-1 if number % 2 else 1]:
+            for label, variables in kinds[::-1 if number % 2 else 1]:
                 if left() < 15:
                     continue
-                r = run(name, None if label == "plain" else {}, label, extra={"STEPS": RATED[name], "REPEAT": "3"})
+                r = run(name, variables, label, extra={"STEPS": RATED[name], "REPEAT": "3"})
                 rate[label] = sorted(r["rates"])[len(r["rates"]) // 2] if r["rates"] else 0
-            if len(rate) == 2 and rate["plain"]:
-                ratios.append(rate["managed"] / rate["plain"])
-                say("pairs %s %s plain %.1f managed %.1f ratio %.4f" % (name, number, rate["plain"], rate["managed"], ratios[-1]))
-        say("pairs %s ratios %s median %s" % (name, len(ratios), sorted(ratios)[len(ratios) // 2:][:1]))
+                launched[label] = list(r["launched"].values())
+            say("pairs %s %d %s" % (name, number, " ".join("%s %.1f" % item for item in sorted(rate.items()))))
+            for label in ratios if rate.get("plain") else ():
+                if rate.get(label):
+                    ratios[label].append(rate[label] / rate["plain"])
+        for label, found in ratios.items():
+            if found:
+                say("pairs %s %s: %d ratios, median %.4f, from %.4f to %.4f; launched %s" % (
+                    name, label, len(found), sorted(found)[len(found) // 2], min(found), max(found), launched.get(label)))
 
 
 # Environments that change how CUDA finds its devices and code, and a server between it and the GPU.
