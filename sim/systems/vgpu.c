@@ -210,7 +210,7 @@ static int check_room(struct cfg_load *load, const struct config *config,
 	const struct vgpu_keys *keys = config->system_keys;
 	const struct cfg_gpu *gpu = config_gpu(config, container);
 	const struct vgpu_type *type = container_type(config, container);
-	u32 gigabytes = type->gigabytes, count = 1;
+	u32 gigabytes = type->gigabytes, count = 1, same = 1;
 
 	for (const struct cfg_container *other = config->containers; other != container;
 	     other++) {
@@ -221,6 +221,7 @@ static int check_room(struct cfg_load *load, const struct config *config,
 		beside = container_type(config, other);
 		gigabytes += beside->gigabytes;
 		count++;
+		same += beside == type;
 		if (keys->policy == VGPU_FIXED_SHARE && beside != type)
 			return cfg_reject_container(
 				load, container, "vgpu.type",
@@ -228,7 +229,7 @@ static int check_room(struct cfg_load *load, const struct config *config,
 				"\"fixed-share\": one type",
 				other->name, beside->name, type->name);
 	}
-	if (gigabytes > gpu_types(gpu)->gigabytes || count > type->max)
+	if (gigabytes > gpu_types(gpu)->gigabytes || same > type->max)
 		return cfg_reject_container(load, container, "vgpu.type",
 					    "a %s is one too many: with it %u vGPUs have %u "
 					    "GB, allowed: at most %u "

@@ -81,6 +81,10 @@ for each in best-effort equal-share fixed-share; do
 		fail "$each: something was paged"
 done
 
+# Types of different sizes fit if their sum does, in any order: the largest one may come last.
+policy best-effort --set containers.a.vgpu.type=4C --set containers.b.vgpu.type=5C --set containers.c.vgpu.type=20C
+policy best-effort --set containers.a.vgpu.type=20C --set containers.b.vgpu.type=5C --set containers.c.vgpu.type=4C
+
 mistake() {
 	text=$1
 	shift
