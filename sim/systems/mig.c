@@ -256,7 +256,8 @@ static void mig_part(const struct config *config, const struct cfg_container *co
 	memcpy(gpu->name, name, sizeof(name));
 	gpu->memory = part_of(gpu->memory, profile->memory_mib, mig->memory_mib);
 	gpu->memory_total = part_of(gpu->memory_total, profile->memory_mib, mig->memory_mib);
-	gpu->sms = part_of(gpu->sms, profile->sms, mig->sms);
+	if (gpu->sms) /* a part of 0 would be "any kernel fills them all" */
+		gpu->sms = max(part_of(gpu->sms, profile->sms, mig->sms), 1ull);
 	gpu->flops_bf16 = part_of(gpu->flops_bf16, profile->sms, mig->sms);
 	gpu->flops_fp8 = part_of(gpu->flops_fp8, profile->sms, mig->sms);
 	gpu->flops_bf16_mma = part_of(gpu->flops_bf16_mma, profile->sms, mig->sms);

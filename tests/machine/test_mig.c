@@ -177,6 +177,19 @@ START_TEST(an_instance_has_its_shares_to_the_integer)
 }
 END_TEST
 
+/* gpu.sms 0 stays 0, "any kernel fills them all"; a part of few SMs must not become that. */
+START_TEST(a_part_of_few_sms_is_one_at_least)
+{
+	use_gpu(CFG_PRODUCT_A100_40GB);
+	add("1g.5gb", CFG_MIG_ANYWHERE);
+	ck_assert_uint_eq(part(0).sms, 0);
+	config.gpu.sms = 7;
+	ck_assert_uint_eq(part(0).sms, 1);
+	config.gpu.sms = 108;
+	ck_assert_uint_eq(part(0).sms, 14);
+}
+END_TEST
+
 START_TEST(the_largest_instance_is_the_gpu_but_for_its_sms)
 {
 	static const struct {
@@ -252,7 +265,7 @@ END_TEST
 
 TEST_MAIN("mig", the_guides_combinations_fit_and_leave_no_place,
 	  an_instance_leaves_the_place_that_another_needs,
-	  an_instance_has_its_shares_to_the_integer,
+	  an_instance_has_its_shares_to_the_integer, a_part_of_few_sms_is_one_at_least,
 	  the_largest_instance_is_the_gpu_but_for_its_sms,
 	  containers_without_a_profile_get_equal_parts,
 	  containers_with_the_same_instance_share_it)
