@@ -97,6 +97,21 @@ static u64 part_of(u64 whole, u32 share, u32 shares)
 	return (u64)((unsigned __int128)whole * share / shares);
 }
 
+/* Refuse a container's mig.start: no instance of @profile begins there. */
+static int mig_reject_start(struct cfg_load *load, const struct cfg_container *container,
+			    const struct mig_profile *profile)
+{
+	char allowed[TEXT_MAX] = "";
+
+	for (u32 start = 0; start < MIG_SLICES; start++)
+		if (mig_profile_starts_at(profile, start))
+			cfg_append(allowed, sizeof(allowed), "%s%u", *allowed ? ", " : "",
+				   start);
+	return cfg_reject_container(load, container, "mig.start",
+				    "a %s cannot begin at memory slice %llu, allowed: %s",
+				    profile->name, container->mig.start, allowed);
+}
+
 /* Check that a container's profile and its start are among those that its GPU has. */
 static int mig_check_profile(struct cfg_load *load, const struct mig_gpu *mig,
 			     const struct cfg_container *container)
@@ -118,13 +133,7 @@ static int mig_check_profile(struct cfg_load *load, const struct mig_gpu *mig,
 	if (!profile || container->mig.start == CFG_MIG_ANYWHERE ||
 	    mig_profile_starts_at(profile, container->mig.start))
 		return 0;
-	for (u32 start = 0; start < MIG_SLICES; start++)
-		if (mig_profile_starts_at(profile, start))
-			cfg_append(allowed, sizeof(allowed), "%s%u", *allowed ? ", " : "",
-				   start);
-	return cfg_reject_container(load, container, "mig.start",
-				    "a %s cannot begin at memory slice %llu, allowed: %s", name,
-				    container->mig.start, allowed);
+	return mig_reject_start(load, container, profile);
 }
 
 /*
@@ -187,6 +196,10 @@ static int mig_check_layout(struct cfg_load *load, const struct config *config, 
 	if (layout.placed == layout.count)
 		return 0;
 	lost = &layout.instances[layout.placed];
+	/* The start of a profile that is named was checked; an equal part has starts, too. */
+	if (lost->first->mig.start != CFG_MIG_ANYWHERE &&
+	    !mig_profile_starts_at(lost->profile, lost->first->mig.start))
+		return mig_reject_start(load, lost->first, lost->profile);
 	for (u32 start = 0; start < MIG_SLICES; start++)
 		if (mig_profile_starts_at(lost->profile, start) &&
 		    (lost->first->mig.start == CFG_MIG_ANYWHERE ||

@@ -98,6 +98,10 @@ mistake 'containers.b.mig.profile: this GPU has no "2g.20gb", did you mean "4g.2
 	--set containers.b.mig.profile=2g.20gb
 mistake 'containers.b.mig.start: a 2g.10gb cannot begin at memory slice 6, allowed: 0, 2, 4' \
 	--set containers.b.mig.start=6
+# Also of an equal part, of which the scenario names no profile.
+jq 'del(.containers.b["mig.profile"])' all.json >.equal.json
+mistake 'containers.b.mig.start: a 2g.10gb cannot begin at memory slice 6, allowed: 0, 2, 4' .equal.json \
+	--set containers.b.mig.start=6
 mistake 'containers.d.mig.profile: "c" is first in its instance and has 1g.5gb, allowed: the same' \
 	--set containers.d.mig.profile=2g.10gb
 mistake 'containers.d.mig.start: "c" is first in its instance, allowed: its start, 2' --set containers.d.mig.start=3
