@@ -408,6 +408,14 @@ static u32 container_parts(const struct config *config, const struct cfg_contain
 	return parts;
 }
 
+/* A container's part of the memory, in whole chunks. */
+static u64 part_bytes(const struct config *config, const struct cfg_container *container)
+{
+	u64 bytes = config_gpu(config, container)->memory / container_parts(config, container);
+
+	return bytes >> GVM_CHUNK_SHIFT << GVM_CHUNK_SHIFT;
+}
+
 static void gvtg_attach(struct cuda_context *context, const struct cfg_container *container)
 {
 	struct gvtg *gvtg = context->device->library_data;
@@ -515,13 +523,29 @@ static const struct cuda_library gvtg_library = {
 	.map_ns = gvtg_map_ns,
 };
 
+/* Check that a part holds a context and a chunk: a frame buffer of 0 bytes would be none. */
+static int gvtg_check_memory(struct cfg_load *load, const struct config *config,
+			     const struct cfg_container *container)
+{
+	u64 context = config_gpu(config, container)->context;
+	u64 bytes = part_bytes(config, container);
+
+	if (bytes >= max(context, (u64)GVM_CHUNK_BYTES))
+		return 0;
+	return cfg_reject_container(load, container, "vgpu.type",
+				    "its part of the memory has %llu bytes, allowed: at least "
+				    "a chunk of %llu, and gpu.context, %llu",
+				    bytes, (u64)GVM_CHUNK_BYTES, context);
+}
+
 /* Check that types are known, and that the parts of a GPU are no more than all of it. */
 static int gvtg_check(struct cfg_load *load, const struct config *config)
 {
 	const struct gvtg_keys *keys = config->system_keys;
 	u32 eighths[PARTS_MAX + 1] = { [1] = 8, [2] = 4, [4] = 2, [8] = 1 };
+	int status = 0;
 
-	for (size_t i = 0; i < config->container_count; i++) {
+	for (size_t i = 0; !status && i < config->container_count; i++) {
 		const struct cfg_container *container = &config->containers[i];
 		const char *type = container->vgpu_type;
 		size_t gpu = config_gpu_index(config, container);
@@ -564,16 +588,15 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 				"is one too many: with it vGPUs have %u eighths of the memory, "
 				"allowed: 8",
 				taken);
+		status = gvtg_check_memory(load, config, container);
 	}
-	return 0;
+	return status;
 }
 
 static void gvtg_part(const struct config *config, const struct cfg_container *container,
 		      struct cfg_gpu *gpu)
 {
-	u64 bytes = gpu->memory / container_parts(config, container);
-
-	gpu->memory = bytes >> GVM_CHUNK_SHIFT << GVM_CHUNK_SHIFT;
+	gpu->memory = part_bytes(config, container);
 	gpu->memory_total = gpu->memory;
 }
 

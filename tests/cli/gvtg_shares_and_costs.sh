@@ -69,6 +69,11 @@ mistake 'vm1.vgpu.type: "V5_3" is not known, did you mean "V5_1"? There are V5_1
 mistake 'vm2.vgpu.type: is the second "host" of its GPU, allowed: one' --set containers.vm1.vgpu.type=host \
 	--set containers.vm2.vgpu.type=host
 mistake 'vm2.vgpu.type: is one too many: 2 vGPUs and the host have 12 fences, allowed: 11' --set system.fences=11
+# A frame buffer below a chunk was none at all: its container had all of the memory.
+mistake 'vm1.vgpu.type: its part of the memory has 0 bytes, allowed: at least a chunk of 2097152, and gpu.context, 0' \
+	--set containers.vm1.vgpu.type=V5_8 --set gpu.memory=8M --set gpu.context=0
+mistake 'vm1.vgpu.type: its part of the memory has 8388608 bytes, allowed: at least a chunk of 2097152, and gpu.context, 3' \
+	--set containers.vm1.vgpu.type=V5_8 --set gpu.memory=64M --set gpu.context=300M
 "$gvmsim" run gvtg --quiet --out fenced --set system.fences=12 --set containers.vm2.vgpu.type=host 2>.err ||
 	fail "$(cat .err)"
 jq -e '.containers | (.vm1.status == "ok") and (.vm2.gpu_seconds > 9.9)' fenced/summary.json >/dev/null ||
