@@ -35,19 +35,34 @@ static bool record_grow(struct machine *machine, void **array, size_t count, siz
 	return true;
 }
 
+/*
+ * The index of the scenario's container to which a container of the core belongs. A child of a
+ * family has its number there; the family itself belongs to all, and is RECORD_NO_ONE.
+ */
+static u32 record_index(const struct gvm_container *container)
+{
+	u32 number = (u32)container->tgid;
+
+	if (container->parent)
+		number = container->child_number;
+	return number < MACHINE_FIRST_TGID ? RECORD_NO_ONE : number - MACHINE_FIRST_TGID;
+}
+
 /* evicted() of struct gvm_port_recorder; @data is the machine. */
 static void record_evicted(void *data, const struct gvm_container *container, u64 va, u32 chunk,
 			   u32 pages)
 {
 	struct machine *machine = data;
 	struct record *record = &machine->record;
+	u32 index = record_index(container);
 
-	if (!record_grow(machine, (void **)&record->evictions, record->eviction_count,
+	if (index == RECORD_NO_ONE ||
+	    !record_grow(machine, (void **)&record->evictions, record->eviction_count,
 			 &record->eviction_room, sizeof(*record->evictions)))
 		return;
 	record->evictions[record->eviction_count++] = (struct record_eviction){
 		.time_ns = eng_now(),
-		.container = container->tgid - MACHINE_FIRST_TGID,
+		.container = index,
 		.va = va,
 		.chunk = chunk,
 		.pages = pages,
@@ -95,14 +110,16 @@ static void record_pressure(void *data, const struct gvm_container *container, u
 {
 	struct machine *machine = data;
 	struct record *record = &machine->record;
+	u32 index = record_index(container);
 
-	if (!record_grow(machine, (void **)&record->pressures, record->pressure_count,
+	if (index == RECORD_NO_ONE ||
+	    !record_grow(machine, (void **)&record->pressures, record->pressure_count,
 			 &record->pressure_room, sizeof(*record->pressures)))
 		return;
 	record->pressures[record->pressure_count++] = (struct record_pressure){
 		.time_ns = eng_now(),
 		.bytes = bytes,
-		.container = container->tgid - MACHINE_FIRST_TGID,
+		.container = index,
 		.listeners = container->listener_count,
 	};
 }

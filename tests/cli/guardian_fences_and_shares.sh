@@ -90,8 +90,10 @@ most() {
 at_limit() {
 	[ "${1#* }" = 0 ] && [ "${1% *}" -ge 6128 ] && [ "${1% *}" -le 6144 ]
 }
-"$gvmsim" run guardian-paging --set system.group_high=6G --set containers.worker.gmem.limit.low=null --quiet --out group ||
-	fail "a group with a limit does not run"
+"$gvmsim" run guardian-paging --set system.group_high=6G --set containers.worker.gmem.limit.low=null --quiet --out group \
+	--set output.evictions=true || fail "a group with a limit does not run"
+awk -F, 'NR > 1 { evictions[$2]++ } END { exit !(evictions["pager"] && length(evictions) == 1) }' group/evictions.csv ||
+	fail "a group's evictions are not its pager's: $(cut -d , -f 2 group/evictions.csv | sort | uniq -c)"
 at_limit "$(most group)" || fail "a group of 6 GB had at most $(most group) MB, and swapped of its worker"
 "$gvmsim" run guardian-paging --quiet --out free || fail "a group without a limit does not run"
 [ "$(most free | cut -d ' ' -f 1)" -gt 6144 ] || fail "without a limit the group has $(most free) MB"
