@@ -373,7 +373,10 @@ static int print_results(void)
 	print_metrics(summary_metrics, SUMMARY_METRICS);
 	printf("\n"
 	       "Of every GPU, below `gpus.NAME` at the top; if each container has a GPU\n"
-	       "of its own, `gpu0` is the first container's:\n\n");
+	       "of its own, `gpu0` is the first container's. `busy_share` is the sum of\n"
+	       "its containers' GPU shares. Where kernels run side by side (an MPS\n"
+	       "server, a fenced group), it can be above 1, and `idle_share` is then\n"
+	       "what is left, at least 0:\n\n");
 	print_metrics(summary_gpu_metrics, SUMMARY_GPU_METRICS);
 	for (size_t i = 0; (report = app_report_at(i)); i++) {
 		if (!report->metric_count)
