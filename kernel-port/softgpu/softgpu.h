@@ -265,7 +265,7 @@ struct softgpu_pma {
 	unsigned long *taken;
 	u8 *chunk_used; /* of each chunk, its used pages */
 	u64 chunks;
-	u64 wanted; /* of a range that RM asks UVM for, the first page. Nobody gets a page of it; lock */
+	u64 wanted; /* first page of a range that RM asks UVM for; its pages are given to no caller; lock */
 	u64 wanted_end;		       /* the page behind it; 0: there is none */
 	UvmPmaStatistics statistics;   /* read by UVM without a lock */
 	struct rw_semaphore callbacks; /* guards the three that follow */

@@ -5,7 +5,7 @@ vLLM takes its KV cache once and for all, so a block that no request uses is sti
 Three things can be given, each through an interface that vLLM has for others:
 
   KV blocks     --scheduler-cls gvm_pressure.vllm_scheduler.PressureScheduler
-                It takes free blocks out of vLLM's pool: a balloon. Nobody writes to them any more, so
+                It takes free blocks out of vLLM's pool: a balloon. No request writes to them any more, so
                 the driver can move them to the host, and no fault brings them back. It keeps enough
                 for one request of the greatest length. The balloon shrinks by half for each
                 GVM_PRESSURE_HOLD seconds (10) without pressure.

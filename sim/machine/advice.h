@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Advice before a run: settings that are allowed, and that hardly anybody means. */
+/* Advice before a run: settings that are allowed, and that a user seldom means. */
 #ifndef SIM_MACHINE_ADVICE_H
 #define SIM_MACHINE_ADVICE_H
 

@@ -148,7 +148,7 @@ START_TEST(the_end_of_the_budget_leaves_running_requests_out)
 }
 END_TEST
 
-/* Nobody overtakes: D would fit into a block, C in front of it does not. */
+/* No request overtakes another: D would fit into a block, C in front of it does not. */
 START_TEST(waiting_requests_are_first_come_first_served)
 {
 	start_scheduler(4, 4, 64, 4, 64);

@@ -136,7 +136,7 @@ static void task_all(int number)
 	printf("%zu of %zu\n", free_bytes, total);
 }
 
-/* Its own numbers, which nobody else may change. */
+/* Its own numbers: no other client may change them. */
 static void task_victim(int number)
 {
 	cu_ptr ptr;

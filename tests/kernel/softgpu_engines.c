@@ -118,7 +118,7 @@ int softgpu_register_copy(struct softgpu_tenant *tenant, unsigned int channel)
 	return softgpu_uvm(tenant->fd, UVM_REGISTER_CHANNEL, &params);
 }
 
-/* From the host's memory to memory that nobody has touched, and on to the host. */
+/* From the host's memory to memory that was never touched, and on to the host. */
 static void copied(struct softgpu_tenant *tenant)
 {
 	size_t bytes = 8 * SOFTGPU_MB, words = bytes / 8, wrong = 0;

@@ -78,7 +78,7 @@ static uint64_t *on_the_gpu(struct softgpu_tenant *tenant)
 	return p;
 }
 
-/* UVM has met a fatal error: until it is unloaded it serves nobody, and it can be left. */
+/* UVM has met a fatal error: until it is unloaded it serves no process, and its file can be closed. */
 static void is_fatal(struct softgpu_tenant *tenant, uint64_t *p, int expected)
 {
 	struct softgpu_tenant other;
