@@ -7,16 +7,6 @@
 /* Stalls at one block before a kernel is stuck: several turns of all pages, one by one. */
 #define STUCK_STALLS (4 * GVM_PAGES_PER_BLOCK)
 
-/* @a * @b / @c, with a product of more than 64 bits where it has to be. */
-static u64 mul_div(u64 a, u64 b, u64 c)
-{
-	u64 product;
-
-	if (!__builtin_mul_overflow(a, b, &product))
-		return product / c;
-	return (u64)((unsigned __int128)a * b / c);
-}
-
 u64 tsg_work_date(const struct fifo_tsg *tsg)
 {
 	return !tsg->dead && tsg->first ? burst_ready_date(tsg->first, eng_now()) : ENG_NEVER;
@@ -25,7 +15,7 @@ u64 tsg_work_date(const struct fifo_tsg *tsg)
 /* The work before the kernel in which a burst touches block number @ordinal. */
 static u64 burst_work_before_kernel(const struct fifo_burst *burst, u64 ordinal)
 {
-	return mul_div(burst->kernels, ordinal, burst->touch_blocks) * burst->kernel_ns;
+	return fifo_mul_div(burst->kernels, ordinal, burst->touch_blocks) * burst->kernel_ns;
 }
 
 /*
@@ -51,7 +41,7 @@ static struct gmmu_footprint burst_footprint(struct fifo_burst *burst)
  */
 u64 burst_progress_ordinal(struct fifo_burst *burst)
 {
-	u64 ordinal = mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
+	u64 ordinal = fifo_mul_div(burst->touch_blocks, burst->done_ns, burst_work_ns(burst));
 
 	if (!burst_knows_footprint(burst, ordinal)) {
 		struct gmmu_cursor cursor =
@@ -84,7 +74,7 @@ u64 burst_work_before_miss(struct fifo_burst *burst)
 	kernel = burst_footprint(burst);
 	miss = kernel.first < kernel.end ?
 		       burst_work_before_kernel(burst, kernel.first) :
-		       mul_div(work, burst->cursor.ordinal, burst->touch_blocks);
+		       fifo_mul_div(work, burst->cursor.ordinal, burst->touch_blocks);
 	return max(miss, burst->done_ns);
 }
 
@@ -116,8 +106,8 @@ static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 
 	if (footprint.first < footprint.end)
 		return footprint.end;
-	kernel = mul_div(burst->cursor.ordinal, burst->kernels, blocks);
-	end = mul_div(kernel + 1, blocks, burst->kernels);
+	kernel = fifo_mul_div(burst->cursor.ordinal, burst->kernels, blocks);
+	end = fifo_mul_div(kernel + 1, blocks, burst->kernels);
 	/*
 	 * Rounded up: both products may have lost their upper bits, but not their difference.
 	 */

@@ -73,17 +73,14 @@ struct partition_user {
 	bool stalled;
 };
 
-/*
- * The time for which a burst's blocks hold the SMs in a turn: see struct fifo_claim.
- */
+/* The time for which a burst's blocks hold the SMs in a turn: see struct fifo_claim. */
 static u64 burst_turn_ns(const struct fifo_burst *burst)
 {
 	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
 	u64 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
 	u64 turns = burst->sm_turns_ppm ? burst->sm_turns_ppm : FIFO_ALL_PPM;
-	unsigned __int128 held = (unsigned __int128)burst->kernel_ns * fills * busy;
 
-	return max((u64)(held / FIFO_ALL_PPM / turns), 1ull);
+	return max(fifo_mul_div(burst->kernel_ns, fills * busy, FIFO_ALL_PPM * turns), 1ull);
 }
 
 /*

@@ -72,7 +72,7 @@ static u64 channel_date_of_end(const struct fifo_channel *channel, u64 ended)
 	if (burst->graph || ended <= burst->seen_kernels || ended > burst->done_kernels)
 		return 0;
 	since = burst->done_ns - ended * burst->kernel_ns;
-	return eng_now() - (u64)((unsigned __int128)since * FIFO_ALL_PPM / speed);
+	return eng_now() - fifo_mul_div(since, FIFO_ALL_PPM, speed);
 }
 
 /*

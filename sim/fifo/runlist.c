@@ -181,7 +181,7 @@ static void tsg_observe_run(const struct fifo_tsg *tsg, u64 now, u64 busy_ns)
 	if (!observer->spent || from_ns == now)
 		return;
 	if (speed)
-		spent_ns = (u64)((unsigned __int128)busy_ns * FIFO_ALL_PPM / speed);
+		spent_ns = fifo_mul_div(busy_ns, FIFO_ALL_PPM, speed);
 	spent_ns = max(min(spent_ns, now - from_ns), busy_ns);
 	observer->spent(observer->data, tsg, FIFO_RUNS, from_ns, now, busy_ns,
 			spent_ns - busy_ns);
@@ -301,7 +301,7 @@ static u64 runlist_slice_ns(const struct fifo_runlist *runlist)
 	u64 scale = runlist->partition->fifo->config.timeslice_scale_ppm;
 
 	if (scale != FIFO_ALL_PPM)
-		slice = (u64)((unsigned __int128)slice * scale / FIFO_ALL_PPM);
+		slice = fifo_mul_div(slice, scale, FIFO_ALL_PPM);
 	return slice;
 }
 

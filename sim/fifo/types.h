@@ -325,4 +325,17 @@ struct fifo {
 	struct fifo_observer observer;	 /* set before the start; zero: none */
 };
 
+/*
+ * @a * @b / @c, rounded down, of any @a and @b; the quotient has 64 bits. A division of 128 bits is
+ * a call of a function, so it is made only where the product has more than 64.
+ */
+static inline u64 fifo_mul_div(u64 a, u64 b, u64 c)
+{
+	u64 product;
+
+	if (!__builtin_mul_overflow(a, b, &product))
+		return product / c;
+	return (u64)((unsigned __int128)a * b / c);
+}
+
 #endif
