@@ -223,6 +223,19 @@ static void partition_share_sms(struct partition_user *users, const u64 *weights
 }
 
 /*
+ * Is it the one TSG that is loaded, and does no share bound its burst? So it is in time slicing on a
+ * whole GPU, where nothing has to be shared out.
+ */
+static bool tsg_has_all(const struct fifo_partition *partition, const struct fifo_tsg *tsg)
+{
+	const struct fifo_share *share = &partition->share;
+
+	return !tsg->sibling && tsg->first && tsg->sm_limit_ppm == FIFO_ALL_PPM &&
+	       share->sm_ppm == FIFO_ALL_PPM &&
+	       tsg->first->bandwidth_ppm <= share->bandwidth_ppm;
+}
+
+/*
  * Give each kernel on the partition the speed that its shares permit. @alone: a burst without
  * neighbours is planned ahead through the gaps between its kernels.
  */
@@ -231,9 +244,15 @@ static void partition_set_speeds(struct fifo_partition *partition, bool alone)
 	struct partition_user users[FIFO_CHANNELS_MAX];
 	u64 weights[FIFO_CHANNELS_MAX];
 	const struct fifo_share *share = &partition->share;
-	u32 count = partition_collect(partition, alone, users, weights);
+	const struct fifo_entry *current = partition->runlist.current;
+	u32 count;
 
-	/* A kernel without neighbours that can have all it needs, as in time slicing. */
+	if (current && tsg_has_all(partition, current->tsgs)) {
+		current->tsgs->first->speed_ppm = 0;
+		return;
+	}
+	count = partition_collect(partition, alone, users, weights);
+	/* A kernel without neighbours that can have all it needs, as on a part of a GPU. */
 	if (count == 1 && users[0].burst->claim.top == FIFO_ALL_PPM &&
 	    users[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
