@@ -56,6 +56,7 @@ struct cfg_llm {
 	u64 host_per_step;   /* ns of host time of a step beside its launches, likewise */
 	u64 host_per_sequence;	   /* and for each of its sequences */
 	u64 host_per_prompt_token; /* and for each token of a prompt */
+	u64 host_per_new_shape;	   /* and for each product of a new shape (llm_shapes.h) */
 	u64 graph_tokens; /* a step of up to so many tokens is one launch: a CUDA graph */
 	u64 boot; /* ns that its process starts ahead of the container's start, to be ready */
 	struct cfg_frontend frontend;

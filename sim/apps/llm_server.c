@@ -24,7 +24,8 @@
  * idle request's pages are touched too, since running requests are all in nearly every step.
  * The engine's own work for a step (schedule, fill the inputs, note the sampled tokens) does
  * not overlap with the GPU: it needs the tokens of the step before. It takes a time a step, a
- * time for each sequence and a time for each token of a prompt (host_per_...). All of it passes
+ * time for each sequence, a time for each token of a prompt, and a time for each matrix product of a new shape
+ * (host_per_..., llm_shapes.h). All of it passes
  * before the first launch, though a third follows the GPU's end. So the GPU starts that much
  * too late, and tokens leave in time.
  *
@@ -52,6 +53,7 @@
 #include <string.h>
 
 #include "apps/llm_model.h"
+#include "apps/llm_step.h"
 #include "config/check.h"
 #include "engine/error.h"
 
@@ -75,6 +77,8 @@ static int server_init(struct llm_server *server)
 	if (!groups)
 		return -ENOMEM;
 	status = llm_scheduler_init(&server->scheduler, &config);
+	if (!status)
+		status = llm_shapes_init(&server->shapes, cfg);
 	return status ? status : llm_rank_init(&server->rank, groups);
 }
 
@@ -92,11 +96,16 @@ static int server_order(struct llm_server *server, enum llm_order_kind kind,
 	return llm_group_order(&server->rank, &order);
 }
 
-/* What the engine does for a step beside launching it, on the reference host. */
-static u64 server_host_ns(const struct cfg_llm *cfg, const struct llm_step *step)
+/* What the host does for a step beside launching it, on the reference host. */
+static u64 server_host_ns(struct llm_server *server, const struct llm_step *step)
 {
-	return cfg->host_per_step + step->sequences * cfg->host_per_sequence +
-	       step->prefill_tokens * cfg->host_per_prompt_token;
+	const struct cfg_llm *cfg = server->cfg;
+	u64 ns = cfg->host_per_step + step->sequences * cfg->host_per_sequence +
+		 step->prefill_tokens * cfg->host_per_prompt_token;
+
+	if (llm_step_tokens(step) > cfg->graph_tokens)
+		ns += llm_shapes_meet(&server->shapes, step) * cfg->host_per_new_shape;
+	return ns;
 }
 
 /*
@@ -135,7 +144,7 @@ static int server_step(struct llm_server *server)
 	     i++)
 		llm_session_start(server, container_of(scheduler->running[i],
 						       struct llm_session, request));
-	status = app_host_work(server->env, server_host_ns(server->cfg, &step));
+	status = app_host_work(server->env, server_host_ns(server, &step));
 	if (!status)
 		status = server_order(server, LLM_ORDER_STEP, &step, 0);
 	if (status)
@@ -291,6 +300,7 @@ static int llm_server_run(const struct app_env *env)
 	llm_group_wait_end(env);
 	free(server.users.next_ns);
 	llm_rank_destroy(&server.rank);
+	llm_shapes_destroy(&server.shapes);
 	llm_scheduler_destroy(&server.scheduler);
 	return status == -EINTR ? 0 : status;
 }
@@ -382,6 +392,11 @@ static const struct cfg_key llm_server_keys[] = {
 	CFG_APP_KEY("host_per_prompt_token", DURATION, struct cfg_llm, host_per_prompt_token,
 		    "likewise, for each token of a prompt in the step", CFG_RANGE(0, CFG_SEC),
 		    CFG_DEFAULT("0s")),
+	CFG_APP_KEY(
+		"host_per_new_shape", DURATION, struct cfg_llm, host_per_new_shape,
+		"likewise, for each matrix product with a number of tokens that the process "
+		"has not had",
+		CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
 	CFG_APP_KEY("graph_tokens", INTEGER, struct cfg_llm, graph_tokens,
 		    "a step of up to so many tokens is one CUDA graph: one launch for all its "
 		    "kernels",

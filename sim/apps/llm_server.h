@@ -14,6 +14,7 @@
 #include "apps/llm_config.h"
 #include "apps/llm_group.h"
 #include "apps/llm_scheduler.h"
+#include "apps/llm_shapes.h"
 #include "config/config.h"
 #include "trace/trace.h"
 
@@ -45,6 +46,7 @@ struct llm_server {
 	const struct app_env *env;
 	const struct cfg_llm *cfg; /* of a rank, with all that does not depend on it */
 	struct llm_scheduler scheduler;
+	struct llm_shapes shapes;
 	struct llm_rank rank; /* on the GPU of the server's process */
 	int status;	      /* of the client: 0 or -ENOMEM */
 

@@ -235,6 +235,38 @@ START_TEST(the_host_works_before_the_gpu)
 END_TEST
 
 /*
+ * 4 products a layer and one of the output layer. 20 tokens of one sequence: 5 new shapes of 100 on a
+ * host twice as fast as the reference. Then 1 token: 4 new ones. Then none.
+ */
+START_TEST(a_product_of_a_new_shape_costs_the_host_once)
+{
+	init_llm();
+	llm.layers = 2;
+	llm.weight_matrices = 9;
+	llm.host_per_new_shape = 200;
+	arrive(0, 20, 3);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470 + 500, 2970 + 1470 + 400 + 1490);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[0], 1470 + 400);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].ns[1], 1490);
+}
+END_TEST
+
+/* Steps of one token are graphs: only the prompt's 5 shapes are chosen for. */
+START_TEST(a_graph_has_no_new_shapes)
+{
+	init_llm();
+	llm.layers = 2;
+	llm.weight_matrices = 9;
+	llm.host_per_new_shape = 200;
+	llm.graph_tokens = 19;
+	arrive(0, 20, 2);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470 + 500, 2970 + 5 + 1420);
+}
+END_TEST
+
+/*
  * Two prompts of 10 in one step: max(1000, 2000) + max(200 * 2, 110 pairs * 2) = 2400. The
  * third, sent meanwhile, waits for the step to end.
  */
@@ -291,5 +323,6 @@ TEST_MAIN("llm_steps", a_request_takes_the_time_of_its_steps,
 	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
 	  without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill,
-	  the_host_works_before_the_gpu, requests_share_steps,
+	  the_host_works_before_the_gpu, a_product_of_a_new_shape_costs_the_host_once,
+	  a_graph_has_no_new_shapes, requests_share_steps,
 	  a_cached_prefix_is_not_computed_again)

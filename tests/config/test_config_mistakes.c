@@ -162,7 +162,7 @@ START_TEST(unknown_keys_are_named)
 		"attention_efficiency, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
 		"kernel_launch, host_per_step, host_per_sequence, host_per_prompt_token, "
-		"graph_tokens, frontend, boot, slo_ttft, slo_itl, "
+		"host_per_new_shape, graph_tokens, frontend, boot, slo_ttft, slo_itl, "
 		"trace, client");
 }
 END_TEST

@@ -136,6 +136,12 @@ def profile(kind, name):
             for key, value in content.items()}
 
 
+def host_speed(gpu):
+    """Of the GPU profile's host. Host times of a scenario are those of a host of speed 1."""
+    with open(os.path.join(SCENARIOS, "gpus", gpu + ".json"), encoding="utf-8") as file:
+        return float(json.load(file)["host"]["speed"]["value"])
+
+
 def memory_share(gpu, kv_tokens):
     """The share of the GPU's memory that the server takes: weights, workspace, its cache."""
     app = profile("app", PROFILES["llm"])
@@ -162,23 +168,23 @@ def decode_launch_us(folder, alone):
     return sorted(launches)[len(launches) // 2]
 
 
-def measured_app(kind, folder, alone):
+def measured_app(kind, folder, alone, speed):
     """What measure.py says of an application alone, as far as a scenario has keys for it.
-    Launches and host work are of the measured host, which counts as one of speed 1."""
+    Times are of the measured host, which has the given speed."""
     kernels = measured_rows(folder, "kernels", "part")
     if kind == "llm":
         launches = int(kernels["32 decodes"]["launches"])
-        launch_ns = decode_launch_us(folder, alone) * 1000 // launches
+        launch_ns = round(decode_launch_us(folder, alone) * 1000 * speed / launches)
         return dict(kernels_per_step=launches, kernel_launch=f"{launch_ns}ns")
     phases = measured_rows(folder, "image", "phase")
     # The encoders' launches are slower than their kernels. The denoiser's wait for the queue.
     launches = int(kernels["encoders"]["launches"])
-    launch_ns = int(phases["encoders"]["launch_us"]) * 1000 // launches
+    launch_ns = round(int(phases["encoders"]["launch_us"]) * 1000 * speed / launches)
     return dict(kernels_per_pass=int(kernels["step"]["launches"]),
                 kernels_text=launches // 2,
                 kernels_decoder=int(kernels["decoder"]["launches"]),
                 kernel_launch=f"{launch_ns}ns",
-                host_per_image=f"{phases['fetch']['eager_us']}us")
+                host_per_image=f"{round(int(phases['fetch']['eager_us']) * speed)}us")
 
 
 def timeslice_us(process, facts):
@@ -203,8 +209,11 @@ def scenario(name, gpu, run, plan, measured, alone):
                            gpu, arguments.get("kv-tokens", KV_TOKENS)))
         else:
             app.update(load_bandwidth="1e15", warmup="0s")
+        environment = group["processes"][process].get("env", {})
+        if not any(name.startswith("GVM_") for name in environment):
+            app.update(memory="unmanaged")  # without the shim PyTorch allocates by cudaMalloc()
         if measured:
-            app.update(measured_app(facts["app"], measured, alone))
+            app.update(measured_app(facts["app"], measured, alone, host_speed(gpu)))
         containers[process] = dict(start=f"{START_S}s", app=app)
         slice_us = timeslice_us(group["processes"][process], facts)
         if slice_us != TIMESLICE_US:
@@ -212,10 +221,9 @@ def scenario(name, gpu, run, plan, measured, alone):
         if run["mps"]:
             containers[process]["mps"] = dict(server="mps",
                                               limit=round(facts.get("mps_percent", 100)))
-    host = dict(speed=1) if measured else {}
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
-                gpu=dict(profile=gpu), host=host,
+                gpu=dict(profile=gpu),
                 system=dict(name="stock"), containers=containers)
 
 

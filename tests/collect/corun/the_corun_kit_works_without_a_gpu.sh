@@ -132,7 +132,7 @@ jq -e '.system.name == "stock" and .duration == "12s"
 	and .containers.diffusion.app.kernels_per_pass == 2358
 	and .containers.llm.app.kernel_launch == "18210ns"
 	and .containers.diffusion.app.kernel_launch == "12227ns"
-	and .host == { "speed": 1 }' measured/scenario.json >/dev/null ||
+	and .containers.llm.app.memory == "unmanaged"' measured/scenario.json >/dev/null ||
 	fail "$(cat measured/scenario.json)"
 # With the shim: its timeslice, and what gvmcollect sampled from 5 s before the run on.
 mkdir -p shim sampled
@@ -159,7 +159,7 @@ time_ns,container,file,value
 END
 python3 "$kit/collect.py" shim/default.together with-shim --collector "$gvmcollect" --gpu h100-80g \
 	--sampled sampled 2>.notes || fail "$(cat .notes)"
-jq -e '.containers.llm["compute.timeslice"] == "4096us"' with-shim/scenario.json >/dev/null ||
+jq -e '.containers.llm | .["compute.timeslice"] == "4096us" and (.app | has("memory") | not)' with-shim/scenario.json >/dev/null ||
 	fail "$(cat with-shim/scenario.json)"
 [ "$(sed 1d with-shim/timeline.csv | tr '\n' ' ')" = \
 	"500000000,llm,100,0 1500000000,llm,300,0 1500000000,diffusion,50,0 " ] || fail "$(cat with-shim/timeline.csv)"

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# DEVIATIONS.md has the tables that tools/corun/predict.py writes today, and predict.py refuses what it cannot
+# compare in one line and leaves the document as it was. Usage: NAME.sh GVMSIM SOURCE
+set -eu
+gvmsim=$1
+source=$2
+kit=$source/tools/corun
+kept=$source/plots/reference/hardware/h200-corun
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export PYTHONDONTWRITEBYTECODE=1
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+predict() {
+	python3 "$kit/predict.py" --measured "$kept/alone" --gvmsim "$gvmsim" "$@"
+}
+
+cp "$source/DEVIATIONS.md" written.md
+predict "$kept/default" "$kept/slices" "$kept/shim" "$kept/mps" "$kept/mps-blind" --deviations written.md >.told
+predict "$kept/default" "$kept/slices" --own --deviations written.md >>.told
+grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' .told || fail "$(cat .told)"
+diff "$source/DEVIATIONS.md" written.md || fail "run tools/corun/predict.py --deviations, see docs/corun.md"
+
+# refuses MESSAGE ARGUMENT...
+refuses() {
+	message=$1
+	shift
+	! predict "$@" >.out 2>.err || fail "$* was accepted"
+	[ "$(cat .err)" = "predict.py: $message" ] || fail "$*: $(cat .err)"
+}
+
+echo "No marks." >document.md
+refuses "ValueError: document.md: no line '<!-- tools/corun/predict.py: shim -->'" "$kept/shim" --deviations document.md
+[ "$(cat document.md)" = "No marks." ] || fail "document.md has changed"
+refuses "FileNotFoundError: [Errno 2] No such file or directory: 'none/manifest.json'" none
+mkdir images
+jq '.runs |= with_entries(select(.key == "shim.alone-image" or .key == "shim.together"))' "$kept/shim/manifest.json" >images/manifest.json
+cp "$kept"/shim/*.csv images/
+refuses "ValueError: no FOLDER has a server alone" images

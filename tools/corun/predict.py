@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0
+"""Predict runs that keep.py has kept, and put predicted and measured values side by side.
+
+    predict.py FOLDER... --measured FOLDER/alone [--own] [--deviations DEVIATIONS.md]
+
+Every run of each FOLDER is simulated: its arrivals, memory, timeslices and MPS clients, with
+the launches and the host's work that measure.py found of the applications alone. The host's
+time for a launch differs between sessions. It comes from the server's run alone that is most
+like the run: with the same share of the SMs, the same arrivals, of the same FOLDER. With --own
+it is that of the run itself: what is left is the error of sharing.
+
+A row has predicted over measured, minus one, of TTFT and ITL (median and P99) and the median
+image. All requests that arrived count. A value that the run only bounds has no error. The last
+lines have the median of all errors, of runs alone and together. --deviations rewrites the
+tables between marks in a document.
+Only the standard library is used.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import arrivals
+import collect
+import logs
+
+# Name, application, column of summary.csv, key in the container of summary.json
+METRICS = (("TTFT p50", "llm", "ttft_ms_p50", ("ttft_ms", "p50")),
+           ("TTFT P99", "llm", "ttft_ms_p99", ("ttft_ms", "p99")),
+           ("ITL p50", "llm", "itl_ms_p50", ("itl_ms", "p50")),
+           ("ITL P99", "llm", "itl_ms_p99", ("itl_ms", "p99")),
+           ("image", "diffusion", "image_latency_s_p50", ("latency_s", "p50")))
+MARK = "<!-- tools/corun/predict.py: {} -->\n"
+END = "<!-- end -->\n"
+LAYER_PRODUCTS = 4  # of a layer: qkv, o, gate_up, down
+NEW_SHAPE_MS = 0.2  # plots/reference/hardware/h200-580-new-shapes.txt
+
+
+class Kept:
+    """A folder that keep.py wrote."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
+            self.manifest = json.load(file)
+        with open(os.path.join(folder, "summary.csv"), newline="", encoding="utf-8") as file:
+            self.rows = {(row["run"], row["process"]): row for row in csv.DictReader(file)}
+
+    def group(self, run):
+        """The plan's group of a run."""
+        return next(group for group in self.manifest["plan"]["groups"]
+                    if group["name"] == run.split(".")[0])
+
+    def load(self, run, process):
+        """What decides the host's work of a server: arrivals, and the share of the SMs."""
+        name = run.split(".", 1)[1]
+        planned = next(r for r in self.group(run)["runs"] if r["name"] == name)
+        facts = self.manifest["runs"][run]["processes"][process]
+        return planned["processes"][process].get("arrivals"), facts.get("mps_percent", 100)
+
+    def launch_ms(self, run, process):
+        """Host time to launch a step, less what products of new shapes took in it."""
+        row = self.rows[run, process]
+        shapes = LAYER_PRODUCTS * NEW_SHAPE_MS
+        admitted = min(1, float(row["requests_arrived"]) / float(row["steps"]))
+        return float(row["launch_ms_a_step"]) - shapes * admitted
+
+    def alone(self):
+        """(run, process) of each server that was alone."""
+        for run, facts in self.manifest["runs"].items():
+            processes = facts["processes"]
+            if len(processes) == 1:
+                ((process, what),) = processes.items()
+                if what["app"] == "llm":
+                    yield run, process
+
+
+def launch_ms(folders, kept, run, process):
+    """As in the run alone that is most like this one: the same arrivals count more than the
+    same folder, and the same share of the SMs counts most."""
+    wanted = kept.load(run, process)
+    best, best_rank = None, -1
+    for other in [kept] + [f for f in folders if f is not kept]:
+        for alone_run, alone_process in other.alone():
+            load = other.load(alone_run, alone_process)
+            rank = 4 * (load[1] == wanted[1]) + 2 * (load[0] == wanted[0]) + (other is kept)
+            if rank > best_rank:
+                best, best_rank = other.launch_ms(alone_run, alone_process), rank
+    if best is None:
+        raise ValueError("no FOLDER has a server alone")
+    return best
+
+
+def write_arrivals(kept, run, process, folder):
+    """The trace of a server."""
+    rows = logs.read_rows(os.path.join(kept.folder, f"{run}.{process}.requests.csv"))
+    arrivals.write(os.path.join(folder, f"{process}.arrivals.csv"),
+                   [(row["arrival_us"] / 1e6, row["prompt_tokens"], row["wanted_tokens"],
+                     row["wanted_tokens"]) for row in rows])
+
+
+def simulate(options, folders, kept, run):
+    """The summary of a simulated run, by container."""
+    facts = kept.manifest["runs"][run]
+    scenario = collect.scenario(run, options.gpu, facts, kept.manifest["plan"],
+                                options.measured, None)
+    speed = collect.host_speed(options.gpu)
+    with tempfile.TemporaryDirectory() as folder:
+        for process, what in facts["processes"].items():
+            if what["app"] != "llm":
+                continue
+            write_arrivals(kept, run, process, folder)
+            host_ms = (kept.launch_ms(run, process) if options.own else
+                       launch_ms(folders, kept, run, process))
+            app = scenario["containers"][process]["app"]
+            launch_ns = host_ms * 1e6 * speed / app["kernels_per_step"]
+            app["kernel_launch"] = f"{round(launch_ns)}ns"
+        path = os.path.join(folder, "scenario.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(scenario, file)
+        out = os.path.join(folder, "results")
+        done = subprocess.run([options.gvmsim, "run", path, "--out", out],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise ValueError(f"{run}: {done.stderr.strip().splitlines()[-1]}")
+        with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
+            return json.load(file)["containers"]
+
+
+def errors(kept, run, predicted):
+    """For each process of a run: its errors by metric, of those that both have."""
+    result = {}
+    for process, facts in kept.manifest["runs"][run]["processes"].items():
+        row, found = kept.rows[run, process], {}
+        for name, app, column, (key, part) in METRICS:
+            value = (predicted[process].get(key) or {}).get(part)
+            if app == facts["app"] and row[column] and isinstance(value, (int, float)) \
+                    and float(row[column]) > 0 and value > 0:
+                found[name] = value / float(row[column])
+        result[process] = found
+    return result
+
+
+def cell(ratio):
+    """A ratio as an error in percent."""
+    return f"{round(100 * (ratio - 1)):+d} %" if round(100 * (ratio - 1)) else "0 %"
+
+
+def table(results):
+    """A document's table: a row for each server. The image of a run stands in its first one."""
+    lines = ["| run | " + " | ".join(m[0] for m in METRICS) + " |\n",
+             "|---|" + "---|" * len(METRICS) + "\n"]
+    for run, processes in results.items():
+        servers = [name for name, found in processes.items() if "image" not in found]
+        image = {"image": found["image"] for found in processes.values() if "image" in found}
+        for i, server in enumerate(servers or [None]):
+            found = {**processes.get(server, {}), **({} if i else image)}
+            name = run.split(".", 1)[1] + (f", {server}" if len(servers) > 1 else "")
+            lines.append(f"| {name} | " + " | ".join(
+                cell(found[m[0]]) if m[0] in found else "" for m in METRICS) + " |\n")
+    return lines
+
+
+def rewrite(path, tables):
+    """Put each table between its marks."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.readlines()
+    for name, new in tables.items():
+        mark = MARK.format(name)
+        if mark not in lines:
+            raise ValueError(f"{path}: no line '{mark.strip()}'")
+        begin = lines.index(mark) + 1
+        lines[begin:lines.index(END, begin)] = new
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.writelines(lines)
+    os.replace(path + ".new", path)
+
+
+def median_error(ratios):
+    """Of exp(|ln ratio|) - 1, in percent."""
+    logarithms = sorted(abs(math.log(ratio)) for ratio in ratios)
+    return 100 * (math.exp(logarithms[len(logarithms) // 2]) - 1)
+
+
+def report(tables, ratios):
+    """Print all tables, and the medians."""
+    for name, lines in tables.items():
+        print(f"{name}\n")
+        print("".join(lines))
+    for part, values in ratios.items():
+        if values:
+            print(f"{part}: {len(values)} values, median error {median_error(values):.0f} %, "
+                  f"within 15 %: {sum(abs(math.log(v)) < math.log(1.15) for v in values)}")
+
+
+def main():
+    """Simulate, compare, write."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", metavar="FOLDER", nargs="+", help="what keep.py wrote")
+    parser.add_argument("--measured", required=True, help="a folder that measure.py wrote")
+    parser.add_argument("--gvmsim", default="gvmsim", help="the program gvmsim")
+    parser.add_argument("--gpu", default="h200-141g", help="the GPU profile")
+    parser.add_argument("--own", action="store_true",
+                        help="the host's time for a launch is that of the run itself")
+    parser.add_argument("--deviations", metavar="FILE", help="rewrite its tables")
+    options = parser.parse_args()
+    tables, ratios = {}, {"alone": [], "together": []}
+    try:
+        folders = [Kept(os.path.normpath(folder)) for folder in options.folders]
+        for kept in folders:
+            results = {run: errors(kept, run, simulate(options, folders, kept, run))
+                       for run in kept.manifest["runs"]}
+            name = os.path.basename(kept.folder) + (" own" if options.own else "")
+            tables[name] = table(results)
+            for run, processes in results.items():
+                part = "alone" if len(processes) == 1 else "together"
+                ratios[part] += [v for found in processes.values() for v in found.values()]
+        report(tables, ratios)
+        if options.deviations:
+            rewrite(options.deviations, tables)
+    except (OSError, KeyError, ValueError, StopIteration) as error:
+        sys.exit(f"predict.py: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()
