@@ -24,6 +24,7 @@ predict() {
 
 cp "$source/DEVIATIONS.md" written.md
 predict "$kept/default" "$kept/slices" "$kept/shim" "$kept/mps" "$kept/mps-blind" --deviations written.md >.told
+predict "$kept/blind" --deviations written.md >>.told
 predict "$kept/default" "$kept/slices" --own --deviations written.md >>.told
 grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' .told || fail "$(cat .told)"
 diff "$source/DEVIATIONS.md" written.md || fail "run tools/corun/predict.py --deviations, see docs/corun.md"

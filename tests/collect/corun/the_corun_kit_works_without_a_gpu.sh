@@ -130,7 +130,7 @@ jq -e '.system.name == "stock" and .duration == "12s"
 	and (.containers.diffusion | has("compute.timeslice") | not)
 	and .containers.llm.app.gpu_memory_utilization == 0.495432
 	and .containers.diffusion.app.kernels_per_pass == 2358
-	and .containers.llm.app.kernel_launch == "18210ns"
+	and .containers.llm.app.kernel_launch == "18211ns"
 	and .containers.diffusion.app.kernel_launch == "12227ns"
 	and .containers.llm.app.memory == "unmanaged"' measured/scenario.json >/dev/null ||
 	fail "$(cat measured/scenario.json)"
