@@ -206,13 +206,15 @@ static void driver_alloc_end(struct nvuvm *nvuvm, struct nvuvm_container *owner,
 
 /* The published GVM's promotion under its conditions, else the density prefetcher. */
 static u32 driver_service_block_pages(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
-				      u32 faulted)
+				      u32 faulted, bool *ret_promoted)
 {
 	const struct gvm_block *block = &range->blocks[index];
 	const struct nvuvm_block *entry = nvuvm_block_of(range, index);
 
-	if (nvuvm->config.fast_path && !block->resident && block->on_host == GVM_BLOCK_FULL &&
-	    entry->host_huge && !entry->thrash.pinned) {
+	*ret_promoted = nvuvm->config.fast_path && !block->resident &&
+			block->on_host == GVM_BLOCK_FULL && entry->host_huge &&
+			!entry->thrash.pinned;
+	if (*ret_promoted) {
 		nvuvm->stats.promoted++;
 		return GVM_BLOCK_FULL;
 	}

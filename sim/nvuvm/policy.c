@@ -61,12 +61,15 @@ static int policy_make_room_for_rm(struct nvuvm *nvuvm, struct gvm_container *co
 }
 
 static u32 policy_service_block_pages(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
-				      u32 faulted)
+				      u32 faulted, bool *ret_promoted)
 {
 	const struct gvm_block *block = &range->blocks[index];
+	u32 pages = gvm_hugepage_plan(block, faulted) & ~block->resident;
 
 	(void)nvuvm;
-	return gvm_hugepage_plan(block, faulted) & ~block->resident;
+	*ret_promoted = pages == GVM_BLOCK_FULL && block->on_host == GVM_BLOCK_FULL &&
+			nvuvm_block_of(range, index)->host_huge;
+	return pages;
 }
 
 /*

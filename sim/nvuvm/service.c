@@ -118,17 +118,19 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	struct gvm_block *block = visit_block(visit);
 	struct nvuvm *nvuvm = visit->nvuvm;
 	u32 wanted = faulted;
+	bool promoted;
 	int status;
 
 	/*
-	 * A fault looks up the policy of each page that it brings in; a prefetch looks it up
-	 * once.
+	 * A fault looks up the policy of each page that it brings in, and copies run by run; a
+	 * prefetch and a promotion look it up once.
 	 */
 	if (!visit->advised) {
 		wanted = nvuvm->config.hooks->service_block_pages(nvuvm, range, visit->index,
-								  faulted);
+								  faulted, &promoted);
 		nvuvm->stats.pages_prefetched += hweight32(wanted & ~faulted);
-		gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
+		if (!promoted)
+			gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
 	}
 	status = gvm_block_fill_locked(range, visit->index, wanted, visit->fence);
 	if (status)

@@ -66,6 +66,47 @@ static void not_promoted(void)
 	evict_and_return(1u << 13);
 }
 
+/* The CPU's work for a fault on a block that was evicted as a whole, with 5 us for each page. */
+static u64 return_ns(void)
+{
+	struct gvm_range *range = world_map(&world_process, 1, true);
+	u64 start;
+
+	ck_assert_int_eq(nvuvm_migrate(world_nvuvm(), range, NVUVM_GPU), 0);
+	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
+	start = eng_now();
+	ck_assert_int_eq(world_fault(range, 0, 13), 0);
+	return eng_now() - start;
+}
+
+/* One copy of 2 MB: no page is looked at. */
+static void promoted_pages_cost_nothing(void)
+{
+	ck_assert_uint_eq(return_ns(), BLOCK_NS + COPY_NS);
+	ck_assert_uint_eq(stats()->promoted, 1);
+}
+
+/* One page comes, and is looked at. */
+static void other_pages_cost(void)
+{
+	ck_assert_uint_eq(return_ns(), BLOCK_NS + 5 * US + 1 * US + PAGE_NS);
+	ck_assert_uint_eq(stats()->promoted, 0);
+}
+
+START_TEST(pages_of_a_promoted_block_cost_nothing)
+{
+	world_profile.fault.page = 5 * US;
+	world_run(16, &world_gvm, promoted_pages_cost_nothing);
+}
+END_TEST
+
+START_TEST(pages_that_are_not_promoted_cost_each)
+{
+	world_profile.fault.page = 5 * US;
+	world_run(16, &world_limits, other_pages_cost);
+}
+END_TEST
+
 START_TEST(an_evicted_block_returns_whole_with_fast_path)
 {
 	world_run(16, &world_gvm, promoted);
@@ -619,6 +660,7 @@ START_TEST(the_overshoot_is_bounded_without_fast_path)
 END_TEST
 
 TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
+	  pages_of_a_promoted_block_cost_nothing, pages_that_are_not_promoted_cost_each,
 	  an_evicted_block_returns_by_pages_without, a_fragmented_host_takes_4_kb_pages,
 	  fast_path_insists_on_2_mb_of_host_memory, promotion_has_its_conditions,
 	  the_limit_holds_once_in_64_chunks, a_fresh_chunk_is_not_lost_for_want_of_a_victim,
