@@ -28,6 +28,7 @@ struct sim_memory_policy {
 	/* Options of sim_manager_nvuvm. sim_manager_ghost_uvm has only host_fragmented. */
 	bool limits;	      /* the published GVM's limits and its victims by container */
 	bool fast_path;	      /* the published GVM's promotion to 2 MB and lazy freeing */
+	bool one_list;	      /* its search for a victim in one list of all chunks */
 	bool host_fragmented; /* the host gives 4 KB pages, unless fast_path insists */
 };
 

@@ -14,6 +14,7 @@ static void *uvm_create(const struct sim_memory_config *config)
 		.gpu = config->gpu,
 		.limits = config->policy->limits,
 		.fast_path = config->policy->fast_path,
+		.one_list = config->policy->one_list,
 		.host_fragmented = config->policy->host_fragmented,
 	};
 

@@ -27,6 +27,7 @@ struct nvuvm_config {
 	const struct nvuvm_hooks *hooks; /* who decides; NULL: nvuvm_driver_hooks */
 	bool limits;	/* with nvuvm_driver_hooks: the published GVM's limits and victims */
 	bool fast_path; /* likewise: its promotion to 2 MB and its lazy freeing */
+	bool one_list;	/* likewise: it searches one list of all chunks for a victim (walk.c) */
 	/* an eviction gets 4 KB pages, unless fast_path insists on 2 MB */
 	bool host_fragmented;
 };

@@ -16,9 +16,10 @@
  * of a server that holds 34 GB, 0.6 ms at 38 ns a chunk. That is more than all else that an
  * eviction takes.
  *
- * The model has the walk where it has the published limits without fast paging: that is how the
- * driver was before its authors made paging fast. Which commit the paper's bars without fast
- * paging ran is not published. Their images take as long as with this walk (DEVIATIONS.md).
+ * The model has the walk where it has the published limits and one list. Without fast paging it
+ * always has one: that is how the driver was before its authors made paging fast. Which commit the
+ * paper's bars without fast paging ran is not published. Their images take as long as with this
+ * walk (DEVIATIONS.md).
  *
  * The model counts the chunks passed and does not visit them. For each container it keeps the
  * first used chunk and how many chunks of others are in front. A chunk that is appended is
@@ -33,7 +34,7 @@
 
 static bool driver_walks(const struct nvuvm *nvuvm)
 {
-	return nvuvm->config.limits && !nvuvm->config.fast_path;
+	return nvuvm->config.limits && nvuvm->config.one_list;
 }
 
 void nvuvm_walk_init(struct nvuvm_container *owner)

@@ -17,6 +17,10 @@
  * and "weighted" are the paper's policies of section 4.4, from the core
  * (sim/core/policy/sched.c). system.tracking says how they learn which containers have work.
  *
+ * A fourth one, system.mechanisms.one_list, is how its authors' driver found a victim until 22
+ * October 2025: it walked one list of all chunks (sim/nvuvm/walk.c). Fast paging is older: 10
+ * September and, for promotion, 8 October.
+ *
  * With all three mechanisms off this is the stock driver. A mechanism that is off has no
  * control files: a scenario's writes to them are listed as ignored.
  *
@@ -29,7 +33,7 @@
  *   3. Memory is managed as in the published driver, quirks included, not as in the paper: see
  *      sim/nvuvm/nvuvm.c. The paper's design is "ghost".
  *   4. memory_isolation without fast_paging is that driver as it was before its authors made
- *      paging fast. It walks one list of all chunks for each victim: sim/nvuvm/walk.c.
+ *      paging fast. So it has one list.
  */
 #include "systems/core.h"
 #include "systems/system.h"
@@ -39,6 +43,7 @@ struct gvm_keys {
 	bool memory_isolation;
 	bool compute_isolation;
 	bool fast_paging;
+	bool one_list;
 };
 
 static const struct cfg_key gvm_rows[] = {
@@ -49,6 +54,9 @@ static const struct cfg_key gvm_rows[] = {
 		       "true", "compute.* control files"),
 	CFG_SYSTEM_KEY("mechanisms.fast_paging", BOOL, struct gvm_keys, fast_paging, "true",
 		       "swapping that overlaps copies"),
+	CFG_SYSTEM_KEY("mechanisms.one_list", BOOL, struct gvm_keys, one_list, "false",
+		       "victims of a container are searched in one list of all chunks, as "
+		       "until the driver's commit 919ce57a of 22 October 2025"),
 };
 
 static bool gvm_honours(const struct config *config, const char *control_file)
@@ -69,6 +77,7 @@ static struct sim_memory_policy gvm_memory(const struct config *config)
 		.manager = &sim_manager_nvuvm,
 		.limits = keys->memory_isolation,
 		.fast_path = keys->fast_paging,
+		.one_list = keys->one_list || !keys->fast_paging,
 		.host_fragmented = config->host.fragmented,
 	};
 }

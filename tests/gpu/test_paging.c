@@ -401,7 +401,7 @@ static const struct sim_memory_policy policies[POLICIES] = {
 	{ .evictors = true,
 	  .features = GVM_CLEAN_DROP | GVM_PRIORITY_BATCHES | GVM_HINT_FAULTS },
 	{ .manager = &sim_manager_nvuvm },
-	{ .manager = &sim_manager_nvuvm, .limits = true },
+	{ .manager = &sim_manager_nvuvm, .limits = true, .one_list = true },
 	{ .manager = &sim_manager_nvuvm, .limits = true, .fast_path = true },
 	{ .manager = &sim_manager_ghost_uvm, .evictors = true },
 };

@@ -25,7 +25,9 @@ struct sim_gpu world_gpu;
 struct sim_process world_process, world_other;
 
 const struct sim_memory_policy world_stock = { .manager = &sim_manager_nvuvm };
-const struct sim_memory_policy world_limits = { .manager = &sim_manager_nvuvm, .limits = true };
+const struct sim_memory_policy world_limits = { .manager = &sim_manager_nvuvm,
+						.limits = true,
+						.one_list = true };
 const struct sim_memory_policy world_gvm = { .manager = &sim_manager_nvuvm,
 					     .limits = true,
 					     .fast_path = true };
@@ -184,7 +186,7 @@ void world_check(void)
 			  states[NVUVM_LAZY]);
 	list_for_each_entry(owner, &nvuvm->containers, node) {
 		own += count_list(nvuvm, &owner->own, NVUVM_ORDER_OWN);
-		if (nvuvm->config.limits && !nvuvm->config.fast_path)
+		if (nvuvm->config.limits && nvuvm->config.one_list)
 			check_walk(nvuvm, owner);
 	}
 	ck_assert_uint_eq(own, states[NVUVM_USED] + states[NVUVM_UNUSED]);
