@@ -19,6 +19,7 @@
 
 #define SOFTGPU_COPY_SUBCHANNEL 4u
 #define SOFTGPU_COPY_ENGINES	5u
+#define SOFTGPU_IDLE_TRIES	30000u /* of a millisecond */
 #define SOFTGPU_HOST_METHODS	0x100u /* below: host's, on any subchannel */
 
 /* Run one method. Returns false if it has to be tried again. */
@@ -201,6 +202,28 @@ int softgpu_channel_engine(void *data)
 			cond_resched();
 		else
 			usleep_range(20, 50);
+	}
+	return 0;
+}
+
+static bool softgpu_is_idle(struct softgpu *gpu)
+{
+	struct softgpu_channel *channel;
+	bool idle = true;
+
+	mutex_lock(&gpu->lock);
+	list_for_each_entry(channel, &gpu->channels, node)
+		idle &= channel->failed || channel->get == READ_ONCE(channel->put);
+	mutex_unlock(&gpu->lock);
+	return idle;
+}
+
+int softgpu_wait_idle(struct softgpu *gpu)
+{
+	for (u32 i = 0; !softgpu_is_idle(gpu); i++) {
+		if (i == SOFTGPU_IDLE_TRIES)
+			return -ETIMEDOUT;
+		msleep(1);
 	}
 	return 0;
 }

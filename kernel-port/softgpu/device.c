@@ -144,6 +144,8 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 		return softgpu_ioctl_control(gpu, user);
 	case SOFTGPU_FAIL:
 		return softgpu_ioctl_fail(gpu, user);
+	case SOFTGPU_IDLE:
+		return softgpu_wait_idle(gpu);
 	case SOFTGPU_SLEEP:
 		return softgpu_ioctl_sleep(gpu, user);
 	default:

@@ -436,6 +436,9 @@ void *softgpu_channel_translate(struct softgpu_channel *channel, u64 va, enum so
 /* host.c: a channel stops, and UVM finds an error in its notifier. LOCKING: softgpu.lock. */
 void softgpu_channel_fail(struct softgpu_channel *channel);
 
+/* channel.c: sleep until no channel of UVM's has work left. 0 or -ETIMEDOUT. */
+int softgpu_wait_idle(struct softgpu *gpu);
+
 /* channel.c: the GPU is lost. LOCKING: softgpu.lock. */
 void softgpu_lose(struct softgpu *gpu);
 

@@ -182,6 +182,8 @@ struct softgpu_range {
  * SOFTGPU_RM_GIVE gives it back.
  */
 #define SOFTGPU_RM_TAKE_RANGE _IOW('S', 9, struct softgpu_range)
+/* Sleep until UVM's channels have done all their work: 0 or ETIMEDOUT. */
+#define SOFTGPU_IDLE _IO('S', 10)
 /*
  * read(): the softgpu_events that were not read yet, at most as many as fit. 0: there are none.
  */

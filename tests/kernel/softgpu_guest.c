@@ -137,14 +137,11 @@ void softgpu_detach(struct softgpu_tenant *tenant)
 	close(tenant->fd);
 }
 
-uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes)
+uint64_t *softgpu_managed_at(struct softgpu_tenant *tenant, uintptr_t address, size_t bytes)
 {
-	static uintptr_t next = SOFTGPU_FIRST_ADDRESS;
-	uintptr_t address = next;
 	UVM_VALIDATE_VA_RANGE_PARAMS range = { .base = address, .length = bytes };
 	void *p = MAP_FAILED;
 
-	next += SOFTGPU_ADDRESS_STEP;
 	/*
 	 * UVM wants the offset into the file to be the address. While the machine sleeps it makes a
 	 * mapping without memory, and says so only when it is asked.
@@ -159,6 +156,15 @@ uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes)
 		p = MAP_FAILED;
 	}
 	return p == MAP_FAILED ? NULL : p;
+}
+
+uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes)
+{
+	static uintptr_t next = SOFTGPU_FIRST_ADDRESS;
+	uintptr_t address = next;
+
+	next += SOFTGPU_ADDRESS_STEP;
+	return softgpu_managed_at(tenant, address, bytes);
 }
 
 int softgpu_migrate(struct softgpu_tenant *tenant, void *p, size_t bytes, bool to_gpu)
@@ -266,6 +272,11 @@ int softgpu_rm_take_range(uint64_t address, uint64_t bytes)
 void softgpu_rm_give(void)
 {
 	ioctl(softgpu_device, SOFTGPU_RM_GIVE);
+}
+
+int softgpu_wait_idle(void)
+{
+	return ioctl(softgpu_device, SOFTGPU_IDLE) ? errno : 0;
 }
 
 int softgpu_sleep(bool sleep)

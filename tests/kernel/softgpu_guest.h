@@ -66,8 +66,12 @@ int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client);
 int softgpu_register(struct softgpu_tenant *tenant, unsigned int client);
 void softgpu_detach(struct softgpu_tenant *tenant);
 
-/* Managed memory at an address of its own, or NULL. The same addresses in every run. */
+/*
+ * Managed memory at an address of its own, or NULL. The same addresses in every run. at: at this address, which has to
+ * be free in the tenant's process.
+ */
 uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes);
+uint64_t *softgpu_managed_at(struct softgpu_tenant *tenant, uintptr_t address, size_t bytes);
 
 int softgpu_migrate(struct softgpu_tenant *tenant, void *p, size_t bytes, bool to_gpu);
 
@@ -111,6 +115,9 @@ void softgpu_rm_give(void);
 /* RM takes what lies at that address of vidmem: SOFTGPU_RM_TAKE_RANGE. 0 or the errno. */
 int softgpu_rm_take_range(uint64_t address, uint64_t bytes);
 
+/* Wait until the driver's channels have done all their work: 0 or the errno. */
+int softgpu_wait_idle(void);
+
 /* RM tells the driver that the machine is about to sleep, or has woken up: 0 or the errno. */
 int softgpu_sleep(bool sleep);
 
@@ -128,6 +135,13 @@ void test_reference(struct softgpu_tenant *tenant);
 void test_judge(struct softgpu_tenant *tenant);
 void test_thrash(struct softgpu_tenant *tenant);
 void test_discard(struct softgpu_tenant *tenant);
+void test_limit_patterns(struct softgpu_tenant *tenant);
+void test_full_limit_patterns(struct softgpu_tenant *tenant);
+void test_freed_chunk(struct softgpu_tenant *tenant);
+void test_small_limit(struct softgpu_tenant *tenant);
+void test_thread_limit(struct softgpu_tenant *tenant);
+void test_pid_clash(struct softgpu_tenant *tenant);
+void test_limit_storm(struct softgpu_tenant *tenant);
 void test_counters(struct softgpu_tenant *tenant);
 void test_hmm(struct softgpu_tenant *tenant);
 void test_hmm_fork(struct softgpu_tenant *tenant);

@@ -17,7 +17,8 @@ struct softgpu_test {
 	const char *parameters;	    /* of softgpu.ko */
 	const char *uvm_parameters; /* of nvidia-uvm.ko */
 	void (*run)(struct softgpu_tenant *tenant);
-	bool by_name; /* it runs only if GVM_TEST names it: another chip is the difference */
+	/* It runs only if GVM_TEST names it: another chip is the difference, or a driver with limits. */
+	bool by_name;
 };
 
 /* clang-format off */
@@ -29,6 +30,13 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "judge", "vidmem_mb=64", "", test_judge, false },
 	{ "thrash", "vidmem_mb=64", THRASH_LAPSE, test_thrash, false },
 	{ "discard", "vidmem_mb=64", "", test_discard, false },
+	{ "limits", "vidmem_mb=512", "", test_limit_patterns, false },
+	{ "fulllimits", "vidmem_mb=64", "", test_full_limit_patterns, false },
+	{ "freedchunk", "vidmem_mb=64", "", test_freed_chunk, false },
+	{ "smalllimit", "vidmem_mb=512", "", test_small_limit, true },
+	{ "threadlimit", "vidmem_mb=512", "", test_thread_limit, true },
+	{ "pidclash", "", "", test_pid_clash, true },
+	{ "limitstorm", "vidmem_mb=512", "", test_limit_storm, true },
 	{ "counters", "", "", test_counters, false },
 	{ "peers", "vidmem_mb=48 gpus=2", "", test_peers, false },
 	{ "nvlinkpeers", "vidmem_mb=48 gpus=2 nvlink=1", "uvm_peer_copy=virt", test_peers, false },

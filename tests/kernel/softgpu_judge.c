@@ -5,13 +5,15 @@
  */
 #include "softgpu_judge.h"
 
-#include <sys/mman.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-#define MARK	  0x5ca1000000000000ull
-#define MARK_MASK 0xffff000000000000ull
-#define WORDS	  (SOFTGPU_PAGE / sizeof(uint64_t))
+#define JUDGE_PATH_MAX	128
+#define JUDGE_SETTLE_US 5000
 
-static struct softgpu_tenant judge_tenants[PATTERN_PROCESSES];
+static struct judge_process judge_processes[PATTERN_PROCESSES];
 static struct {
 	uint64_t *p; /* NULL: not mapped */
 	size_t blocks;
@@ -19,16 +21,25 @@ static struct {
 } judge_ranges[PATTERN_RANGES_MAX];
 static const struct judge_observer *judge_observer;
 static uint64_t judge_errors;
-static bool judge_of_cpu; /* the events are those of accesses of the CPU */
+static bool judge_skips_all; /* invalidates of all translations are left out */
 
 static void judge_line(const char *text)
 {
 	guest_log("judge: %s", text);
 }
 
-static uint64_t judge_mark(unsigned int range, size_t page)
+/* Let the process of a range do something with it. */
+static int judge_ask(unsigned int range, struct judge_call call)
 {
-	return MARK | (uint64_t)range << 32 | page;
+	call.range = range;
+	call.address = (uintptr_t)judge_ranges[range].p;
+	call.blocks = judge_ranges[range].blocks;
+	return judge_process_ask(&judge_processes[judge_ranges[range].process], &call);
+}
+
+static int judge_pid(unsigned int process)
+{
+	return judge_processes[process].pid ? judge_processes[process].pid : getpid();
 }
 
 static void judge_fault(const struct softgpu_event *event)
@@ -53,7 +64,7 @@ static void judge_copy(const struct softgpu_event *event)
 		size_t block;
 	} last[2];
 	bool in = event->how & SOFTGPU_TO_VIDMEM;
-	bool known = (event->word & MARK_MASK) == MARK;
+	bool known = (event->word & JUDGE_MARK_MASK) == JUDGE_MARK;
 	uint64_t vidmem = in ? event->b : event->a;
 	size_t page = vidmem / SOFTGPU_PAGE % PATTERN_BLOCK_PAGES;
 
@@ -76,9 +87,9 @@ static void judge_invalidate(const struct softgpu_event *event)
 		return;
 	/*
 	 * The CPU faults on one page of 4 KB after the other. The model takes pages together, so how many
-	 * are invalidated at once is not compared.
+	 * are invalidated at once is not compared. A limit write frees page tables, which the model has not.
 	 */
-	if (!event->bytes && judge_of_cpu)
+	if (!event->bytes && judge_skips_all)
 		return;
 	if (!event->bytes) {
 		transcript_invalidate_all();
@@ -116,37 +127,35 @@ static void judge_drain(void)
 
 static void judge_unmap(unsigned int range)
 {
-	munmap(judge_ranges[range].p, judge_ranges[range].blocks * 2 * SOFTGPU_MB);
+	judge_errors += judge_ask(range, (struct judge_call){ .what = JUDGE_UNMAP }) != 0;
 	judge_drain();
 	judge_ranges[range].p = NULL;
 }
 
 static void judge_cpu(const struct pattern_walk *walk)
 {
-	uint64_t *p = judge_ranges[walk->range].p;
-
-	for (size_t i = 0; i < walk->count; i++) {
-		size_t page = walk->first + i * walk->step;
-
-		*(volatile uint64_t *)(p + page * WORDS + 1) = judge_mark(walk->range, page);
-	}
-	judge_of_cpu = true;
+	judge_errors += judge_ask(walk->range, (struct judge_call){ .what = JUDGE_WRITE,
+								    .walk = *walk }) != 0;
+	judge_skips_all = true;
 	judge_drain();
-	judge_of_cpu = false;
+	judge_skips_all = false;
 }
 
 static void judge_map(unsigned int range, unsigned int process, size_t blocks, bool on_host)
 {
+	static uintptr_t next = SOFTGPU_FIRST_ADDRESS;
 	struct pattern_walk all = { range, 0, blocks * PATTERN_BLOCK_PAGES, 1 };
 
 	judge_ranges[range].process = process;
 	judge_ranges[range].blocks = blocks;
-	judge_ranges[range].p =
-		softgpu_managed(&judge_tenants[process], blocks * 2 * SOFTGPU_MB);
-	if (!judge_ranges[range].p)
+	judge_ranges[range].p = (uint64_t *)next;
+	next += SOFTGPU_ADDRESS_STEP;
+	if (judge_ask(range, (struct judge_call){ .what = JUDGE_MAP })) {
+		judge_ranges[range].p = NULL;
 		judge_errors++;
-	else if (on_host)
+	} else if (on_host) {
 		judge_cpu(&all);
+	}
 }
 
 static void judge_gpu(const struct pattern_walk *walk, bool write, unsigned int window)
@@ -154,80 +163,105 @@ static void judge_gpu(const struct pattern_walk *walk, bool write, unsigned int 
 	struct softgpu_access access = {
 		.value = judge_mark(walk->range, walk->first),
 		.step = walk->step,
-		.va = (uintptr_t)(judge_ranges[walk->range].p + walk->first * WORDS + 1),
+		.va = (uintptr_t)(judge_ranges[walk->range].p + walk->first * JUDGE_WORDS + 1),
 		.count = walk->count,
 		.stride = walk->step * SOFTGPU_PAGE,
 		.op = write ? SOFTGPU_WRITE : SOFTGPU_READ,
 		.window = window,
 	};
 
-	softgpu_touch_with(&judge_tenants[judge_ranges[walk->range].process], &access);
+	softgpu_touch_with(&judge_processes[judge_ranges[walk->range].process].tenant, &access);
 	judge_errors += access.errors;
 	judge_drain();
 }
 
 static void judge_advise(unsigned int range, enum pattern_advice advice)
 {
-	int fd = judge_tenants[judge_ranges[range].process].fd;
-	uintptr_t base = (uintptr_t)judge_ranges[range].p;
-	size_t bytes = judge_ranges[range].blocks * 2 * SOFTGPU_MB;
-	UVM_SET_PREFERRED_LOCATION_PARAMS prefer = { .requestedBase = base, .length = bytes };
-	UVM_SET_ACCESSED_BY_PARAMS accessed = { .requestedBase = base,
-						.length = bytes,
-						.accessedByUuid = softgpu_uuid };
-	UVM_ENABLE_READ_DUPLICATION_PARAMS duplicate = { .requestedBase = base,
-							 .length = bytes };
-	int status = 0;
-
-	switch (advice) {
-	case PATTERN_NO_ADVICE:
-		break;
-	case PATTERN_PREFER_GPU:
-	case PATTERN_PREFER_CPU:
-		prefer.preferredLocation = advice == PATTERN_PREFER_GPU ?
-						   softgpu_uuid :
-						   NV_PROCESSOR_UUID_CPU_DEFAULT;
-		status = softgpu_uvm(fd, UVM_SET_PREFERRED_LOCATION, &prefer);
-		break;
-	case PATTERN_ACCESSED_BY_GPU:
-		status = softgpu_uvm(fd, UVM_SET_ACCESSED_BY, &accessed);
-		break;
-	case PATTERN_READ_DUPLICATION:
-		status = softgpu_uvm(fd, UVM_ENABLE_READ_DUPLICATION, &duplicate);
-		break;
-	}
-	judge_errors += status != 0;
+	judge_errors += judge_ask(range, (struct judge_call){ .what = JUDGE_ADVISE,
+							      .advice = advice }) != 0;
 	judge_drain();
 }
 
 static void judge_migrate(unsigned int range, bool to_gpu)
 {
-	judge_errors +=
-		softgpu_migrate(&judge_tenants[judge_ranges[range].process],
-				judge_ranges[range].p,
-				judge_ranges[range].blocks * 2 * SOFTGPU_MB, to_gpu) != 0;
+	judge_errors += judge_ask(range, (struct judge_call){ .what = JUDGE_MIGRATE,
+							      .to_gpu = to_gpu }) != 0;
 	judge_drain();
 }
 
-/* Writes bring a page back to life, so it is unmapped. */
 static void judge_discard(unsigned int range, size_t first, size_t blocks)
 {
-#ifdef UVM_DISCARD
-	UVM_DISCARD_PARAMS params = {
-		.base = (uintptr_t)judge_ranges[range].p + first * 2 * SOFTGPU_MB,
-		.length = blocks * 2 * SOFTGPU_MB,
-		.flags = UVM_DISCARD_FLAGS_UNMAP,
-	};
-
-	judge_errors += softgpu_uvm(judge_tenants[judge_ranges[range].process].fd, UVM_DISCARD,
-				    &params) != 0;
+	judge_errors +=
+		judge_ask(range, (struct judge_call){ .what = JUDGE_DISCARD,
+						      .walk = { range, first, blocks, 0 } }) !=
+		0;
 	judge_drain();
-#else
-	(void)range;
-	(void)first;
-	(void)blocks;
-	judge_errors++;
-#endif
+}
+
+/* A file of the published GVM driver for a process; its number of the GPU is 0. */
+static void judge_file(unsigned int process, const char *name, char path[JUDGE_PATH_MAX])
+{
+	snprintf(path, JUDGE_PATH_MAX, "nvidia-uvm/processes/%d/0/%s", judge_pid(process),
+		 name);
+}
+
+static uint64_t judge_bytes(unsigned int process, const char *name)
+{
+	char path[JUDGE_PATH_MAX], text[32];
+
+	judge_file(process, name, path);
+	judge_errors += guest_read(path, text, sizeof(text)) != 0;
+	return strtoull(text, NULL, 10);
+}
+
+static void judge_write_limit(unsigned int process, size_t chunks)
+{
+	char path[JUDGE_PATH_MAX], text[32];
+
+	judge_file(process, "memory.limit", path);
+	snprintf(text, sizeof(text), "%zu",
+		 chunks == PATTERN_NO_LIMIT ? SIZE_MAX : chunks * 2 * SOFTGPU_MB);
+	judge_errors += guest_write(path, text) != 0;
+}
+
+/*
+ * Copies of victims to the host may end later, and then a thread of the driver gives the chunks back. Wait for both.
+ */
+static void judge_settle(void)
+{
+	judge_errors += softgpu_wait_idle() != 0;
+	usleep(JUDGE_SETTLE_US);
+	judge_drain();
+}
+
+static void judge_limit(unsigned int process, size_t chunks)
+{
+	judge_write_limit(process, chunks);
+	judge_skips_all = true;
+	judge_settle();
+	judge_skips_all = false;
+	transcript_limit(process, chunks);
+	transcript_usage(process, judge_bytes(process, "memory.current"));
+}
+
+static void judge_limited_gpu(const struct pattern_walk *walk, bool write, unsigned int window)
+{
+	unsigned int process = judge_ranges[walk->range].process;
+
+	judge_gpu(walk, write, window);
+	judge_settle();
+	transcript_usage(process, judge_bytes(process, "memory.current"));
+}
+
+/*
+ * The driver keeps free chunks of earlier patterns, and looks at a limit when it has none: RM takes all there are, and
+ * gives them back.
+ */
+static void judge_empty_free_list(void)
+{
+	while (softgpu_rm_take(2 * SOFTGPU_MB) == 0)
+		;
+	softgpu_rm_give();
 }
 
 static void judge_rm_take(size_t chunks)
@@ -236,46 +270,60 @@ static void judge_rm_take(size_t chunks)
 	judge_drain();
 }
 
-static void judge_run_one(const struct pattern *pattern, size_t chunks)
+static void judge_run_one(const struct pattern *pattern, size_t chunks, size_t limit)
 {
 	const struct pattern_world world = {
-		.chunks = chunks,
+		.chunks = limit ? limit : chunks,
 		.map = judge_map,
 		.unmap = judge_unmap,
 		.cpu = judge_cpu,
-		.gpu = judge_gpu,
+		.gpu = limit ? judge_limited_gpu : judge_gpu,
 		.advise = judge_advise,
 		.migrate = judge_migrate,
 		.discard = judge_discard,
 		.rm_take = judge_rm_take,
 		.rm_give = softgpu_rm_give,
+		.limit = judge_limit,
 	};
 	size_t ignored;
 
+	if (limit)
+		judge_empty_free_list();
 	softgpu_events(&ignored);
 	judge_errors = 0;
 	if (judge_observer)
 		judge_observer->begin(pattern);
 	transcript_begin(pattern, judge_line);
+	if (limit)
+		judge_limit(0, limit);
 	pattern->run(&world, pattern);
 	transcript_end();
 	if (judge_observer)
 		judge_observer->end(pattern, judge_errors);
-	guest_check(judge_errors == 0, "all accesses succeed: %s", pattern->name);
 	for (unsigned int range = 0; range < PATTERN_RANGES_MAX; range++)
 		if (judge_ranges[range].p)
 			judge_unmap(range);
+	for (unsigned int process = 0; limit && process < PATTERN_PROCESSES; process++)
+		judge_write_limit(process, PATTERN_NO_LIMIT);
+	guest_check(judge_errors == 0, "all accesses succeed: %s", pattern->name);
 }
 
 void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, size_t count,
 	       size_t chunks, const struct judge_observer *observer)
 {
-	judge_tenants[0] = *tenant;
-	guest_check(softgpu_attach(&judge_tenants[1], 1001) == 0, "a second process");
+	judge_run_limited(tenant, patterns, count, chunks, 0, observer);
+}
+
+void judge_run_limited(struct softgpu_tenant *tenant, const struct pattern *patterns,
+		       size_t count, size_t chunks, size_t limit,
+		       const struct judge_observer *observer)
+{
+	judge_processes[0] = (struct judge_process){ .tenant = *tenant };
+	guest_check(judge_process_start(&judge_processes[1], 1001) == 0, "a second process");
 	judge_observer = observer;
 	for (size_t i = 0; i < count; i++)
-		judge_run_one(&patterns[i], chunks);
-	softgpu_detach(&judge_tenants[1]);
+		judge_run_one(&patterns[i], chunks, limit);
+	judge_process_end(&judge_processes[1]);
 }
 
 void test_judge(struct softgpu_tenant *tenant)
@@ -296,4 +344,34 @@ void test_discard(struct softgpu_tenant *tenant)
 	(void)tenant;
 	guest_log("# this driver knows no discard");
 #endif
+}
+
+/* The limit is the published GVM's: only its driver has the file. */
+static bool judge_has_limits(void)
+{
+	char path[JUDGE_PATH_MAX], text[32];
+
+	judge_file(0, "memory.limit", path);
+	return guest_read(path, text, sizeof(text)) == 0;
+}
+
+static void judge_run_limits(struct softgpu_tenant *tenant, const struct pattern *patterns,
+			     size_t count, size_t chunks, size_t limit)
+{
+	if (judge_has_limits())
+		judge_run_limited(tenant, patterns, count, chunks, limit, NULL);
+	else
+		guest_log("# this driver knows no limits");
+}
+
+void test_limit_patterns(struct softgpu_tenant *tenant)
+{
+	judge_run_limits(tenant, limit_patterns, limit_pattern_count, LIMITS_CHUNKS,
+			 LIMITS_LIMIT);
+}
+
+void test_full_limit_patterns(struct softgpu_tenant *tenant)
+{
+	judge_run_limits(tenant, full_limit_patterns, full_limit_pattern_count, JUDGE_CHUNKS,
+			 FULL_LIMIT);
 }

@@ -16,9 +16,59 @@ struct judge_observer {
 
 /*
  * Run @count patterns and write their transcripts to the console, each line behind "judge: ".
- * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL.
+ * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL. limited: under a limit of
+ * process 0, of @limit chunks.
  */
 void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, size_t count,
 	       size_t chunks, const struct judge_observer *observer);
+void judge_run_limited(struct softgpu_tenant *tenant, const struct pattern *patterns,
+		       size_t count, size_t chunks, size_t limit,
+		       const struct judge_observer *observer);
+
+/* The second word of each page says which page it is. */
+#define JUDGE_MARK	0x5ca1000000000000ull
+#define JUDGE_MARK_MASK 0xffff000000000000ull
+#define JUDGE_WORDS	(SOFTGPU_PAGE / sizeof(uint64_t))
+
+static inline uint64_t judge_mark(unsigned int range, size_t page)
+{
+	return JUDGE_MARK | (uint64_t)range << 32 | page;
+}
+
+/* What a process does with one of its ranges. */
+struct judge_call {
+	enum {
+		JUDGE_MAP,
+		JUDGE_UNMAP,
+		JUDGE_WRITE, /* the pages of walk, by the CPU */
+		JUDGE_ADVISE,
+		JUDGE_MIGRATE,
+		JUDGE_DISCARD, /* walk.count blocks from walk.first on */
+	} what;
+	unsigned int range; /* its number, its address and its size */
+	uintptr_t address;
+	size_t blocks;
+	struct pattern_walk walk;
+	enum pattern_advice advice;
+	bool to_gpu;
+};
+
+/*
+ * A process with a tenant of its own. The GPU's accesses are asked for by its parent. pid 0: it is the caller itself, and
+ * its tenant is there already.
+ */
+struct judge_process {
+	int pid;
+	int socket;
+	struct softgpu_tenant tenant; /* of a child only the client's number */
+};
+
+/*
+ * Start a child that is a tenant, and end it. ask: let the process make a call. Returns 0, an NV_STATUS or a negative
+ * errno.
+ */
+int judge_process_start(struct judge_process *process, unsigned int client);
+int judge_process_ask(struct judge_process *process, const struct judge_call *call);
+void judge_process_end(struct judge_process *process);
 
 #endif

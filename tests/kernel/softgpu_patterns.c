@@ -401,6 +401,87 @@ static void walk_discarded_and_written(const struct pattern_world *world,
 	touch_blocks(world, pattern, 0, 0, 8);
 }
 
+/* A neighbour without a limit fills its memory once, twice as much as the limit, and is idle from then on. */
+static void walk_beside_idle(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	map_range(world, pattern, 1, 1, 2 * world->chunks);
+	touch_blocks(world, pattern, 1, 0, 2 * world->chunks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++)
+		touch_block(world, pattern, 0, i % blocks);
+	touch_blocks(world, pattern, 1, 0, 2 * world->chunks);
+}
+
+/* Each of two has a limit, the second one half of the first. */
+static void walk_two_limited(const struct pattern_world *world, const struct pattern *pattern)
+{
+	world->limit(1, world->chunks / 2);
+	walk_two(world, pattern);
+}
+
+/* The limit is lowered by a chunk, halved, doubled, and gone, each time while the memory is in use. */
+static void walk_limit_moves(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	const size_t limits[] = { world->chunks - 1, world->chunks / 2, world->chunks * 2,
+				  world->chunks / 4, PATTERN_NO_LIMIT };
+
+	map_range(world, pattern, 0, 0, blocks);
+	touch_blocks(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		world->limit(0, limits[i]);
+		touch_blocks(world, pattern, 0, 0, blocks);
+	}
+}
+
+/* The same with the memory in two ranges, the one with the higher address in use first. */
+static void walk_limit_moves_over_two(const struct pattern_world *world,
+				      const struct pattern *pattern)
+{
+	size_t half = pattern_blocks(world, pattern) / 2;
+
+	map_range(world, pattern, 0, 0, half);
+	map_range(world, pattern, 1, 0, half);
+	for (size_t limit = world->chunks; limit > 2; limit /= 2) {
+		touch_blocks(world, pattern, 1, 0, half);
+		touch_blocks(world, pattern, 0, 0, half);
+		world->limit(0, limit);
+	}
+	touch_blocks(world, pattern, 1, 0, half);
+}
+
+/* The first blocks are evicted by later ones, which are more than 256 blocks behind them. Then the limit is lowered. */
+static void walk_limit_moves_far(const struct pattern_world *world,
+				 const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	size_t last = blocks - 2 * world->chunks;
+
+	map_range(world, pattern, 0, 0, blocks);
+	touch_blocks(world, pattern, 0, 0, 5 * world->chunks);
+	for (size_t limit = world->chunks; limit > 2; limit /= 2) {
+		touch_blocks(world, pattern, 0, last, blocks);
+		world->limit(0, limit);
+	}
+	touch_blocks(world, pattern, 0, last, blocks);
+}
+
+/* The CPU takes a range of the GPU back, which leaves its chunks unused; then others come. */
+static void walk_unused_under_limit(const struct pattern_world *world,
+				    const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	struct pattern_walk back = { 0, 20 * PATTERN_BLOCK_PAGES, 10 * PATTERN_BLOCK_PAGES, 1 };
+
+	map_range(world, pattern, 0, 0, blocks);
+	map_range(world, pattern, 1, 0, world->chunks);
+	touch_blocks(world, pattern, 0, 0, blocks);
+	world->cpu(&back);
+	touch_blocks(world, pattern, 1, 0, world->chunks);
+}
+
 /* clang-format off */
 const struct pattern reference_patterns[] = {
 	{ "sequential 4K pages, window 1", walk_once, 0, 1, 1, false, false, PATTERN_NO_ADVICE },
@@ -482,6 +563,44 @@ const struct pattern discard_patterns[] = {
 	{ "discarded blocks that are written in part, 130 % of memory", walk_discarded_and_written, 130, 16, 32, true, false, PATTERN_NO_ADVICE },
 };
 const size_t discard_pattern_count = sizeof(discard_patterns) / sizeof(discard_patterns[0]);
+/* Percent of the limit. */
+const struct pattern limit_patterns[] = {
+	{ "limit: cyclic, 150 %, writes", walk_cyclic, 150, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: cyclic, 410 %, writes", walk_cyclic, 410, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: cyclic, 450 %, writes", walk_cyclic, 450, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: cyclic, 600 %, 4K pages, reads", walk_cyclic, 600, 1, 256, false, false, PATTERN_NO_ADVICE },
+	{ "limit: cyclic, 600 %, one page of each block, first by the GPU", walk_cyclic, 600, 512, 1, true, true, PATTERN_NO_ADVICE },
+	{ "limit: cyclic, 600 %, window 4, first by the GPU", walk_cyclic, 600, 128, 4, true, true, PATTERN_NO_ADVICE },
+	{ "limit: 2 of 512 pages, backwards, 500 %", walk_backwards, 500, 256, 16, true, false, PATTERN_NO_ADVICE },
+	{ "limit: to and fro, 500 %", walk_to_and_fro, 500, 16, 32, false, false, PATTERN_NO_ADVICE },
+	{ "limit: random blocks, 500 %", walk_random_blocks, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: random pages, 600 %", walk_random_pages, 600, 1, 1, true, false, PATTERN_NO_ADVICE },
+	{ "limit: written first by the GPU, then read, 500 %", walk_reread, 500, 16, 32, true, true, PATTERN_NO_ADVICE },
+	{ "limit: four hot blocks, 500 %", walk_hot, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: hot blocks that fault, 500 %", walk_hot_that_faults, 500, 16, 32, true, true, PATTERN_NO_ADVICE },
+	{ "limit: batches of 15 blocks, 500 %", walk_rounds, 500, 512, 15, true, false, PATTERN_NO_ADVICE },
+	{ "limit: batches of 30 blocks, 500 %", walk_rounds, 500, 512, 30, true, false, PATTERN_NO_ADVICE },
+	{ "limit: the CPU reads all back, 500 %", walk_with_cpu, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: unused chunks, 400 %", walk_unused_under_limit, 400, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: prefetches of the application, 500 %", walk_migrated, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: beside an idle neighbour, 500 %", walk_beside_idle, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: beside a neighbour without one, 300 % each", walk_two, 300, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: two, 300 % each", walk_two_limited, 300, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: it moves, 500 %", walk_limit_moves, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: it moves over two ranges, 500 %", walk_limit_moves_over_two, 500, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "limit: it moves, 1500 %", walk_limit_moves_far, 1500, 512, 1, true, true, PATTERN_NO_ADVICE },
+};
+const size_t limit_pattern_count = sizeof(limit_patterns) / sizeof(limit_patterns[0]);
+
+const struct pattern full_limit_patterns[] = {
+	{ "full GPU, limit: cyclic, 150 %", walk_cyclic, 150, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "full GPU, limit: cyclic, 300 %", walk_cyclic, 300, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "full GPU, limit: random blocks, 300 %", walk_random_blocks, 300, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "full GPU, limit: beside an idle neighbour, 200 %", walk_beside_idle, 200, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "full GPU, limit: beside a neighbour without one, 200 % each", walk_two, 200, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "full GPU, limit: it moves, 250 %", walk_limit_moves, 250, 16, 32, true, false, PATTERN_NO_ADVICE },
+};
+const size_t full_limit_pattern_count = sizeof(full_limit_patterns) / sizeof(full_limit_patterns[0]);
 /* clang-format on */
 
 bool pattern_throttles(const struct pattern *pattern)

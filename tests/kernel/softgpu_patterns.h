@@ -18,6 +18,7 @@
 #define PATTERN_RANGES_MAX  4u
 #define PATTERN_WINDOW_MAX  256u
 #define PATTERN_PROCESSES   2u
+#define PATTERN_NO_LIMIT    SIZE_MAX
 
 /*
  * @count pages of range @range from @first on, @step pages apart; a negative step wraps around.
@@ -40,7 +41,10 @@ enum pattern_advice {
 
 /* The world in which a pattern runs. No call may be NULL. */
 struct pattern_world {
-	size_t chunks; /* of 2 MB, that the driver has for managed memory */
+	/*
+	 * Of 2 MB, that the driver has for managed memory. Under a limit: that process 0 may have.
+	 */
+	size_t chunks;
 	/*
 	 * Map range @range of process @process (0 or 1), @blocks VA blocks long. @on_host: the
 	 * CPU writes all of it.
@@ -60,6 +64,8 @@ struct pattern_world {
 	/* RM allocates @chunks of 2 MB for itself, and frees all that it has. */
 	void (*rm_take)(size_t chunks);
 	void (*rm_give)(void);
+	/* An operator sets the limit of a process, or PATTERN_NO_LIMIT. Only for limit patterns. */
+	void (*limit)(unsigned int process, size_t chunks);
 };
 
 struct pattern {
@@ -96,6 +102,19 @@ extern const struct pattern discard_patterns[];
 extern const size_t discard_pattern_count;
 
 /*
+ * Of the published GVM driver: process 0 has a limit. On a GPU that is never full, which has 512 MB, and on the smaller
+ * one.
+ */
+#define LIMITS_CHUNKS 247u
+#define LIMITS_LIMIT  20u
+#define FULL_LIMIT    10u
+
+extern const struct pattern limit_patterns[];
+extern const size_t limit_pattern_count;
+extern const struct pattern full_limit_patterns[];
+extern const size_t full_limit_pattern_count;
+
+/*
  * Whether faults of a pattern wait for the end of a period, which is wall time. Then batches without copies are
  * left out of its transcript.
  */
@@ -105,14 +124,18 @@ bool pattern_throttles(const struct pattern *pattern);
  * The transcript: one line for each step, given to @line.
  *
  *     pattern NAME
- *     out 0.3 0-31         copies of block 3 of range 0 to the host: its pages of 64 KB
- *     in 0.24 0-15,20      copies to the device
+ *     out 0.3              copies of block 3 of range 0 to the host: all of it
+ *     in 0.24 0-15,20      copies to the device: its pages of 64 KB
  *     tlb all 0.3 0.24     blocks of which translations were invalidated; of which all were
  *     replay 0.24*256      the end of a batch, and its faults by block
+ *     limit 0 40           the limit of process 0 is now 40 chunks
+ *     usage 0 41           process 0 has 41 chunks now: after the GPU's accesses, if it has changed
  *     total ...            numbers of all this
  *
  * Consecutive copies of one block are one line. Between two replays, copies to the host come
- * first: the engines work side by side, and the driver does not decide which one is ahead.
+ * first: the engines work side by side, and the driver does not decide which one is ahead. Under a
+ * limit it does not wait for copies to the host, so they come first between two calls of
+ * transcript_usage(), sorted by block.
  */
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
 void transcript_fault(unsigned int range, size_t page);
@@ -124,6 +147,10 @@ void transcript_invalidate(unsigned int range, size_t page);
 /* All translations of an address space. */
 void transcript_invalidate_all(void);
 void transcript_replay(void);
+/* A limit holds, and what its write had to do has been done. */
+void transcript_limit(unsigned int process, size_t chunks);
+/* The driver has done all its work, and the process has @bytes now. */
+void transcript_usage(unsigned int process, uint64_t bytes);
 void transcript_end(void);
 
 #endif

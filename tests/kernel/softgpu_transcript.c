@@ -8,7 +8,9 @@
 #include <string.h>
 
 #define LINE_MAX_BYTES 600
-#define COPY_PAGES     16u   /* of 4 KB in a page of 64 KB */
+#define COPY_PAGES     16u /* of 4 KB in a page of 64 KB */
+#define CHUNK_BYTES    (PATTERN_BLOCK_PAGES * 4096ull)
+#define HELD_MAX_BYTES 65536
 #define COPIES_MAX     1024u /* blocks with copies between two replays */
 
 /* Copies of one block. */
@@ -34,6 +36,10 @@ static struct {
 	bool stale_all;
 	bool throttles; /* the pattern does */
 	size_t invalidated;
+	uint64_t usage[PATTERN_PROCESSES]; /* bytes, as last written */
+	bool limited;		   /* there was a limit: copies to the host may end late */
+	char held[HELD_MAX_BYTES]; /* lines that wait for these copies */
+	size_t held_bytes;
 } transcript;
 
 __attribute__((format(printf, 3, 4))) static size_t put(char *text, size_t at, const char *fmt,
@@ -49,6 +55,23 @@ __attribute__((format(printf, 3, 4))) static size_t put(char *text, size_t at, c
 	return at < LINE_MAX_BYTES ? at : LINE_MAX_BYTES - 1;
 }
 
+static void flush_held(void);
+
+/* Write a line; under a limit once the copies to the host are written. */
+static void write_line(const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+
+	if (!transcript.limited) {
+		transcript.line(text);
+		return;
+	}
+	if (transcript.held_bytes + bytes > HELD_MAX_BYTES)
+		flush_held();
+	memcpy(transcript.held + transcript.held_bytes, text, bytes);
+	transcript.held_bytes += bytes;
+}
+
 static void write_copies(bool in, const struct copies *copies)
 {
 	char text[LINE_MAX_BYTES];
@@ -59,7 +82,7 @@ static void write_copies(bool in, const struct copies *copies)
 		at = put(text, at, " %u.%zu", copies->range, copies->block);
 	else
 		at = put(text, at, " ?");
-	for (unsigned int i = 0; i < 32; i++) {
+	for (unsigned int i = 0; i < 32 && copies->pages != UINT32_MAX; i++) {
 		unsigned int first = i;
 
 		if (!(copies->pages >> i & 1))
@@ -69,17 +92,25 @@ static void write_copies(bool in, const struct copies *copies)
 		at = put(text, at, i > first ? "%s%u-%u" : "%s%u", comma, first, i);
 		comma = ",";
 	}
-	transcript.line(text);
+	if (in)
+		write_line(text);
+	else
+		transcript.line(text);
+}
+
+static void flush_direction(bool in)
+{
+	for (size_t i = 0; i < transcript.count[in]; i++)
+		write_copies(in, &transcript.copies[in][i]);
+	transcript.count[in] = 0;
 }
 
 /* Write the copies that were gathered, those to the host first. */
 static void flush_copies(void)
 {
-	for (unsigned int in = 0; in < 2; in++) {
-		for (size_t i = 0; i < transcript.count[in]; i++)
-			write_copies(in, &transcript.copies[in][i]);
-		transcript.count[in] = 0;
-	}
+	if (!transcript.limited)
+		flush_direction(false);
+	flush_direction(true);
 }
 
 static int block_order(const void *a, const void *b)
@@ -89,6 +120,40 @@ static int block_order(const void *a, const void *b)
 	if (x->range != y->range)
 		return x->range < y->range ? -1 : 1;
 	return x->block < y->block ? -1 : x->block > y->block;
+}
+
+/*
+ * The driver has two channels for copies to the host, and victims of a limit keep both busy. So the order of these
+ * copies is not that of the victims.
+ */
+static void sort_victims(void)
+{
+	struct copies *out = transcript.copies[0];
+	size_t count = transcript.count[0], kept = 0;
+
+	qsort(out, count, sizeof(*out), block_order);
+	for (size_t i = 0; i < count; i++) {
+		struct copies *last = &out[kept ? kept - 1 : 0];
+
+		if (kept && !block_order(last, &out[i]) && !(last->pages & out[i].pages))
+			last->pages |= out[i].pages;
+		else
+			out[kept++] = out[i];
+	}
+	transcript.count[0] = kept;
+	transcript.evictions -= count - kept;
+}
+
+/* The driver has done all its work: write the copies to the host, and what waited for them. */
+static void flush_held(void)
+{
+	const char *text = transcript.held;
+
+	sort_victims();
+	flush_direction(false);
+	for (; text < transcript.held + transcript.held_bytes; text += strlen(text) + 1)
+		transcript.line(text);
+	transcript.held_bytes = 0;
 }
 
 /* Sorted: the driver invalidates in the order of the channels' work. */
@@ -112,7 +177,7 @@ static void flush_invalidates(void)
 			 transcript.stale[i].block);
 		transcript.invalidated++;
 	}
-	transcript.line(text);
+	write_line(text);
 	transcript.stale_count = 0;
 	transcript.stale_all = false;
 }
@@ -149,7 +214,9 @@ void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_
 	struct copies *last = &transcript.copies[in][count ? count - 1 : 0];
 
 	if (!count || last->known != known || last->range != range || last->block != block) {
-		if (count == COPIES_MAX)
+		if (count == COPIES_MAX && transcript.limited)
+			flush_held();
+		else if (count == COPIES_MAX)
 			flush_copies();
 		last = &transcript.copies[in][transcript.count[in]++];
 		*last = (struct copies){ known, range, block, 0 };
@@ -198,8 +265,40 @@ void transcript_replay(void)
 	}
 	if (count > PATTERN_WINDOW_MAX)
 		put(text, at, " and %zu", count - PATTERN_WINDOW_MAX);
-	transcript.line(text);
+	write_line(text);
 	transcript.batch_faults = 0;
+}
+
+/* What the write has evicted comes first. */
+void transcript_limit(unsigned int process, size_t chunks)
+{
+	char text[LINE_MAX_BYTES];
+
+	flush_copies();
+	flush_invalidates();
+	if (transcript.limited)
+		flush_held();
+	transcript.limited = true;
+	if (chunks == PATTERN_NO_LIMIT)
+		put(text, 0, "limit %u none", process);
+	else
+		put(text, 0, "limit %u %zu", process, chunks);
+	transcript.line(text);
+}
+
+void transcript_usage(unsigned int process, uint64_t bytes)
+{
+	char text[LINE_MAX_BYTES];
+	size_t at;
+
+	flush_held();
+	if (bytes == transcript.usage[process])
+		return;
+	transcript.usage[process] = bytes;
+	at = put(text, 0, "usage %u %llu", process, (unsigned long long)bytes / CHUNK_BYTES);
+	if (bytes % CHUNK_BYTES)
+		put(text, at, " and %llu bytes", (unsigned long long)bytes % CHUNK_BYTES);
+	transcript.line(text);
 }
 
 void transcript_end(void)
@@ -208,6 +307,8 @@ void transcript_end(void)
 
 	flush_copies();
 	flush_invalidates();
+	if (transcript.limited)
+		flush_held();
 	put(text, 0,
 	    "total faults %zu batches %zu in %zu KB out %zu KB evictions %zu invalidated %zu "
 	    "copies in %zu out %zu",

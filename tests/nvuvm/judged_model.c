@@ -5,8 +5,11 @@
  * that of the software GPU (kernel-port/softgpu/sm.c): a window of accesses, which fault, wait
  * for a replay and are tried again.
  *
- *     judged_model reference|judge|thrash|discard
+ *     judged_model SET [stock|gvm]
+ *
+ * The sets are those of softgpu_patterns.h. gvm is the published GVM's driver, and what patterns under a limit are for.
  */
+#include "gvm/control.h"
 #include "nvuvm_world.h"
 
 #include "softgpu_patterns.h"
@@ -26,8 +29,28 @@ static struct sim_process *const model_processes[PATTERN_PROCESSES] = { &world_p
 static struct gvm_range *model_ranges[PATTERN_RANGES_MAX];
 static const struct gvm_mmu_ops *model_mmu; /* of the simulated GPU */
 static const struct pattern *model_pattern;
-static size_t model_chunks;
 static struct gvm_unevictable model_rm; /* what RM has taken */
+
+struct model_set {
+	const char *name;
+	const struct pattern *patterns;
+	const size_t *count;
+	size_t chunks;
+	size_t limit; /* of process 0, in chunks, or 0 */
+};
+
+static const struct model_set model_sets[] = {
+	{ "reference", reference_patterns, &reference_pattern_count, REFERENCE_CHUNKS, 0 },
+	{ "judge", judge_patterns, &judge_pattern_count, JUDGE_CHUNKS, 0 },
+	{ "thrash", thrash_patterns, &thrash_pattern_count, JUDGE_CHUNKS, 0 },
+	{ "discard", discard_patterns, &discard_pattern_count, JUDGE_CHUNKS, 0 },
+	{ "limits", limit_patterns, &limit_pattern_count, LIMITS_CHUNKS, LIMITS_LIMIT },
+	{ "fulllimits", full_limit_patterns, &full_limit_pattern_count, JUDGE_CHUNKS,
+	  FULL_LIMIT },
+};
+
+static const struct model_set *model_set;
+static const struct sim_memory_policy *model_policy = &world_stock;
 
 static void model_line(const char *text)
 {
@@ -129,12 +152,23 @@ static void model_cpu(const struct pattern_walk *walk)
 			ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, i, masks[i]), 0);
 }
 
-/* Post and service the faults of the window, sorted as they are. */
-static void model_batch(struct gvm_range *range, unsigned int number, const size_t *pages,
+static int model_page_order(const void *a, const void *b)
+{
+	const size_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Post and service the faults of the window, sorted as the fault handler sorts them. */
+static void model_batch(struct gvm_range *range, unsigned int number, const size_t *unsorted,
 			u32 count, bool write)
 {
 	struct gvm_fault faults[GVM_FAULT_BATCH_MAX];
 	struct gvm_fence fence = { 0 };
+	size_t pages[PATTERN_WINDOW_MAX];
+
+	memcpy(pages, unsorted, count * sizeof(*pages));
+	qsort(pages, count, sizeof(*pages), model_page_order);
 
 	for (u32 i = 0; i < count; i++) {
 		faults[i] = (struct gvm_fault){
@@ -142,7 +176,7 @@ static void model_batch(struct gvm_range *range, unsigned int number, const size
 			.va = range->va + pages[i] * SMALL_PAGE,
 			.access = write ? GVM_ACCESS_WRITE : GVM_ACCESS_READ,
 		};
-		transcript_fault(number, pages[i]);
+		transcript_fault(number, unsorted[i]);
 	}
 	nvuvm_service(world_nvuvm(), range, faults, count, &fence);
 	nvuvm_batch_end(world_nvuvm());
@@ -213,19 +247,52 @@ static void model_rm_give(void)
 	nvuvm_rm_return(world_nvuvm(), &model_rm, model_rm.bytes);
 }
 
+static void model_usage(unsigned int process)
+{
+	transcript_usage(process, gvm_charged_bytes(model_processes[process]->container));
+}
+
+/* By the control file, as an operator: it evicts before the limit holds. */
+static void model_limit(unsigned int process, size_t chunks)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%llu", (unsigned long long)chunks * CHUNK);
+
+	if (chunks == PATTERN_NO_LIMIT)
+		length = snprintf(text, sizeof(text), "max");
+	ck_assert_int_eq(gvm_control_write(model_processes[process]->container,
+					   "gmem.limit.high", text, (size_t)length),
+			 0);
+	transcript_limit(process, chunks);
+	model_usage(process);
+}
+
+/* Victims of a limit are given back later, by a thread. */
+static void model_limited_gpu(const struct pattern_walk *walk, bool write, unsigned int window)
+{
+	unsigned int process = 0;
+
+	model_gpu(walk, write, window);
+	while (model_processes[process]->container != model_ranges[walk->range]->container)
+		process++;
+	eng_sleep_until(eng_now() + MS * 1000);
+	model_usage(process);
+}
+
 static void model_body(void)
 {
 	const struct pattern_world world = {
-		.chunks = model_chunks,
+		.chunks = model_set->limit ? model_set->limit : model_set->chunks,
 		.map = model_map,
 		.unmap = model_unmap,
 		.cpu = model_cpu,
-		.gpu = model_gpu,
+		.gpu = model_set->limit ? model_limited_gpu : model_gpu,
 		.advise = model_advise,
 		.migrate = model_migrate,
 		.discard = model_discard,
 		.rm_take = model_rm_take,
 		.rm_give = model_rm_give,
+		.limit = model_limit,
 	};
 	struct gvm_mmu_ops mmu;
 
@@ -242,6 +309,8 @@ static void model_body(void)
 				 0);
 	gvm_unevictable_init(&model_rm, world_process.container);
 	transcript_begin(model_pattern, model_line);
+	if (model_set->limit)
+		model_limit(0, model_set->limit);
 	model_pattern->run(&world, model_pattern);
 	transcript_end();
 	for (unsigned int range = 0; range < PATTERN_RANGES_MAX; range++)
@@ -250,42 +319,26 @@ static void model_body(void)
 	world_nvuvm()->config.mmu = model_mmu;
 }
 
-static const struct pattern *model_patterns;
-static size_t model_pattern_count;
-
 START_TEST(all_patterns_run_on_the_model)
 {
-	for (size_t i = 0; i < model_pattern_count; i++) {
-		model_pattern = &model_patterns[i];
-		world_run((u32)model_chunks, &world_stock, model_body);
+	for (size_t i = 0; i < *model_set->count; i++) {
+		model_pattern = &model_set->patterns[i];
+		world_run((u32)model_set->chunks, model_policy, model_body);
 	}
 }
 END_TEST
 
-/* Returns whether there is such a set of patterns. */
-static bool model_choose(const char *name)
+/* Returns whether the arguments say what to run. */
+static bool model_choose(int argc, char **argv)
 {
-	const struct {
-		const char *name;
-		const struct pattern *patterns;
-		size_t count;
-		size_t chunks;
-	} sets[] = {
-		{ "reference", reference_patterns, reference_pattern_count, REFERENCE_CHUNKS },
-		{ "judge", judge_patterns, judge_pattern_count, JUDGE_CHUNKS },
-		{ "thrash", thrash_patterns, thrash_pattern_count, JUDGE_CHUNKS },
-		{ "discard", discard_patterns, discard_pattern_count, JUDGE_CHUNKS },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(sets); i++) {
-		if (strcmp(sets[i].name, name) != 0)
-			continue;
-		model_patterns = sets[i].patterns;
-		model_pattern_count = sets[i].count;
-		model_chunks = sets[i].chunks;
-		return true;
-	}
-	return false;
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(model_sets); i++)
+		if (strcmp(model_sets[i].name, argv[1]) == 0)
+			model_set = &model_sets[i];
+	if (argc == 3 && strcmp(argv[2], "gvm") == 0)
+		model_policy = &world_gvm;
+	else if (argc == 3 && strcmp(argv[2], "stock") != 0)
+		return false;
+	return model_set && argc <= 3;
 }
 
 /* What libcheck has to say goes to standard error. */
@@ -297,8 +350,10 @@ int main(int argc, char **argv)
 	TestResult **results;
 	int failed;
 
-	if (argc != 2 || !model_choose(argv[1])) {
-		fprintf(stderr, "usage: judged_model reference|judge|thrash|discard\n");
+	if (!model_choose(argc, argv)) {
+		fprintf(stderr,
+			"usage: judged_model reference|judge|thrash|discard|limits|fulllimits "
+			"[stock|gvm]\n");
 		return 2;
 	}
 	tcase_set_timeout(tcase, 600);
