@@ -41,7 +41,7 @@ struct nvuvm_container *nvuvm_container_make(struct nvuvm *nvuvm,
 	owner->container = container;
 	gvm_container_get(container);
 	owner->users = 1;
-	owner->own = (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
+	owner->used = owner->unused = (struct nvuvm_list){ GVM_NO_CHUNK, GVM_NO_CHUNK, 0 };
 	nvuvm_walk_init(owner);
 	gvm_mutex_init(&owner->va_space, "nvuvm va space");
 	INIT_LIST_HEAD(&owner->ranges);
@@ -63,7 +63,7 @@ void nvuvm_container_put(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 	gvm_spin_unlock(&nvuvm->lock);
 	if (!last)
 		return;
-	GVM_ASSERT(!owner->own.count && !owner->host_bytes);
+	GVM_ASSERT(!owner->used.count && !owner->unused.count && !owner->host_bytes);
 	gvm_container_put(owner->container);
 	gvm_free(owner);
 }

@@ -23,32 +23,35 @@
  * RM 64 at a time. So the limit is enforced only when the free list is empty:
  *
  *     usage - limit, in chunks
- *      64 |     /|     /|     /|      each step up: a chunk from the free list
+ *      63 |     /|     /|     /|      each step up: a chunk from the free list
  *         |   /  |   /  |   /  |      each fall: a refill, and victims at the head of the
- *       0 | /    | /    | /    |      container's own list until current <= limit
+ *       0 | /    | /    | /    |      container's own list
  *
- * The overshoot is up to 63 chunks by the free list and one by the comparison: 128 MB. It can
- * be larger if other containers refill meanwhile, since the free list is the GPU's: each of
- * their refills puts up to 63 chunks there, which this container may claim. With fast_path a
- * refill is tried first. Victims go to a thread that waits for the copies and gives the chunks
- * back to RM, so the copy into the fresh chunk waits for no copy out. When RM has no chunk
- * left, the block gets the first victim's chunk, as in stock. The CPU's part of all these
- * evictions stays in the thread that services faults. When the GPU is full and the container is
- * within its limit, the first chunk in global order goes, of any container.
+ * The driver reads the usage before it evicts a victim and looks at it afterwards
+ * (pick_and_evict_root_chunk()). So one more chunk goes than has to, and the new one brings the
+ * container to its limit. The overshoot is up to 63 chunks, 126 MB. It is 64 once, if the free
+ * list is empty when usage first is at the limit: that allocation still is within it, and
+ * refills. It can be larger if other containers refill meanwhile, since the free list is the
+ * GPU's: each of their refills puts up to 63 chunks there, which this container may claim.
+ *
+ * With fast_path a refill is tried first. Victims go to a thread that waits for the copies and
+ * gives the chunks back to RM, so the copy into the fresh chunk waits for no copy out. When RM
+ * has no chunk left, the block gets the last victim's chunk, and the driver waits for the copies
+ * of all others on the spot. The CPU's part of all these evictions stays in the thread that
+ * services faults. When the GPU is full and the container is within its limit, the first chunk
+ * in global order goes, of any container.
  *
  * Its promotion brings in a whole block if all its 32 pages are in one chunk of 2 MB on the
  * host, and none on the device. Blocks that were evicted before are like that, and blocks that
  * the CPU wrote into huge pages. New memory never is.
  *
  * How this differs from the published driver:
- *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk. Here
- *     the refill goes back, and the fault comes again.
- *  2. It reads usage and limit of the victim's process, before the eviction and without a lock.
- *     Here they are the faulting container's, and current.
- *  3. Without fast_path the first victim's chunk is used, and no refill is tried above the limit.
- *     Further victims are waited for on the spot, as NVIDIA's free_root_chunk does. Each search for
- *     a victim walks the list of all chunks (walk.c). That was the driver before its commits
- *     03519869 (lazy freeing, September 2025) and 919ce57a (lists by process, October 2025).
+ *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk, and
+ *     the fault is fatal. With a limit below one chunk it always ends so. Here the refill goes
+ *     back, and the fault comes again.
+ *  2. Without fast_path no refill is tried above the limit, and each search for a victim walks the
+ *     list of all chunks (walk.c). That was the driver before its commits 03519869 (lazy freeing,
+ *     September 2025) and 919ce57a (lists by process, October 2025).
  */
 #include "nvuvm/driver.h"
 
@@ -109,13 +112,17 @@ static int room_global(struct nvuvm *nvuvm)
 	return status == -EBUSY ? -EAGAIN : status;
 }
 
-/* A victim that the block does not need goes back to RM after its copy out. */
-static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *fence)
+/*
+ * A victim that the block does not need goes back to RM after its copy out. @lazily: a thread waits
+ * for that.
+ */
+static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *fence,
+			bool lazily)
 {
 	const struct nvuvm_config *config = &nvuvm->config;
 	int status = 0;
 
-	if (config->fast_path) {
+	if (lazily) {
 		nvuvm_pmm_release_lazily(nvuvm, chunk, fence->sequence[GVM_ENGINE_OUT]);
 		return 0;
 	}
@@ -124,8 +131,12 @@ static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *
 	return status;
 }
 
-/* One of the container's own chunks. */
-static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
+/*
+ * One of the container's own chunks. @fresh: the block has a chunk of a refill. Else it gets the
+ * @last victim's.
+ */
+static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_container *owner, bool fresh,
+			  bool last)
 {
 	struct gvm_fence fence = { 0 };
 	u32 chunk = nvuvm_pmm_pick(nvuvm, owner);
@@ -137,17 +148,18 @@ static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 	if (status)
 		return status == -EBUSY ? -EAGAIN : status;
 	nvuvm->stats.evictions_own++;
-	if (nvuvm->held == GVM_NO_CHUNK) {
+	if (last && !fresh) {
 		nvuvm->held = chunk;
 		return 0;
 	}
-	return room_dispose(nvuvm, chunk, &fence);
+	return room_dispose(nvuvm, chunk, &fence, fresh);
 }
 
 /* The container is above its limit. */
 static int room_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
-	int status = 0;
+	bool fresh, above;
+	int status;
 
 	/*
 	 * A block of this batch has found no room, so later ones may not pass the limit either.
@@ -159,8 +171,11 @@ static int room_own(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 		return 0;
 	if (nvuvm->config.fast_path)
 		nvuvm->held = nvuvm_pmm_refill(nvuvm);
-	while (!status && driver_over_limit(nvuvm, owner))
-		status = room_evict_own(nvuvm, owner);
+	fresh = nvuvm->held != GVM_NO_CHUNK;
+	do {
+		above = driver_over_limit(nvuvm, owner);
+		status = room_evict_own(nvuvm, owner, fresh, !above);
+	} while (!status && above);
 	if (!status)
 		return 0;
 	/* There was no victim: the refill goes back to RM. */

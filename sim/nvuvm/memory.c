@@ -94,6 +94,14 @@ static int uvm_limit_write(void *data, struct gvm_container *container, u64 byte
 		       0;
 }
 
+/* The published GVM's write may leave usage above the limit, until its next refill: limit.c. */
+static bool uvm_enforces_limit(void *data)
+{
+	const struct nvuvm *nvuvm = data;
+
+	return nvuvm->config.limits;
+}
+
 static int uvm_migrate(void *data, struct gvm_range *range, enum gvm_processor to)
 {
 	return nvuvm_migrate(data, range, to == GVM_PROCESSOR_GPU ? NVUVM_GPU : NVUVM_CPU);
@@ -133,6 +141,7 @@ const struct gvm_memory_ops nvuvm_memory_ops = {
 	.unevictable_add = uvm_unevictable_add,
 	.unevictable_remove = uvm_unevictable_remove,
 	.limit_write = uvm_limit_write,
+	.enforces_limit = uvm_enforces_limit,
 	.migrate = uvm_migrate,
 	.discard = uvm_discard,
 	.check = uvm_check,

@@ -6,8 +6,8 @@
  * Host memory
  *
  * A block gets its host memory once. Data that the CPU wrote is in 2 MB chunks, or in 4 KB
- * pages if the range says so. Data that comes first by an eviction gets one chunk of 2 MB. The
- * host memory stays until the range is destroyed, also while the data is on the device. Its
+ * pages if the range says so. A block that has none yet gets one chunk of 2 MB by the first touch of
+ * the CPU, whatever that touches, or by its first eviction. The host memory stays until the range is destroyed, also while the data is on the device. Its
  * layout decides the number of copies (block_copy_resident_pages_between): one for each
  * contiguous run if both sides are one chunk of 2 MB, else one for each 4 KB.
  *
@@ -27,32 +27,36 @@
 /* 4 KB pages in one of ours. */
 #define SMALL_PAGES (GVM_PAGE_BYTES >> 12)
 
-void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages)
+/* @huge: a whole block without host memory gets one chunk of 2 MB (block_populate_pages_cpu). */
+static void host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages,
+			  bool huge)
 {
 	struct nvuvm_block *entry = nvuvm_block_of(range, index);
-	u32 missing = pages & ~entry->host_pages;
+	u32 missing;
 
+	if (huge && !entry->host_pages && range->blocks[index].valid == GVM_BLOCK_FULL) {
+		entry->host_huge = true;
+		pages = GVM_BLOCK_FULL;
+	}
+	missing = pages & ~entry->host_pages;
 	entry->host_pages |= missing;
 	nvuvm_container_add_host_pages(nvuvm, nvuvm_range_of(range)->owner, hweight32(missing));
 }
 
-/*
- * Host memory for an eviction: one chunk of 2 MB if the block has none yet, is full, and the
- * host has such chunks. The published GVM asks only for 2 MB at first. UVM takes smaller pages,
- * too.
- */
+void nvuvm_host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages)
+{
+	host_populate(nvuvm, range, index, pages, !nvuvm->config.host_fragmented);
+}
+
+/* The published GVM asks only for 2 MB at first. UVM takes smaller pages, too. */
 static void host_populate_for_eviction(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 				       u32 pages)
 {
-	struct nvuvm_block *entry = nvuvm_block_of(range, index);
+	bool small = nvuvm->config.host_fragmented && !nvuvm->config.fast_path;
 
-	if (nvuvm->config.host_fragmented && !nvuvm->config.fast_path) {
-		entry->host_huge = false;
-	} else if (!entry->host_pages && range->blocks[index].valid == GVM_BLOCK_FULL) {
-		entry->host_huge = true;
-		pages = GVM_BLOCK_FULL;
-	}
-	nvuvm_host_populate(nvuvm, range, index, pages);
+	if (small)
+		nvuvm_block_of(range, index)->host_huge = false;
+	host_populate(nvuvm, range, index, pages, !small);
 }
 
 static int nvuvm_chunk_alloc(void *data, u32 *ret_chunk)

@@ -25,7 +25,7 @@
  *     thrash.c     throttle pages that two processors fight over
  *     range.c, container.c   records of ranges and containers
  *
- * The real driver judges the model: docs/softgpu.md. The same patterns of access give the same
+ * The real driver judges the model, and so does the published GVM's: docs/softgpu.md. The same patterns of access give the same
  * batches, copies, victims and TLB invalidates, in the same order, with four exceptions. One is a
  * batch larger than memory (pmm.c), one is pages that thrash (thrash.c), and one is discards of the
  * driver 580 (tests/kernel/judge_expected.txt). The last is advice of the application (cudaMemAdvise), which

@@ -21,8 +21,8 @@
  *
  * The search for a victim (pick_root_chunk_to_evict) takes the head of the unused list, whose
  * blocks have lost their pages by other means than eviction; then the head of the used list.
- * The published GVM keeps each chunk on a second list by process, in the same order; before it
- * had that list, it walked (walk.c).
+ * The published GVM looks for the first chunk of a process in both. It keeps each used chunk on a
+ * second list by process, in the same order; before it had that list, it walked (walk.c).
  *
  * How this differs from the drivers:
  *  1. A batch may be larger than memory. Its last victim would be a chunk that the same batch has
@@ -36,8 +36,7 @@
  *     NVIDIA's driver mixes those of all VA spaces. Sub-chunks are charged to the byte, against
  *     the limit, so the model has none with the published GVM's limits: its driver does not look
  *     at its limit for a sub-chunk of a root chunk that it has split already.
- *  3. The list by process has unused chunks in the order of their last migration as well.
- *  4. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
+ *  3. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
  *     user is served behind that copy. NVIDIA's driver waits for the copy first (free_root_chunk).
  *     Only an exit frees chunks like this, and it waits for all copies anyway.
  */
@@ -82,6 +81,18 @@ static void list_remove(struct nvuvm *nvuvm, struct nvuvm_list *list, enum nvuvm
 	list->count--;
 }
 
+/* The list of its container that a chunk in this state is on, or NULL. */
+static struct nvuvm_list *own_list(struct nvuvm_container *owner, u8 state)
+{
+	switch (state) {
+	case NVUVM_USED:
+		return &owner->used;
+	case NVUVM_UNUSED:
+		return &owner->unused;
+	}
+	return NULL;
+}
+
 /* The list that a chunk in this state is on, or NULL. */
 static struct nvuvm_list *state_list(struct nvuvm *nvuvm, u8 state)
 {
@@ -120,7 +131,8 @@ static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_s
 	if (from)
 		list_remove(nvuvm, from, NVUVM_ORDER_STATE, chunk);
 	if (state_is_listed(entry->state))
-		list_remove(nvuvm, &entry->owner->own, NVUVM_ORDER_OWN, chunk);
+		list_remove(nvuvm, own_list(entry->owner, entry->state), NVUVM_ORDER_OWN,
+			    chunk);
 	nvuvm->in_hands -= state_is_in_hands(entry->state);
 	nvuvm->in_hands += state_is_in_hands((u8)state);
 	entry->state = (u8)state;
@@ -129,7 +141,8 @@ static void chunk_move_locked(struct nvuvm *nvuvm, u32 chunk, enum nvuvm_chunk_s
 	if (to == &nvuvm->used)
 		nvuvm_walk_appended(nvuvm, chunk);
 	if (state_is_listed(entry->state))
-		list_append(nvuvm, &entry->owner->own, NVUVM_ORDER_OWN, chunk);
+		list_append(nvuvm, own_list(entry->owner, entry->state), NVUVM_ORDER_OWN,
+			    chunk);
 }
 
 int nvuvm_pmm_init(struct nvuvm *nvuvm)
@@ -295,9 +308,11 @@ static u32 list_victim(const struct nvuvm *nvuvm, const struct nvuvm_list *list)
 
 static u32 pick_locked(const struct nvuvm *nvuvm, const struct nvuvm_container *owner)
 {
-	u32 chunk = list_victim(nvuvm, owner ? &owner->own : &nvuvm->unused);
+	u32 chunk = list_victim(nvuvm, owner ? &owner->unused : &nvuvm->unused);
 
-	return chunk == GVM_NO_CHUNK && !owner ? list_victim(nvuvm, &nvuvm->used) : chunk;
+	if (chunk == GVM_NO_CHUNK)
+		chunk = list_victim(nvuvm, owner ? &owner->used : &nvuvm->used);
+	return chunk;
 }
 
 u32 nvuvm_pmm_pick(struct nvuvm *nvuvm, struct nvuvm_container *owner)

@@ -109,6 +109,8 @@ static int visit_populate_locked(const struct block_visit *visit)
 	hooks->alloc_end(nvuvm, owner, !status);
 	if (!status)
 		gvm_block_attach_locked(visit->range, visit->index, chunk);
+	if (!status)
+		visit_entry(visit)->gpu_state = true;
 	return status;
 }
 

@@ -89,7 +89,8 @@ struct nvuvm_container {
 	u32 users;			 /* ranges, and calls at work in it */
 	struct gvm_mutex va_space;	 /* see LOCKING */
 	struct list_head ranges;	 /* by address; guarded by va_space */
-	struct nvuvm_list own;		 /* its chunks, by last fault or migration */
+	struct nvuvm_list used;		 /* its chunks, as in struct nvuvm */
+	struct nvuvm_list unused;
 	u64 host_bytes;
 	u32 walk_first; /* its first chunk in the used list, or GVM_NO_CHUNK; see walk.c */
 	u32 walk_ahead; /* chunks of others in front of that one */
@@ -108,6 +109,8 @@ struct nvuvm_container {
 struct nvuvm_block {
 	u32 host_pages; /* pages with host memory behind them */
 	bool host_huge; /* that memory is one chunk of 2 MB */
+	/* It has had a chunk since a limit write last came by: NVIDIA's uvm_va_block_gpu_state_t */
+	bool gpu_state;
 	struct nvuvm_thrash thrash;
 };
 

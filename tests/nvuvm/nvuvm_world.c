@@ -185,7 +185,8 @@ void world_check(void)
 	ck_assert_uint_eq(count_list(nvuvm, &nvuvm->lazy, NVUVM_ORDER_STATE),
 			  states[NVUVM_LAZY]);
 	list_for_each_entry(owner, &nvuvm->containers, node) {
-		own += count_list(nvuvm, &owner->own, NVUVM_ORDER_OWN);
+		own += count_list(nvuvm, &owner->used, NVUVM_ORDER_OWN) +
+		       count_list(nvuvm, &owner->unused, NVUVM_ORDER_OWN);
 		if (nvuvm->config.limits && nvuvm->config.one_list)
 			check_walk(nvuvm, owner);
 	}

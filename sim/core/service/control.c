@@ -104,6 +104,15 @@ static int control_reclaim(struct gvm_container *container, bool wait)
 	return 0;
 }
 
+static int control_high_apply(struct gvm_container *container, bool wait)
+{
+	const struct gvm_device *device = container->device;
+	bool enforced = device->memory_ops && device->memory_ops->enforces_limit &&
+			device->memory_ops->enforces_limit(device->memory);
+
+	return control_reclaim(container, wait && !enforced);
+}
+
 static int control_low_show(struct gvm_container *container, char *buf, size_t size)
 {
 	return control_show_limit(buf, size,
@@ -250,7 +259,7 @@ static const struct gvm_control_file control_files[] = {
 	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
 	  .summary = "most device memory that the container may have; a write reclaims what is above",
 	  .show = control_high_show, .prepare = control_high_prepare,
-	  .store = control_high_store, .apply = control_reclaim },
+	  .store = control_high_store, .apply = control_high_apply },
 	{ .name = "gmem.limit.low", .mode = 0644,
 	  .kind = GVM_CONTROL_BYTES, .unit = "bytes", .max = GVM_NO_LIMIT,
 	  .summary = "device memory that other containers do not take from it, as far as possible",

@@ -170,6 +170,12 @@ struct gvm_memory_ops {
 	int (*limit_write)(void *memory, struct gvm_container *container, u64 bytes);
 
 	/*
+	 * Whether the manager alone brings usage down to gmem.limit.high, in its own way. The core
+	 * then does not reclaim after a write of the limit. NULL: it does. CONTEXT: atomic.
+	 */
+	bool (*enforces_limit)(void *memory);
+
+	/*
 	 * gmem.limit.high of a container has been written: unmap its pages that are mapped from
 	 * host memory for want of chunks. Their next accesses fault. Or NULL.
 	 */
