@@ -3,15 +3,18 @@
 # Compare what the real nvidia-uvm.ko did on the software GPU with what the simulator's model of it does
 # for the same patterns (softgpu_patterns.c): faults by batch, pages copied each way, victims, in order. A
 # pattern that is not the same fails, with the first difference, unless EXPECTED has its name: then it has to
-# differ. Ends with 77, ctest's SKIP code, if there is no log of the driver.
+# differ. With gvm the driver is the published GVM's, which has patterns under a limit as well. Instead of the console's
+# LOG a record can be given (published_gvm.txt): transcripts without the invalidates, or the totals alone. Ends with 77,
+# ctest's SKIP code, if there is no log of the driver.
 #
-#   judge.sh GUEST_LOG MODEL EXPECTED OUT
+#   judge.sh LOG MODEL EXPECTED OUT [gvm]
 set -eu
 
 log=$1
 model=$2
 expected=$3
 out=$4
+system=${5:-stock}
 
 if [ ! -f "$log" ]; then
 	echo "skipped: there is no $log" >&2
@@ -19,8 +22,16 @@ if [ ! -f "$log" ]; then
 fi
 mkdir -p "$out"
 # The parts on a Hopper run patterns again: the first time counts.
-sed -n 's/^tap: judge: //p' "$log" | awk '/^pattern / { again = seen[$0]++ } !again' >"$out/driver"
-{ "$model" reference && "$model" judge && "$model" thrash; } >"$out/model"
+sed -n 's/^tap: judge: //p; /^tap: /!p' "$log" | grep -E '^(pattern|in|out|tlb|replay|limit|usage|total) ' |
+	awk '/^pattern / { again = seen[$0]++ } !again' >"$out/driver"
+sets="reference judge thrash"
+[ "$system" = stock ] || sets="reference judge limits fulllimits"
+for set in $sets; do
+	"$model" "$set" "$system"
+done >"$out/model"
+if ! grep -q '^tlb ' "$out/driver"; then
+	sed -i '/^tlb /d' "$out/model"
+fi
 # 580 and later have discards. Without, EXPECTED has names of patterns that did not run.
 discards=
 if grep -q '^pattern discarded ' "$out/driver"; then
@@ -43,7 +54,12 @@ awk -v names="$expected" -v discards="$discards" '
 		longest = count["driver", name]
 		if (count["model", name] > longest)
 			longest = count["model", name]
-		for (i = 1; i <= longest && !where; i++)
+		i = 1
+		if (count["driver", name] == 1 && total["driver", name] != "") {
+			line["model", name, 1] = line["model", name, count["model", name]]
+			longest = 1
+		}
+		for (; i <= longest && !where; i++)
 			if (line["driver", name, i] != line["model", name, i])
 				where = i
 		if (total["driver", name] == "" || total["model", name] == "")
