@@ -22,7 +22,7 @@ if [ ! -f "$log" ]; then
 fi
 mkdir -p "$out"
 # The parts on a Hopper run patterns again: the first time counts.
-sed -n 's/^tap: judge: //p; /^tap: /!p' "$log" | grep -E '^(pattern|in|out|tlb|replay|limit|usage|total) ' |
+sed -n -e 's/^tap: judge: //p; t' -e '/^tap: /!p' "$log" | grep -E '^(pattern|in|out|tlb|replay|limit|usage|total) ' |
 	awk '/^pattern / { again = seen[$0]++ } !again' >"$out/driver"
 sets="reference judge thrash"
 [ "$system" = stock ] || sets="reference judge limits fulllimits"
