@@ -386,6 +386,13 @@ void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
 		tsg_plan(tsg);
 }
 
+void fifo_link_changed(struct fifo *fifo)
+{
+	fifo_update(fifo);
+	for (u32 i = 0; i < fifo->partition_count; i++)
+		partition_plan(&fifo->partitions[i]);
+}
+
 void fifo_set_sm_priority(struct fifo_tsg *tsg, u32 priority)
 {
 	GVM_ASSERT(priority < FIFO_SM_PRIORITIES);

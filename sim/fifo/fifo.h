@@ -214,6 +214,9 @@ void fifo_replay(struct fifo *fifo);
  */
 void fifo_unmapped(struct fifo_tsg *tsg, u64 va);
 
+/* The link gives kernels another part of what they want: struct fifo_link_ops. */
+void fifo_link_changed(struct fifo *fifo);
+
 /* A fault was cancelled: the TSG's context dies with all its work. */
 void fifo_kill(struct fifo *fifo, u32 tsg_id);
 

@@ -56,6 +56,14 @@ u64 burst_progress_ordinal(struct fifo_burst *burst)
 		       burst->footprint.first;
 }
 
+void burst_look(struct fifo_burst *burst)
+{
+	if (burst->touch_blocks)
+		return;
+	burst->touch_blocks = gmmu_count_blocks(&burst->walk);
+	burst->cursor = gmmu_seek(&burst->walk, burst_progress_ordinal(burst));
+}
+
 u64 burst_work_before_miss(struct fifo_burst *burst)
 {
 	u64 work = burst_work_ns(burst);
@@ -64,11 +72,7 @@ u64 burst_work_before_miss(struct fifo_burst *burst)
 
 	if (!burst->touch_count || gmmu_all_resident(&burst->walk))
 		return work;
-	/* The first look at its touches: count them, and find the place that it has reached. */
-	if (!burst->touch_blocks) {
-		burst->touch_blocks = gmmu_count_blocks(&burst->walk);
-		burst->cursor = gmmu_seek(&burst->walk, burst_progress_ordinal(burst));
-	}
+	burst_look(burst);
 	if (!gmmu_find_miss(&burst->walk, &burst->cursor))
 		return work;
 	kernel = burst_footprint(burst);

@@ -10,6 +10,9 @@
 /* When a TSG has something to execute; ENG_NEVER: not until something is submitted. */
 u64 tsg_work_date(const struct fifo_tsg *tsg);
 
+/* The first look at a burst's touches: count them, and find the place that it has reached. */
+void burst_look(struct fifo_burst *burst);
+
 /* The ordinal of the block that a burst has reached. It has used all blocks before that. */
 u64 burst_progress_ordinal(struct fifo_burst *burst);
 

@@ -3,6 +3,7 @@
 #include "fifo/partition.h"
 
 #include "fifo/memory.h"
+#include "fifo/remote.h"
 #include "fifo/runlist.h"
 
 /* The part @ppm of @whole. */
@@ -271,6 +272,7 @@ void partition_plan(struct fifo_partition *partition)
 	runlist_decide(runlist);
 	busy = partition_count_busy(partition);
 	partition_set_speeds(partition, busy == 1);
+	remote_set_speeds(partition);
 	date = runlist_next_date(runlist, busy > 1);
 	if (date == ENG_NEVER)
 		eng_timer_cancel(&partition->timer);

@@ -5,6 +5,7 @@
 #include "fifo/burst.h"
 #include "fifo/channel.h"
 #include "fifo/memory.h"
+#include "fifo/remote.h"
 #include "fifo/ring.h"
 #include "fifo/turns.h"
 
@@ -549,14 +550,14 @@ static u64 runlist_contention_date(const struct fifo_runlist *runlist)
 	return max(others, min(dry, runlist->slice_end_ns));
 }
 
-/* The date of a loaded TSG's next event: the end of its burst, or its next miss. */
+/* The date of a loaded TSG's next event: the end of its burst or of a piece, or its next miss. */
 static u64 tsg_progress_date(const struct fifo_tsg *tsg)
 {
 	u64 work;
 
 	if (tsg_work_date(tsg) == ENG_NEVER)
 		return ENG_NEVER;
-	work = burst_work_before_miss(tsg->first);
+	work = remote_step_work(tsg->first);
 	if (work == tsg->first->done_ns)
 		return tsg_work_date(tsg);
 	return burst_date_of_work(tsg->first, eng_now(), work);
@@ -570,9 +571,8 @@ static u64 tsg_step_date(const struct fifo_tsg *tsg)
 {
 	u64 now = eng_now(), ready = tsg_work_date(tsg);
 
-	return ready > now ?
-		       ready :
-		       burst_step_date(tsg->first, now, burst_work_before_miss(tsg->first));
+	return ready > now ? ready :
+			     burst_step_date(tsg->first, now, remote_step_work(tsg->first));
 }
 
 u64 runlist_next_date(const struct fifo_runlist *runlist, bool side_by_side)

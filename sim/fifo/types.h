@@ -36,6 +36,22 @@ struct fifo_claim {
 	u64 turn_ns;
 };
 
+/* Bytes that kernels move over the link because their pages lie in host memory; remote.c. */
+enum fifo_remote_way { FIFO_REMOTE_READS, FIFO_REMOTE_WRITES, FIFO_REMOTE_WAYS };
+
+/*
+ * A piece of a burst's work that has a pace of its own, as its kernels access host memory. The next
+ * piece may have another.
+ */
+struct fifo_piece {
+	u64 changes; /* page_table.remote_changes when it was looked up, plus 1; 0: it was not */
+	u64 start_ns; /* in GPU time of the burst */
+	u64 end_ns;
+	u64 bytes[FIFO_REMOTE_WAYS];
+	u64 wants
+		[FIFO_REMOTE_WAYS]; /* bytes/s, at the speed that the burst has without the link */
+};
+
 /* A burst. Memory belongs to the submitter until fifo_wait() has returned. */
 struct fifo_burst {
 	/* Set by the submitter. */
@@ -75,10 +91,13 @@ struct fifo_burst {
 	u32 withheld; /* of its kernels, the last ones, that may not be launched; fifo_allow() */
 	bool held;    /* faults of another TSG hold up the end of its next kernel; fifo.h */
 	u64 done_ns;  /* GPU time executed, in whole ns; at most kernels * kernel_ns */
-	u32 done_ppm;		   /* millionths of the next ns that are executed, too */
-	u64 done_kernels;	   /* kernels that have ended; burst_set_done() */
-	u32 speed_ppm;		   /* its present speed; 0 is full speed */
-	struct fifo_claim claim;   /* computed by partition.c when it is first needed */
+	u32 done_ppm;		 /* millionths of the next ns that are executed, too */
+	u64 done_kernels;	 /* kernels that have ended; burst_set_done() */
+	u32 speed_ppm;		 /* its present speed; 0 is full speed */
+	struct fifo_claim claim; /* computed by partition.c when it is first needed */
+	struct fifo_piece piece; /* with pages in host memory: the present one */
+	struct gmmu_cursor
+		piece_from;	   /* where the touch begins in which the last piece began */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
@@ -150,6 +169,15 @@ static inline u64 fifo_stall_out_ns(const struct fifo_stall *stall)
  */
 struct fifo_stall_ops {
 	struct fifo_stall (*parts)(void *data, const struct fifo_tsg *tsg, u64 ns);
+	void *data;
+};
+
+/*
+ * The link: kernels want to read and write so many bytes/s in host memory, in all partitions. It
+ * says how many they get until it calls fifo_link_changed(). Must not block, nor call this room.
+ */
+struct fifo_link_ops {
+	void (*claim)(void *data, const u64 *wants, u64 *ret_gets);
 	void *data;
 };
 
@@ -307,8 +335,9 @@ struct fifo_partition {
 	struct fifo *fifo;
 	struct fifo_share share;
 	struct fifo_runlist runlist;
-	struct fifo_entry space; /* the one entry of a partition that is shared in space */
-	struct eng_timer timer;	 /* the next date at which something changes in it */
+	struct fifo_entry space;     /* the one entry of a partition that is shared in space */
+	u64 wants[FIFO_REMOTE_WAYS]; /* bytes/s over the link, of the kernels that run */
+	struct eng_timer timer;	     /* the next date at which something changes in it */
 };
 
 /* The host engine of one GPU. */
@@ -322,7 +351,9 @@ struct fifo {
 	u32 channels;				   /* in use */
 	u64 switches;				   /* from one entry to another */
 	struct fifo_stall_ops stall_ops; /* set before the start; zero: all is FIFO_STALL_CPU */
-	struct fifo_observer observer;	 /* set before the start; zero: none */
+	struct fifo_link_ops link_ops; /* likewise; zero: the link does not slow kernels down */
+	bool claims;		       /* of kernels, now */
+	struct fifo_observer observer; /* set before the start; zero: none */
 };
 
 /*

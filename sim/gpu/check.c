@@ -12,6 +12,8 @@ static const char *const pte_errors[] = {
 	[SIM_PTE_STALE] = "a page is valid that the driver has not mapped",
 	[SIM_PTE_WRITABLE] = "a page permits writes that the driver has mapped read-only",
 	[SIM_PTE_MISSING] = "a page is not valid that the driver has mapped",
+	[SIM_PTE_REMOTE] =
+		"a page is mapped in host memory, or not, against the driver's books",
 	[SIM_PTE_REGION] = "page tables and managed ranges do not match",
 	[SIM_PTE_NO_MEMORY] = "no memory for the check",
 };
@@ -40,11 +42,14 @@ static enum sim_pte_error check_entry(const struct sim_process *process,
 				      const struct page_table_entry *entry, u32 *seen)
 {
 	const struct gvm_device *device = &process->gpu->device;
-	u64 pages = (u64)entry->valid << (entry->offset_pages % GVM_PAGES_PER_BLOCK);
-	u32 readable = gvm_block_accessible(block, GVM_ACCESS_READ);
-	u32 writable = gvm_block_accessible(block, GVM_ACCESS_WRITE);
+	u32 local = entry->valid & ~entry->remote;
+	u64 pages = (u64)local << (entry->offset_pages % GVM_PAGES_PER_BLOCK);
+	u32 readable = gvm_block_accessible(block, GVM_ACCESS_READ) | block->remote;
+	u32 writable = gvm_block_accessible(block, GVM_ACCESS_WRITE) | block->remote;
 
-	if (entry->valid) {
+	if (entry->remote != block->remote)
+		return SIM_PTE_REMOTE;
+	if (local) {
 		if (entry->chunk >= device->chunk_count ||
 		    entry->offset_pages >= GVM_PAGES_PER_BLOCK || pages > GVM_BLOCK_FULL ||
 		    !check_is_paid(device, process->container, entry->chunk, (u32)pages))

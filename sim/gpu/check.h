@@ -19,11 +19,12 @@ enum sim_pte_error {
 	SIM_PTE_OK,
 	/* it reaches a page that is another container's, free, a context's, or of page tables */
 	SIM_PTE_FOREIGN,
-	SIM_PTE_SHARED,	   /* another entry has the same page of the same chunk */
-	SIM_PTE_CHUNK,	   /* its chunk, or its offset in the chunk, is not the block's */
-	SIM_PTE_STALE,	   /* a page is valid that the driver has not mapped */
-	SIM_PTE_WRITABLE,  /* a page permits writes that the driver has mapped read-only */
-	SIM_PTE_MISSING,   /* a page that the driver has mapped is not valid, or not writable */
+	SIM_PTE_SHARED,	  /* another entry has the same page of the same chunk */
+	SIM_PTE_CHUNK,	  /* its chunk, or its offset in the chunk, is not the block's */
+	SIM_PTE_STALE,	  /* a page is valid that the driver has not mapped */
+	SIM_PTE_WRITABLE, /* a page permits writes that the driver has mapped read-only */
+	SIM_PTE_MISSING,  /* a page that the driver has mapped is not valid, or not writable */
+	SIM_PTE_REMOTE, /* a page is mapped in host memory, or not, against the driver's books */
 	SIM_PTE_REGION,	   /* tables and managed ranges do not lie at the same addresses */
 	SIM_PTE_NO_MEMORY, /* the check itself has no memory */
 };

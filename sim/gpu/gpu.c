@@ -69,6 +69,27 @@ static void gpu_init_costs(struct sim_gpu *gpu)
 	gpu->cost_ns[GVM_COST_WALK] = profile->fault.walk;
 }
 
+/* Kernels read and write host memory over the link. */
+static void gpu_claim_link(void *data, const u64 *wants, u64 *ret_gets)
+{
+	struct sim_gpu *gpu = data;
+	u64 by_direction[PCIE_DIRECTIONS] = {
+		[PCIE_H2D] = wants[FIFO_REMOTE_READS], [PCIE_D2H] = wants[FIFO_REMOTE_WRITES]
+	};
+	u64 gets[PCIE_DIRECTIONS];
+
+	pcie_claim(&gpu->link, by_direction, gets);
+	ret_gets[FIFO_REMOTE_READS] = gets[PCIE_H2D];
+	ret_gets[FIFO_REMOTE_WRITES] = gets[PCIE_D2H];
+}
+
+static void gpu_link_changed(void *data)
+{
+	struct sim_gpu *gpu = data;
+
+	fifo_link_changed(&gpu->fifo);
+}
+
 static void gpu_init_engines(struct sim_gpu *gpu)
 {
 	const struct cfg_gpu *profile = gpu->profile;
@@ -93,6 +114,9 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 	gpu->fifo.stall_ops = (struct fifo_stall_ops){ sim_gpu_stall_parts, gpu };
 	gpu->rpc = (struct gsp_rpc){ .fifo = &gpu->fifo, .latency_ns = profile->sched.rpc };
 	pcie_link_init(&gpu->link, &link);
+	gpu->link.kernels.changed = gpu_link_changed;
+	gpu->link.kernels.data = gpu;
+	gpu->fifo.link_ops = (struct fifo_link_ops){ gpu_claim_link, gpu };
 }
 
 /* Also after gpu_init_memory() has failed anywhere. */

@@ -167,6 +167,21 @@ static void gpu_map(void *data, void *space, u64 va, u32 chunk, u32 offset_pages
 	gpu->batch_maps = true;
 }
 
+/* The bytes are the driver's; only the PTEs are the GPU's. */
+static int gpu_map_remote(void *data, struct gvm_range *range, u32 index, u32 page_mask,
+			  u32 empty_mask)
+{
+	struct sim_gpu *gpu = data;
+	struct sim_process *process = range->space;
+	u64 va = range->va + ((u64)index << GVM_CHUNK_SHIFT);
+
+	(void)empty_mask;
+	page_table_map_remote(&process->page_table, va, page_mask);
+	sim_gpu_push(gpu, eng_now_busy());
+	gpu->batch_maps = true;
+	return 0;
+}
+
 /*
  * Running work misses when it next touches an unmapped page. Unmapping for a process that exits
  * takes no time.
@@ -204,6 +219,7 @@ const struct gvm_mmu_ops sim_gpu_mmu_ops = {
 	.fence_wait = sim_gpu_fence_wait,
 	.fence_passed = gpu_fence_passed,
 	.map = gpu_map,
+	.map_remote = gpu_map_remote,
 	.unmap = gpu_unmap,
 	.evict_begin = gpu_evict_begin,
 };

@@ -198,6 +198,19 @@ int sim_process_prefetch(struct sim_process *process, struct gvm_range *range,
 	return status;
 }
 
+int sim_process_advise(struct sim_process *process, struct gvm_range *range,
+		       enum gvm_advice advice)
+{
+	struct gvm_device *device = &process->gpu->device;
+	int status;
+
+	if (!device->memory_ops->advise)
+		return -EOPNOTSUPP;
+	status = device->memory_ops->advise(device->memory, range, advice);
+	eng_pay_debt();
+	return status;
+}
+
 u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u64 offset,
 			u64 bytes)
 {

@@ -43,6 +43,13 @@ void sim_process_unmap(struct sim_process *process, struct gvm_range *range);
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);
 
 /*
+ * Blocking: advice on a range, until it is unmapped. Returns the status of gvm_memory_ops.advise, or
+ * -EOPNOTSUPP if the manager has no such call.
+ */
+int sim_process_advise(struct sim_process *process, struct gvm_range *range,
+		       enum gvm_advice advice);
+
+/*
  * Blocking: prefetch a whole range to the GPU or to the CPU, and wait for it. Returns the
  * status of gvm_memory_ops.migrate, or -EOPNOTSUPP if the manager has no such call.
  */

@@ -233,6 +233,10 @@ static u32 driver_service_block_pages(struct nvuvm *nvuvm, struct gvm_range *ran
 		nvuvm->stats.promoted++;
 		return GVM_BLOCK_FULL;
 	}
+	/* The first touch of a block whose preferred location is here brings all of it. */
+	if (!block->resident && !block->on_host &&
+	    nvuvm_range_of(range)->preferred == NVUVM_GPU)
+		return block->valid;
 	return nvuvm_prefetch(block->valid, block->resident, faulted, entry->thrash.thrashing);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "nvuvm/memory.h"
 
+#include "nvuvm/advice.h"
 #include "nvuvm/evict.h"
 #include "nvuvm/hooks.h"
 #include "nvuvm/migrate.h"
@@ -107,6 +108,11 @@ static int uvm_migrate(void *data, struct gvm_range *range, enum gvm_processor t
 	return nvuvm_migrate(data, range, to == GVM_PROCESSOR_GPU ? NVUVM_GPU : NVUVM_CPU);
 }
 
+static int uvm_advise(void *data, struct gvm_range *range, enum gvm_advice advice)
+{
+	return nvuvm_advise(data, range, advice);
+}
+
 static u64 uvm_discard(void *data, struct gvm_range *range, u64 offset, u64 bytes)
 {
 	(void)data;
@@ -143,6 +149,7 @@ const struct gvm_memory_ops nvuvm_memory_ops = {
 	.limit_write = uvm_limit_write,
 	.enforces_limit = uvm_enforces_limit,
 	.migrate = uvm_migrate,
+	.advise = uvm_advise,
 	.discard = uvm_discard,
 	.check = uvm_check,
 };

@@ -23,6 +23,7 @@
  */
 #include "nvuvm/migrate.h"
 
+#include "nvuvm/advice.h"
 #include "nvuvm/mmu.h"
 #include "nvuvm/pmm.h"
 #include "nvuvm/service.h"
@@ -64,10 +65,13 @@ int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32
 	gvm_mutex_lock(&range->lock);
 	status = block_to_cpu_locked(nvuvm, range, index, pages, &fence);
 	/*
-	 * Wait with the block locked, as UVM does: the CPU's PTEs are written after the copies.
+	 * Wait with the block locked, as UVM does: the CPU's PTEs are written after the copies,
+	 * and then those of a GPU that the range is "accessed by".
 	 */
 	if (!status)
 		status = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
+	if (!status)
+		status = nvuvm_advice_map_locked(nvuvm, range, index, &fence);
 	gvm_mutex_unlock(&range->lock);
 	gvm_range_leave(range);
 	return status;
@@ -89,6 +93,20 @@ static int migrate_blocks_to_cpu(struct nvuvm *nvuvm, struct gvm_range *range,
 	return status;
 }
 
+/* The second pass on the way to the CPU. */
+static int migrate_map_advised(struct nvuvm *nvuvm, struct gvm_range *range)
+{
+	struct gvm_fence fence = { 0 };
+	int status = 0;
+
+	for (u32 i = 0; i < range->block_count && !status; i++) {
+		gvm_mutex_lock(&range->lock);
+		status = nvuvm_advice_map_locked(nvuvm, range, i, &fence);
+		gvm_mutex_unlock(&range->lock);
+	}
+	return status;
+}
+
 int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_processor to)
 {
 	struct nvuvm_container *owner = nvuvm_range_of(range)->owner;
@@ -105,6 +123,8 @@ int nvuvm_migrate(struct nvuvm *nvuvm, struct gvm_range *range, enum nvuvm_proce
 			status = nvuvm_block_bring_in(nvuvm, range, i, &fence);
 	waited = nvuvm->config.mmu->fence_wait(nvuvm->config.gpu, &fence);
 	gvm_cost(GVM_COST_PAGE, pages);
+	if (to == NVUVM_CPU && !status && !waited)
+		status = migrate_map_advised(nvuvm, range);
 	gvm_mutex_unlock(&owner->va_space);
 	gvm_range_leave(range);
 	return status ? status : waited;

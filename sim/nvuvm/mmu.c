@@ -21,6 +21,7 @@
  */
 #include "nvuvm/mmu.h"
 
+#include "nvuvm/advice.h"
 #include "nvuvm/container.h"
 #include "nvuvm/pmm.h"
 
@@ -100,6 +101,7 @@ static int nvuvm_copy_out(void *data, const struct gvm_page_run *run, struct gvm
 	host_populate_for_eviction(nvuvm, run->range, run->index, pages);
 	copy.pieces = run_pieces(nvuvm_block_of(run->range, run->index), run);
 	nvuvm->stats.copies_out += copy.pieces;
+	nvuvm_advice_evicted(nvuvm, run->range, run->index);
 	return nvuvm->config.mmu->copy_out(nvuvm->config.gpu, &copy, fence);
 }
 
@@ -133,6 +135,15 @@ static void nvuvm_map(void *data, void *space, u64 va, u32 chunk, u32 offset_pag
 			       access);
 }
 
+static int nvuvm_map_remote(void *data, struct gvm_range *range, u32 index, u32 page_mask,
+			    u32 empty_mask)
+{
+	struct nvuvm *nvuvm = data;
+
+	return nvuvm->config.mmu->map_remote(nvuvm->config.gpu, range, index, page_mask,
+					     empty_mask);
+}
+
 static void nvuvm_unmap(void *data, void *space, u64 va, u32 page_mask)
 {
 	struct nvuvm *nvuvm = data;
@@ -149,5 +160,6 @@ const struct gvm_mmu_ops nvuvm_mmu_ops = {
 	.fence_wait = nvuvm_fence_wait,
 	.fence_passed = nvuvm_fence_passed,
 	.map = nvuvm_map,
+	.map_remote = nvuvm_map_remote,
 	.unmap = nvuvm_unmap,
 };

@@ -14,6 +14,7 @@
  *     memory.c     the model as a memory manager (struct gvm_memory_ops)
  *     service.c    service one block after the other, restart it when it needed room
  *     migrate.c    prefetches, and touches of the CPU
+ *     advice.c     advice of the application, and mappings of host memory
  *     rm.c         what RM takes beside UVM
  *     driver.c     the decisions of the stock driver and the published GVM, at the hook points
  *     policy.c     the core's decisions at the same points (hooks.h)
@@ -28,11 +29,9 @@
  * The real driver judges the model, and so does the published GVM's: docs/softgpu.md. The same patterns of access give the same
  * batches, copies, victims and TLB invalidates, in the same order, with four exceptions. One is a
  * batch larger than memory (pmm.c), one is pages that thrash (thrash.c), and one is discards of the
- * driver 580 (tests/kernel/judge_expected.txt). The last is advice of the application (cudaMemAdvise), which
- * none of our applications gives: the model pages as without it. At 110 % of memory the driver
- * copies nothing where the preferred location is the host or the GPU has mappings of the host's
- * memory; with read duplication it copies nothing out that the GPU has only read. For a preferred
- * location on the GPU the two are equal.
+ * driver 580 (tests/kernel/judge_expected.txt). The last is read duplication, which none of our
+ * applications asks for: the model pages as without it, and the driver copies nothing out that the GPU
+ * has only read. With other advice the two are equal (advice.c).
  *
  * Two policies decide at the hook points. nvuvm_driver_hooks are the driver's own; "limits" and
  * "fast_path" make them the published GVM's. nvuvm_policy_hooks are the core's.
@@ -44,6 +43,7 @@
  */
 #include "nvuvm/nvuvm.h"
 
+#include "nvuvm/advice.h"
 #include "nvuvm/driver.h"
 #include "nvuvm/evict.h"
 #include "nvuvm/mmu.h"
@@ -64,6 +64,7 @@ struct nvuvm *nvuvm_create(const struct nvuvm_config *config)
 	INIT_LIST_HEAD(&nvuvm->containers);
 	gvm_waitqueue_init(&nvuvm->lazy_wait);
 	gvm_waitqueue_init(&nvuvm->lazy_freed);
+	nvuvm_advice_init(nvuvm);
 	nvuvm->batch = 1;
 	if (!gvm_memory_init(&nvuvm->memory, config->device, &nvuvm_mmu_ops, nvuvm)) {
 		if (!nvuvm_pmm_init(nvuvm))
@@ -99,6 +100,7 @@ void nvuvm_stop(struct nvuvm *nvuvm)
 
 	if (nvuvm->config.fast_path)
 		gvm_worker_stop(&nvuvm->lazy_worker);
+	nvuvm_advice_stop(nvuvm);
 	while ((chunk = nvuvm_pmm_take_lazy(nvuvm, &out_sequence)) != GVM_NO_CHUNK)
 		nvuvm_pmm_release(nvuvm, chunk);
 	nvuvm_pmm_trim(nvuvm);

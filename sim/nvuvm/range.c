@@ -36,6 +36,7 @@ int nvuvm_range_init(struct nvuvm *nvuvm, struct gvm_range *range,
 	entry = gvm_alloc(sizeof(*entry));
 	if (entry) {
 		entry->range = range;
+		entry->preferred = NVUVM_NOBODY;
 		entry->blocks = gvm_alloc(range->block_count * sizeof(*entry->blocks));
 		entry->owner = nvuvm_container_make(nvuvm, range->container);
 	}

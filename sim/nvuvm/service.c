@@ -32,6 +32,7 @@
  */
 #include "nvuvm/service.h"
 
+#include "nvuvm/advice.h"
 #include "nvuvm/container.h"
 #include "nvuvm/hooks.h"
 #include "nvuvm/mmu.h"
@@ -47,6 +48,7 @@ struct block_visit {
 	u32 index;
 	u32 faulted;	 /* pages, of those that can be serviced */
 	u32 throttled;	 /* of these, pages that wait for a later batch */
+	bool stays;	 /* others of these stay in host memory, by advice */
 	bool found_none; /* the last search for a victim found none */
 	bool advised;	 /* no faults: the application prefetches these pages */
 	struct gvm_fence *fence;
@@ -127,14 +129,17 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	 * A fault looks up the policy of each page that it brings in, and copies run by run; a
 	 * prefetch and a promotion look it up once.
 	 */
-	if (!visit->advised) {
+	if (!visit->advised && !visit->stays) {
 		wanted = nvuvm->config.hooks->service_block_pages(nvuvm, range, visit->index,
 								  faulted, &promoted);
 		nvuvm->stats.pages_prefetched += hweight32(wanted & ~faulted);
 		if (!promoted)
 			gvm_cost(GVM_COST_PAGE, hweight32(wanted & block->on_host));
 	}
+	/* A write to a remote page after the start of its copy would be lost. */
+	gvm_block_end_remote_locked(range, visit->index, wanted);
 	status = gvm_block_fill_locked(range, visit->index, wanted, visit->fence);
+	visit_entry(visit)->staged &= ~wanted;
 	if (status)
 		gvm_block_set_in_service(range->memory, block, false);
 	else
@@ -147,6 +152,26 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	return status;
 }
 
+/*
+ * The faulted pages that advice keeps in host memory are mapped there. Returns 0 with the others in
+ * *faulted.
+ */
+static int visit_map_host_locked(struct block_visit *visit, u32 *faulted)
+{
+	u32 stays = nvuvm_advice_stays(visit->range, visit->index, *faulted);
+	int status;
+
+	if (!stays)
+		return 0;
+	status = nvuvm_map_host_locked(visit->nvuvm, visit->range, visit->index, stays,
+				       visit->fence);
+	if (status)
+		return status;
+	visit->stays = true;
+	*faulted &= ~stays;
+	return 0;
+}
+
 /* One attempt; -EDQUOT or -ENOMEM: it needs room. */
 static int visit_try_locked(struct block_visit *visit)
 {
@@ -156,6 +181,12 @@ static int visit_try_locked(struct block_visit *visit)
 
 	if (visit->range->dying)
 		return -EFAULT;
+	if (!visit->advised) {
+		faulted &= ~block->remote;
+		status = visit_map_host_locked(visit, &faulted);
+		if (status)
+			return status;
+	}
 	visit->throttled = visit_throttle(visit, faulted);
 	faulted &= ~visit->throttled;
 	/*

@@ -49,6 +49,7 @@ struct nvuvm_stats {
 	u64 lazy_given;	     /* of these, given to the lazy-free thread */
 	u64 lazy_returned;   /* of these, given back by it */
 	u64 walked;	     /* chunks passed by searches for a victim: walk.c */
+	u64 mapped_remote;   /* pages that the GPU was given in host memory: advice.c */
 };
 
 enum nvuvm_chunk_state {
@@ -108,6 +109,7 @@ struct nvuvm_container {
 /* One block, beside struct gvm_block. Guarded by the range's lock. */
 struct nvuvm_block {
 	u32 host_pages; /* pages with host memory behind them */
+	u32 staged;	/* of those on the host, pages that a copy of the application brings */
 	bool host_huge; /* that memory is one chunk of 2 MB */
 	/* It has had a chunk since a limit write last came by: NVIDIA's uvm_va_block_gpu_state_t */
 	bool gpu_state;
@@ -120,6 +122,8 @@ struct nvuvm_range {
 	struct gvm_range *range;
 	struct nvuvm_container *owner; /* holds one of its users */
 	struct nvuvm_block *blocks;
+	enum nvuvm_processor preferred; /* advice: preferred location, or NVUVM_NOBODY */
+	bool accessed_by_gpu;		/* advice */
 };
 
 struct nvuvm {
@@ -139,6 +143,10 @@ struct nvuvm {
 	struct gvm_worker lazy_worker;
 	struct gvm_waitqueue lazy_wait;	 /* the worker waits for a chunk on the list */
 	struct gvm_waitqueue lazy_freed; /* waiters for the worker to free a chunk */
+	struct list_head evicted;	 /* blocks to map in host memory: advice.c */
+	struct gvm_worker evicted_worker;
+	struct gvm_waitqueue evicted_wait; /* that worker waits for a block on the list */
+	bool evicted_started;
 	struct nvuvm_stats stats;
 };
 

@@ -4,9 +4,9 @@
  *
  * The directions affect each other only while both have a copy at work and the link cannot
  * carry both at full rate. A copy starts "alone" if the link carries both at full rate, or if
- * the other direction has no copy. The end of such a copy is known at once and is its only
- * event. When the other direction starts a copy, the lone copy enters the phase that it has
- * reached. A copy that is not alone has one more event, at the end of its set-up, where the
+ * the other direction has no copy, and if no kernel uses the link. The end of such a copy is known
+ * at once and is its only event. When the other direction starts a copy, or a kernel comes, the
+ * lone copy enters the phase that it has reached. A copy that is not alone has one more event, at the end of its set-up, where the
  * rates of both directions change.
  */
 #include "pcie/link.h"
@@ -84,17 +84,54 @@ static void engine_expect_end(struct pcie_engine *engine)
 	eng_timer_set(&engine->timer, engine->updated_ns + ns);
 }
 
-/* A direction has begun or ended to move bytes: set the rate of this one anew. */
-static void engine_set_rate(struct pcie_engine *engine)
+static bool link_has_kernels(const struct pcie_link *link)
+{
+	return link->kernels.wants[PCIE_H2D] || link->kernels.wants[PCIE_D2H];
+}
+
+static u64 engine_wants(const struct pcie_engine *engine)
+{
+	return engine->link->kernels.wants[engine - engine->link->engines];
+}
+
+/* What a direction carries, copies and kernels together. */
+static u64 engine_capacity(const struct pcie_engine *engine)
 {
 	const struct pcie_link *link = engine->link;
+	u64 shared = link->shared_rate, other = engine_wants(engine->other);
 
+	if (engine->other->phase == PCIE_MOVING)
+		return shared;
+	other = other < shared ? other : shared;
+	return 2 * shared - other < link->config.bandwidth ? 2 * shared - other :
+							     link->config.bandwidth;
+}
+
+/* What kernels get of a direction. */
+static u64 engine_kernels_rate(const struct pcie_engine *engine)
+{
+	u64 capacity = engine_capacity(engine), wants = engine_wants(engine);
+
+	if (engine->phase == PCIE_MOVING)
+		capacity /= 2;
+	return wants < capacity ? wants : capacity;
+}
+
+/* A direction has begun or ended to move bytes, or kernels have: set the rate of this one anew. */
+static void engine_set_rate(struct pcie_engine *engine)
+{
 	if (engine->phase != PCIE_MOVING)
 		return;
 	engine_advance(engine);
-	engine->rate = engine->other->phase == PCIE_MOVING ? link->shared_rate :
-							     link->config.bandwidth;
+	engine->rate = engine_capacity(engine) - engine_kernels_rate(engine);
 	engine_expect_end(engine);
+}
+
+/* Copies have begun or ended to move bytes. */
+static void link_tell_kernels(const struct pcie_link *link)
+{
+	if (link_has_kernels(link))
+		link->kernels.changed(link->kernels.data);
 }
 
 /* The other direction starts a copy: put this one into the phase that it has reached. */
@@ -114,7 +151,8 @@ static void engine_start_first(struct pcie_engine *engine)
 	const struct pcie_copy *copy = &engine->queue[engine->first];
 	struct pcie_link *link = engine->link;
 	u64 piece_ns = link->config.piece_ns[engine - link->engines];
-	bool shares = link->shared_rate < link->config.bandwidth;
+	bool kernels = link_has_kernels(link);
+	bool shares = kernels || link->shared_rate < link->config.bandwidth;
 
 	if (engine->other->completed < copy->after) {
 		engine->phase = PCIE_HELD;
@@ -129,7 +167,7 @@ static void engine_start_first(struct pcie_engine *engine)
 	engine->fraction = 0;
 	engine->updated_ns = engine->setup_end_ns;
 	engine->rate = link->config.bandwidth;
-	engine->alone = !shares || !engine_is_at_work(engine->other);
+	engine->alone = !shares || (!kernels && !engine_is_at_work(engine->other));
 	if (engine->alone)
 		engine_expect_end(engine);
 	else
@@ -169,6 +207,7 @@ static void engine_finish_first(struct pcie_engine *engine)
 		engine->wanted = 0;
 		eng_wake_all(&engine->waitq);
 	}
+	link_tell_kernels(engine->link);
 	if (copy.on_end)
 		copy.on_end(copy.data);
 }
@@ -186,6 +225,7 @@ static void engine_fire(struct eng_timer *timer)
 	engine->phase = PCIE_MOVING;
 	engine_set_rate(engine);
 	engine_set_rate(engine->other);
+	link_tell_kernels(engine->link);
 }
 
 void pcie_link_init(struct pcie_link *link, const struct pcie_config *config)
@@ -252,6 +292,18 @@ int pcie_copy(struct pcie_link *link, enum pcie_direction direction,
 	if (ret_sequence)
 		*ret_sequence = engine->submitted;
 	return 0;
+}
+
+void pcie_claim(struct pcie_link *link, const u64 *wants, u64 *ret_gets)
+{
+	for (int direction = 0; direction < PCIE_DIRECTIONS; direction++) {
+		link->kernels.wants[direction] = wants[direction];
+		engine_not_alone(&link->engines[direction]);
+	}
+	for (int direction = 0; direction < PCIE_DIRECTIONS; direction++) {
+		engine_set_rate(&link->engines[direction]);
+		ret_gets[direction] = engine_kernels_rate(&link->engines[direction]);
+	}
 }
 
 bool pcie_is_done(const struct pcie_link *link, enum pcie_direction direction, u64 sequence)

@@ -219,6 +219,63 @@ bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor)
 	return false;
 }
 
+/* The touched pages in host memory of block number @index of a touch, which lies in a region. */
+static u32 touch_remote(const struct touch_view *view, u32 index)
+{
+	return touch_pages(view, index) & view->region->entries[view->first + index].remote;
+}
+
+/*
+ * The first block of a touch, from @from on, with a touched page in host memory; else its block
+ * count.
+ */
+static u32 touch_next_remote(const struct touch_view *view, u32 from)
+{
+	const struct gmmu_touch *touch = view->touch;
+
+	if (!view->region || !view->region->remote_pages)
+		return touch->block_count;
+	for (u32 index = from;; index++) {
+		index = touch_next_touched(touch, index);
+		if (index >= view->mapped_end)
+			return touch->block_count;
+		if (touch_remote(view, index))
+			return index;
+	}
+}
+
+bool gmmu_find_remote(const struct gmmu_walk *walk, struct gmmu_cursor *cursor)
+{
+	for (; cursor->touch < walk->count; cursor->touch++, cursor->block = 0) {
+		struct touch_view view = touch_view(walk, cursor->touch);
+		u32 remote = touch_next_remote(&view, cursor->block);
+
+		cursor->ordinal += touch_count_blocks(&view, cursor->block, remote);
+		cursor->block = remote;
+		if (remote < view.touch->block_count)
+			return true;
+	}
+	return false;
+}
+
+void gmmu_count_remote(const struct gmmu_walk *walk, struct gmmu_cursor cursor, u64 end_ordinal,
+		       u64 *ret_reads, u64 *ret_writes)
+{
+	*ret_reads = 0;
+	*ret_writes = 0;
+	while (gmmu_find_remote(walk, &cursor) && cursor.ordinal < end_ordinal) {
+		struct touch_view view = touch_view(walk, cursor.touch);
+		u64 pages = hweight32(touch_remote(&view, cursor.block));
+
+		if (view.touch->access >= GVM_ACCESS_WRITE)
+			*ret_writes += pages;
+		else
+			*ret_reads += pages * max(view.touch->remote_reads, 1u);
+		cursor.block++;
+		cursor.ordinal++;
+	}
+}
+
 /*
  * The place in a touch right after its first @count blocks with touched pages. The touch has as
  * many.

@@ -38,6 +38,11 @@ struct gmmu_touch {
 	 * once, each in a row of its own. 0: as the window says.
 	 */
 	u32 rows_per_page;
+	/*
+	 * How often each of its pages crosses the link if it lies in host memory: there is no cache
+	 * for these on the GPU. 0 is 1.
+	 */
+	u32 remote_reads;
 	u8 access; /* enum gvm_access */
 	/*
 	 * NULL: all pages of each block are touched. Otherwise the pages of block i of the run
@@ -102,6 +107,16 @@ u64 gmmu_count_blocks(const struct gmmu_walk *walk);
 
 /* Move the cursor forward to the next block with a missing page. False: no page is missing. */
 bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
+
+/* The same, to the next block with touched pages in host memory. False: none has any. */
+bool gmmu_find_remote(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
+
+/*
+ * Count the touched pages in host memory from the cursor on, before block number @end_ordinal: those
+ * that are read, as often as they are, and those that are written.
+ */
+void gmmu_count_remote(const struct gmmu_walk *walk, struct gmmu_cursor cursor, u64 end_ordinal,
+		       u64 *ret_reads, u64 *ret_writes);
 
 /* The ordinals of the blocks that one kernel touches at once. */
 struct gmmu_footprint {

@@ -153,6 +153,8 @@ void page_table_release(struct page_table *table, u64 va)
 	GVM_ASSERT(region && region->va == va);
 	place = (u32)(region - table->regions);
 	table->losses++;
+	table->remote_pages -= region->remote_pages;
+	table->remote_changes += region->remote_pages > 0;
 	region_destroy(region);
 	table->region_count--;
 	memmove(region, region + 1, (table->region_count - place) * sizeof(*region));
@@ -171,6 +173,18 @@ static void region_write(struct page_table *table, struct page_table_region *reg
 	holes_change(&region->writes, index, covered & ~entry->writable, covered & ~writable);
 	entry->valid = valid;
 	entry->writable = writable;
+}
+
+static void region_set_remote(struct page_table *table, struct page_table_region *region,
+			      u32 index, u32 remote)
+{
+	struct page_table_entry *entry = &region->entries[index];
+	u32 before = hweight32(entry->remote), after = hweight32(remote);
+
+	table->remote_changes += remote != entry->remote;
+	table->remote_pages = table->remote_pages - before + after;
+	region->remote_pages = region->remote_pages - before + after;
+	entry->remote = remote;
 }
 
 /*
@@ -195,6 +209,7 @@ void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 offset_page
 
 	region_write(table, region, index, entry->valid | pages,
 		     writable ? entry->writable | pages : entry->writable & ~pages);
+	region_set_remote(table, region, index, entry->remote & ~pages);
 	entry->chunk = chunk;
 	entry->offset_pages = offset_pages;
 }
@@ -206,6 +221,17 @@ void page_table_unmap(struct page_table *table, u64 va, u32 pages)
 	const struct page_table_entry *entry = &region->entries[index];
 
 	region_write(table, region, index, entry->valid & ~pages, entry->writable & ~pages);
+	region_set_remote(table, region, index, entry->remote & ~pages);
+}
+
+void page_table_map_remote(struct page_table *table, u64 va, u32 pages)
+{
+	u32 index;
+	struct page_table_region *region = table_block(table, va, &index);
+	const struct page_table_entry *entry = &region->entries[index];
+
+	region_write(table, region, index, entry->valid | pages, entry->writable | pages);
+	region_set_remote(table, region, index, entry->remote | pages);
 }
 
 u32 page_table_next_bit(const u64 *words, u32 from, u32 end)

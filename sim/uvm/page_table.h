@@ -7,7 +7,7 @@
  *
  * An address space has regions, one for each managed range. A region has an entry for each 2 MB
  * block: which of its 64 KB pages are valid, which of these permit writes, and where they lie:
- * in a chunk, and from which page of it on.
+ * in a chunk, and from which page of it on, or in host memory.
  *
  * Finding the next miss
  * =====================
@@ -33,7 +33,8 @@
 struct page_table_entry {
 	u32 valid;	  /* pages that an access finds */
 	u32 writable;	  /* of these, pages that permit writes */
-	u32 chunk;	  /* where they lie */
+	u32 remote;	  /* of these, pages in host memory */
+	u32 chunk;	  /* where the others lie */
 	u32 offset_pages; /* page of the chunk in which page 0 of the block lies */
 };
 
@@ -52,6 +53,7 @@ struct page_table_region {
 	struct page_table_entry *entries;
 	struct page_table_holes reads;	/* pages that are not valid */
 	struct page_table_holes writes; /* pages that are not valid and writable */
+	u64 remote_pages;		/* of all entries */
 };
 
 /* The tables of one address space. */
@@ -64,6 +66,8 @@ struct page_table {
 	 * that found all their pages find them again.
 	 */
 	u64 losses;
+	u64 remote_pages;   /* of all regions */
+	u64 remote_changes; /* how often an entry's remote pages became others */
 };
 
 /* page_table_init(): there are no regions. page_table_destroy() frees all regions. */
@@ -92,6 +96,9 @@ const struct page_table_region *page_table_find(const struct page_table *table, 
 void page_table_map(struct page_table *table, u64 va, u32 chunk, u32 offset_pages, u32 pages,
 		    bool writable);
 void page_table_unmap(struct page_table *table, u64 va, u32 pages);
+
+/* Likewise: @pages become valid and writable, and lie in host memory. */
+void page_table_map_remote(struct page_table *table, u64 va, u32 pages);
 
 /* The pages that the region covers of its block @index. */
 static inline u32 page_table_covered(const struct page_table_region *region, u32 index)

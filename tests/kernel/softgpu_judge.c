@@ -189,6 +189,14 @@ static void judge_migrate(unsigned int range, bool to_gpu)
 	judge_drain();
 }
 
+/* The driver's kernel thread gets the CPU as soon as this one sleeps. */
+static void judge_wait_for_thread(void)
+{
+	usleep(20000);
+	judge_drain();
+	transcript_settled();
+}
+
 static void judge_discard(unsigned int range, size_t first, size_t blocks)
 {
 	judge_errors +=
@@ -280,6 +288,7 @@ static void judge_run_one(const struct pattern *pattern, size_t chunks, size_t l
 		.gpu = limit ? judge_limited_gpu : judge_gpu,
 		.advise = judge_advise,
 		.migrate = judge_migrate,
+		.settle = judge_wait_for_thread,
 		.discard = judge_discard,
 		.rm_take = judge_rm_take,
 		.rm_give = softgpu_rm_give,

@@ -153,6 +153,18 @@ static void walk_two(const struct pattern_world *world, const struct pattern *pa
 	}
 }
 
+/* A thread of the driver has its time after each block: it maps what was evicted. */
+static void walk_settled(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_range(world, pattern, 0, 0, blocks);
+	for (size_t i = 0; i < ROUNDS * blocks; i++) {
+		touch_block(world, pattern, 0, i % blocks);
+		world->settle();
+	}
+}
+
 /* The GPU writes first, then all is read twice. */
 static void walk_reread(const struct pattern_world *world, const struct pattern *pattern)
 {
@@ -543,6 +555,8 @@ const struct pattern judge_patterns[] = {
 	{ "preferred location GPU, 110 % of memory", walk_cyclic, 110, 16, 32, false, false, PATTERN_PREFER_GPU },
 	{ "preferred location CPU, 110 % of memory", walk_cyclic, 110, 16, 32, false, false, PATTERN_PREFER_CPU },
 	{ "accessed by the GPU, 110 % of memory", walk_cyclic, 110, 16, 32, false, false, PATTERN_ACCESSED_BY_GPU },
+	{ "accessed by the GPU before its first touch, 125 % of memory", walk_settled, 125, 16, 32, true, true, PATTERN_ACCESSED_BY_GPU },
+	{ "preferred location CPU, first touch by the GPU, 125 % of memory", walk_settled, 125, 16, 32, true, true, PATTERN_PREFER_CPU },
 	{ "read duplication, 110 % of memory, reads", walk_cyclic, 110, 16, 32, false, false, PATTERN_READ_DUPLICATION },
 	{ "read duplication, 110 % of memory, writes", walk_cyclic, 110, 16, 32, true, false, PATTERN_READ_DUPLICATION },
 	{ "a batch of 20 blocks", walk_rounds, 174, 512, 20, true, false, PATTERN_NO_ADVICE },

@@ -59,6 +59,8 @@ struct pattern_world {
 	void (*advise)(unsigned int range, enum pattern_advice advice);
 	/* The application prefetches a whole range. */
 	void (*migrate)(unsigned int range, bool to_gpu);
+	/* Work that the driver has left to a thread of its own is done. */
+	void (*settle)(void);
 	/* The application needs the contents of @blocks VA blocks from @first on no more. */
 	void (*discard)(unsigned int range, size_t first, size_t blocks);
 	/* RM allocates @chunks of 2 MB for itself, and frees all that it has. */
@@ -146,6 +148,11 @@ void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_
 void transcript_invalidate(unsigned int range, size_t page);
 /* All translations of an address space. */
 void transcript_invalidate_all(void);
+/*
+ * A thread of the driver has done its work. Before the last replay or after it, that is left to the
+ * scheduler: translations that were invalidated since are left out.
+ */
+void transcript_settled(void);
 void transcript_replay(void);
 /* A limit holds, and what its write had to do has been done. */
 void transcript_limit(unsigned int process, size_t chunks);

@@ -241,6 +241,12 @@ void transcript_invalidate_all(void)
 	transcript.stale_all = true;
 }
 
+void transcript_settled(void)
+{
+	transcript.stale_count = 0;
+	transcript.stale_all = false;
+}
+
 void transcript_replay(void)
 {
 	char text[LINE_MAX_BYTES];

@@ -119,6 +119,15 @@ static void model_mmu_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_
 	model_mmu->map(gpu, space, va, chunk, offset_pages, page_mask, access);
 }
 
+static int model_mmu_map_remote(void *gpu, struct gvm_range *range, u32 index, u32 page_mask,
+				u32 empty_mask)
+{
+	for (unsigned int i = 0; i < PATTERN_RANGES_MAX; i++)
+		if (model_ranges[i] == range)
+			transcript_invalidate(i, (size_t)index * PATTERN_BLOCK_PAGES);
+	return model_mmu->map_remote(gpu, range, index, page_mask, empty_mask);
+}
+
 static void model_map(unsigned int range, unsigned int process, size_t blocks, bool on_host)
 {
 	model_ranges[range] = world_map(model_processes[process], (u32)blocks, on_host);
@@ -187,10 +196,11 @@ static void model_batch(struct gvm_range *range, unsigned int number, const size
 		world_check();
 }
 
-static bool model_resident(const struct gvm_range *range, size_t page)
+static bool model_mapped(const struct gvm_range *range, size_t page)
 {
-	return range->blocks[page / PATTERN_BLOCK_PAGES].resident >>
-		       (page % PATTERN_BLOCK_PAGES / SMALL_PAGES) &
+	const struct gvm_block *block = &range->blocks[page / PATTERN_BLOCK_PAGES];
+
+	return (block->resident | block->remote) >> (page % PATTERN_BLOCK_PAGES / SMALL_PAGES) &
 	       1;
 }
 
@@ -207,7 +217,7 @@ static void model_gpu(const struct pattern_walk *walk, bool write, unsigned int 
 			pages[waiting++] = walk->first + next * walk->step;
 		kept = 0;
 		for (u32 i = 0; i < waiting; i++)
-			if (!model_resident(range, pages[i]))
+			if (!model_mapped(range, pages[i]))
 				pages[kept++] = pages[i];
 		/* A batch of throttled faults takes no time here. */
 		if (kept && pattern_throttles(model_pattern))
@@ -218,11 +228,18 @@ static void model_gpu(const struct pattern_walk *walk, bool write, unsigned int 
 	}
 }
 
-/* The model knows no advice: judge_expected.txt. */
+/* The model knows no read duplication: judge_expected.txt. */
 static void model_advise(unsigned int range, enum pattern_advice advice)
 {
-	(void)range;
-	(void)advice;
+	static const enum gvm_advice kinds[] = {
+		[PATTERN_PREFER_GPU] = GVM_ADVICE_PREFER_GPU,
+		[PATTERN_PREFER_CPU] = GVM_ADVICE_PREFER_CPU,
+		[PATTERN_ACCESSED_BY_GPU] = GVM_ADVICE_ACCESSED_BY_GPU,
+	};
+
+	if (advice != PATTERN_READ_DUPLICATION)
+		ck_assert_int_eq(
+			nvuvm_advise(world_nvuvm(), model_ranges[range], kinds[advice]), 0);
 }
 
 static void model_migrate(unsigned int range, bool to_gpu)
@@ -230,6 +247,12 @@ static void model_migrate(unsigned int range, bool to_gpu)
 	ck_assert_int_eq(nvuvm_migrate(world_nvuvm(), model_ranges[range],
 				       to_gpu ? NVUVM_GPU : NVUVM_CPU),
 			 0);
+}
+
+static void model_settle(void)
+{
+	eng_sleep_until(eng_now() + 10 * MS);
+	transcript_settled();
 }
 
 static void model_discard(unsigned int range, size_t first, size_t blocks)
@@ -289,6 +312,7 @@ static void model_body(void)
 		.gpu = model_set->limit ? model_limited_gpu : model_gpu,
 		.advise = model_advise,
 		.migrate = model_migrate,
+		.settle = model_settle,
 		.discard = model_discard,
 		.rm_take = model_rm_take,
 		.rm_give = model_rm_give,
@@ -302,6 +326,7 @@ static void model_body(void)
 	mmu.copy_out = model_copy_out;
 	mmu.unmap = model_mmu_unmap;
 	mmu.map = model_mmu_map;
+	mmu.map_remote = model_mmu_map_remote;
 	world_nvuvm()->config.mmu = &mmu;
 	/* Both have their page tables before the pattern begins. */
 	for (size_t i = 0; i < PATTERN_PROCESSES; i++)

@@ -9,6 +9,7 @@
 
 #include "gpu/process.h"
 #include "gvm/clock.h"
+#include "nvuvm/advice.h"
 #include "nvuvm/container.h"
 #include "nvuvm/evict.h"
 #include "nvuvm/limit.h"

@@ -21,7 +21,7 @@ enum gvm_event {
 	GVM_EVENT_HMEM,	  /* it had to give a chunk, and hmem.limit had no room for one */
 	GVM_EVENT_OOM,	  /* a TSG died of a fault for which there was no memory */
 	GVM_EVENT_TAKEN,  /* the device's own driver took a chunk by force */
-	GVM_EVENT_REMOTE, /* pages were mapped in host memory for an access that was stuck */
+	GVM_EVENT_REMOTE, /* pages were mapped in host memory, for a stuck access or by advice */
 	GVM_EVENTS,
 };
 

@@ -77,6 +77,18 @@ struct gvm_unevictable {
 /* The processors that can have the pages of a range. */
 enum gvm_processor { GVM_PROCESSOR_CPU, GVM_PROCESSOR_GPU };
 
+/* What an application tells the driver about all of a range (cuMemAdvise). */
+enum gvm_advice {
+	GVM_ADVICE_PREFER_CPU, /* SET_PREFERRED_LOCATION */
+	GVM_ADVICE_PREFER_GPU,
+	GVM_ADVICE_ACCESSED_BY_GPU, /* SET_ACCESSED_BY, once its memory has its contents */
+	/*
+	 * The same advice, given when the range was made. What the range has on the host comes by
+	 * copies of the application that are still to be made (gvm_range_config.on_host).
+	 */
+	GVM_ADVICE_ACCESSED_BY_GPU_EARLY,
+};
+
 /* The calls. @memory is gvm_device_config.memory. "Or NULL": the manager may lack the call. */
 struct gvm_memory_ops {
 	/*
@@ -187,6 +199,11 @@ struct gvm_memory_ops {
 	 * manager has no such call.
 	 */
 	int (*migrate)(void *memory, struct gvm_range *range, enum gvm_processor to);
+	/*
+	 * An application's advice on a range holds from now on. 0, -EINTR or -ENOMEM. NULL: the
+	 * manager knows no advice.
+	 */
+	int (*advise)(void *memory, struct gvm_range *range, enum gvm_advice advice);
 	/*
 	 * The application gives up the data of the whole pages between @offset and @offset +
 	 * @bytes of a range (block/discard.c). The next touch finds zeros. Returns the bytes of
