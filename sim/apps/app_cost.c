@@ -6,7 +6,11 @@
 
 #define NS_PER_S 1000000000ull
 
-/* FLOP of a thread block of a product, and bytes of one that goes element by element. */
+/*
+ * Rows for which a product reads a matrix once; FLOP of a thread block of a product, and bytes of one
+ * that goes element by element.
+ */
+#define PRODUCT_READ_ROWS   256u
 #define PRODUCT_BLOCK_FLOPS (2ull * 128 * 128 * 512)
 #define ELEMENT_BLOCK_BYTES (2ull * 128 * 16)
 
@@ -73,6 +77,14 @@ u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels)
 static u64 cost_blocks(unsigned __int128 amount, u64 of_a_block)
 {
 	return (u64)min((amount + of_a_block - 1) / of_a_block, (unsigned __int128)U32_MAX);
+}
+
+/* A row takes two operations for each number, so one for each byte. */
+u32 app_product_reads(unsigned __int128 flops, u64 weights)
+{
+	u64 rows = weights ? cost_saturate(flops / weights) : 0;
+
+	return (u32)max(cost_blocks(rows, PRODUCT_READ_ROWS), 1ull);
 }
 
 u64 app_product_blocks(unsigned __int128 flops)

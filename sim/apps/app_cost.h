@@ -102,6 +102,13 @@ struct app_work {
 	u64 narrow;		     /* of its kernels, those that leave places on SMs */
 };
 
+/*
+ * How often a matrix product of @flops reads its @weights, bytes of 16-bit numbers, from the next
+ * memory that caches nothing: once for each 256 rows of the other matrix. Measured on an H200
+ * (plots/reference/hardware/h200-580-remote.txt): 4, 8, 16 and 31 times for 1,024 to 8,192 rows.
+ */
+u32 app_product_reads(unsigned __int128 flops, u64 weights);
+
 /* Thread blocks of a matrix product of @flops, and of a kernel that moves @bytes. */
 u64 app_product_blocks(unsigned __int128 flops);
 u64 app_element_blocks(unsigned __int128 bytes);

@@ -137,18 +137,27 @@ static struct cuda_access weights_access(const struct cuda_memory *memory, u64 b
 	return access;
 }
 
+/* The same of a transformer, for a pass of @flops. */
+static struct cuda_access product_access(struct cuda_access access, u64 bytes, u64 flops)
+{
+	access.remote_reads = app_product_reads(flops, bytes);
+	return access;
+}
+
 static void diffusion_init_phases(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
+	u64 clip_bytes = cfg->clip_weights - min(cfg->clip_weights, cfg->clip_embeddings);
+	u64 text_bytes = cfg->text_weights - min(cfg->text_weights, cfg->text_embeddings);
 	struct cuda_access clip =
-		weights_access(&diffusion->clip,
-			       cfg->clip_weights - min(cfg->clip_weights, cfg->clip_embeddings),
-			       cfg->clip_matrices);
+		product_access(weights_access(&diffusion->clip, clip_bytes, cfg->clip_matrices),
+			       clip_bytes + text_bytes, cfg->text_flops);
 	struct cuda_access text =
-		weights_access(&diffusion->text,
-			       cfg->text_weights - min(cfg->text_weights, cfg->text_embeddings),
-			       cfg->text_matrices);
-	struct cuda_access denoiser = cuda_access_all(&diffusion->denoiser, CUDA_READ);
+		product_access(weights_access(&diffusion->text, text_bytes, cfg->text_matrices),
+			       clip_bytes + text_bytes, cfg->text_flops);
+	struct cuda_access denoiser =
+		product_access(cuda_access_all(&diffusion->denoiser, CUDA_READ),
+			       cfg->denoiser_weights, cfg->denoiser_flops);
 	struct cuda_access decoder = cuda_access_all(&diffusion->decoder, CUDA_READ);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
@@ -160,7 +169,9 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 		   cfg->denoiser_flops, cfg->denoiser_traffic, denoiser,
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation, CUDA_WRITE));
 	phase_init(diffusion, &diffusion->small_phase, cfg->kernels_per_pass,
-		   cfg->denoiser_flops / SMALL_PASSES, small_traffic, denoiser,
+		   cfg->denoiser_flops / SMALL_PASSES, small_traffic,
+		   product_access(denoiser, cfg->denoiser_weights,
+				  cfg->denoiser_flops / SMALL_PASSES),
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation / SMALL_PASSES,
 				    CUDA_WRITE));
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,

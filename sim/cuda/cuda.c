@@ -33,6 +33,23 @@ static void write_page_tables(struct cuda_context *context, u32 chunks)
 		(void)eng_sleep_until(eng_now() + library->map_ns(context, chunks));
 }
 
+/*
+ * Blocking: the library's advice on a new allocation. Where the memory manager knows no advice there
+ * is none. Without memory for it the allocation is as it would be without.
+ */
+static void advise(struct cuda_context *context, struct gvm_range *range)
+{
+	const struct cuda_library *library = context->device->library;
+	enum cuda_advice advice =
+		library && library->advice ? library->advice(context) : CUDA_NO_ADVICE;
+
+	if (advice != CUDA_NO_ADVICE)
+		(void)sim_process_advise(context->process, range,
+					 advice == CUDA_PREFER_DEVICE ?
+						 GVM_ADVICE_PREFER_GPU :
+						 GVM_ADVICE_ACCESSED_BY_GPU_EARLY);
+}
+
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory)
 {
@@ -49,6 +66,7 @@ int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 	ret_memory->chunks = range->block_count;
 	ret_memory->range = range;
 	write_page_tables(context, range->block_count);
+	advise(context, range);
 	return 0;
 }
 
@@ -127,6 +145,7 @@ static struct gmmu_touch access_touch(const struct cuda_access *access)
 		.block_count = access->chunks,
 		.kernels = access->kernels,
 		.rows_per_page = access->rows_per_page,
+		.remote_reads = access->remote_reads,
 		.masks = access->masks,
 		.groups = access->groups,
 		.ranks = access->ranks,

@@ -55,6 +55,7 @@ struct cuda_access {
 	 */
 	u32 kernels;
 	u32 rows_per_page; /* of a matrix, as in struct gmmu_touch; 0: no matrix */
+	u32 remote_reads;  /* as in struct gmmu_touch */
 	enum cuda_mode mode;
 	const u32 *masks;
 	const u64 *groups;

@@ -10,6 +10,13 @@
 #include "config/config.h"
 #include "cuda/types.h"
 
+/* What a library may tell the driver about an allocation that is new (cuMemAdvise). */
+enum cuda_advice {
+	CUDA_NO_ADVICE,
+	CUDA_PREFER_DEVICE,	 /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION, the GPU */
+	CUDA_ACCESSED_BY_DEVICE, /* CU_MEM_ADVISE_SET_ACCESSED_BY, the GPU */
+};
+
 /*
  * device->library_data and context->library_data are the library's. No call may block.
  * create, destroy, stop, attach and detach are required; the others may be NULL. idle and ended
@@ -37,6 +44,11 @@ struct cuda_library {
 	/* Kernels were submitted, or wait no more; or kernels have ended. */
 	void (*submitted)(struct cuda_context *context);
 	void (*ended)(struct cuda_context *context);
+	/*
+	 * The advice with which the library makes the allocation that a context asks for, or
+	 * CUDA_NO_ADVICE.
+	 */
+	enum cuda_advice (*advice)(struct cuda_context *context);
 	/* How long the page tables of @chunks chunks take the application: to map, or to unmap. */
 	u64 (*map_ns)(struct cuda_context *context, u64 chunks);
 };

@@ -3,8 +3,8 @@
  * tgs: Transparent GPU Sharing (Wu et al., NSDI 2023), a baseline of the GVM paper. A library
  * in each container, below the application and above CUDA, counts launches. The library of the
  * low-priority container delays its launches while the high-priority one is slower than its
- * highest rate. There are no control files; memory is unified memory, paged by the stock
- * driver.
+ * highest rate. There are no control files. Memory is unified memory, paged by the stock driver
+ * with advice: what the low-priority container has lost is read over the link.
  *
  * The constants are the public code's (github.com/pkusys/TGS, e1c6a31; H is
  * hijack/src/high_priority_hijack_call.c and L is low_priority_hijack_call.c):
@@ -28,9 +28,37 @@
  * public code a GPU has one pair. Of several important containers the first that launches is
  * counted, and of the others the first that launches is withheld; the rest have no limit.
  *
+ *     memory          Each allocation (cuMemAlloc) becomes managed memory with advice, before it has
+ *                     contents (cuMemAdvise). The high-priority process's prefers the GPU (H:387,
+ *                     402), so its faults migrate. The low-priority one's is "accessed by" the GPU
+ *                     (L:681, 705): an evicted chunk is mapped where it is then, and its kernels
+ *                     read and write it over the link, without a fault, for good (nvuvm/advice.c,
+ *                     fifo/remote.c).
+ *
  * Kernels of both run in turns of the hardware: the public code runs its containers without
  * MPS. The GVM paper says that TGS builds on MPS; containers with one mps.server do
  * (sim/systems/mps.c).
+ *
+ *
+ * Which calls does it catch?
+ *
+ * The library is preloaded, and copies of it have the sonames libcuda.so and libcuda.so.1
+ * (hijack/build.sh:20 to 31). It hooks neither dlsym() nor dlopen(). PyTorch's CUDA runtime is
+ * linked statically and opens libcuda.so.1: the dynamic linker gives it the library. Until CUDA 11.2
+ * the runtime looks up each function there by its name, so launches and allocations are both caught.
+ *
+ * Since 11.3 it asks for cuGetProcAddress (github.com/tkestack/vcuda-controller, issue 20, a library of
+ * the same descent), and TGS has none. Seen with the runtime of CUDA 13.0 and
+ * the public code, without a GPU: the look-up of cuGetProcAddress_v2 fails, and the runtime falls
+ * back to names, again in TGS's library. Its first call is then cuGetExportTable, by a pointer that
+ * TGS sets in cuInit and in cuDriverGetVersion only (L:647 to 662), and the process dies of
+ * SIGSEGV. With that pointer set it goes on by names. The runtime of CUDA 12 was not at hand.
+ *
+ * So a newer runtime does not part the two halves: both are caught by name, or the process does not
+ * start. Launches that TGS has no name for (cuLaunchKernelEx) fail then and do not pass it by. The
+ * published run, of vLLM on CUDA 12, was of a library that had been changed. How is not known. By
+ * default both halves are at work, as the code has it. system.rate_limit and system.advice switch
+ * one of them off, for the question which of them does what.
  *
  *
  * How it differs from TGS
@@ -38,18 +66,12 @@
  *   1. Kernels here have no grid: each counts as system.blocks_per_kernel thread blocks. The
  *      default is assumed, two waves on the 108 SMs of an A100 and a rest. It is the unit of
  *      the limit's first value and of its smallest step, not of its relative steps.
- *   2. TGS tells the driver where memory belongs: allocations of the high-priority container
- *      prefer the GPU (H:387), those of the low-priority one are "accessed by" it (L:681), so
- *      that a chunk that was evicted is read over the link and need not come back. The model of
- *      the driver has no such hints: every access brings its page back. So the low-priority
- *      container pages more here, and takes more from the high-priority one.
- *   3. When the high-priority process exits, TGS prefetches the other's memory (L:511).
- *   4. The accesses of a copy that faults count as kernels. The public code neither counts nor
+ *   2. When the high-priority process exits, TGS prefetches the other's memory (L:511). Here it
+ *      stays where it is.
+ *   3. The accesses of a copy that faults count as kernels. The public code neither counts nor
  *      holds copies.
- *   5. A CUDA graph counts as its kernels, and is held. The public code passes cuGraphLaunch on
+ *   4. A CUDA graph counts as its kernels, and is held. The public code passes cuGraphLaunch on
  *      (cuda_originals.c:1619).
- *   6. All launches count. The public code has no cuLaunchKernelEx, which newer libraries use for a
- *      part of their kernels, and no cuGetProcAddress, by which they find functions.
  */
 #include "systems/tgs_rate.h"
 
@@ -68,11 +90,18 @@
 
 struct tgs_keys {
 	u64 blocks_per_kernel;
+	bool rate_limit;
+	bool advice;
 };
 
 static const struct cfg_key tgs_rows[] = {
 	CFG_SYSTEM_KEY("blocks_per_kernel", INTEGER, struct tgs_keys, blocks_per_kernel, "256",
 		       "thread blocks that a kernel counts as", CFG_RANGE(1, 1000000)),
+	CFG_SYSTEM_KEY("rate_limit", BOOL, struct tgs_keys, rate_limit, "true",
+		       "launches of low priority are held up by rate"),
+	CFG_SYSTEM_KEY(
+		"advice", BOOL, struct tgs_keys, advice, "true",
+		"memory of high priority prefers the GPU, other memory is accessed by it"),
 };
 
 /* The library in a container. */
@@ -94,6 +123,8 @@ struct tgs_process {
 /* TGS on one GPU. */
 struct tgs {
 	u64 blocks_per_kernel;
+	bool rate_limit;
+	bool advice;
 	struct tgs_process *high; /* of the pair; NULL: none that has launched */
 	struct tgs_process *low;
 	bool connected;
@@ -219,6 +250,8 @@ static int tgs_create(struct cuda_device *device, const struct config *config)
 	if (!tgs)
 		return -ENOMEM;
 	tgs->blocks_per_kernel = keys->blocks_per_kernel;
+	tgs->rate_limit = keys->rate_limit;
+	tgs->advice = keys->advice;
 	tgs->config = config;
 	tgs->processes = calloc(config->container_count + 1, sizeof(*tgs->processes));
 	if (!tgs->processes) {
@@ -298,7 +331,7 @@ static void tgs_busy(struct cuda_context *context)
 	struct tgs_process *process = context->library_data;
 	struct tgs *tgs = context->device->library_data;
 
-	if (!process || process->launched)
+	if (!process || process->launched || !tgs->rate_limit)
 		return;
 	process->launched = true;
 	if (process->high && !tgs->high) {
@@ -315,6 +348,15 @@ static void tgs_busy(struct cuda_context *context)
 	}
 }
 
+static enum cuda_advice tgs_advice(struct cuda_context *context)
+{
+	const struct tgs_process *process = context->library_data;
+
+	if (!process || !process->tgs->advice)
+		return CUDA_NO_ADVICE;
+	return process->high ? CUDA_PREFER_DEVICE : CUDA_ACCESSED_BY_DEVICE;
+}
+
 static const struct cuda_library tgs_library = {
 	.create = tgs_create,
 	.destroy = tgs_destroy,
@@ -322,6 +364,7 @@ static const struct cuda_library tgs_library = {
 	.attach = tgs_attach,
 	.detach = tgs_detach,
 	.busy = tgs_busy,
+	.advice = tgs_advice,
 };
 
 static bool tgs_honours(const struct config *config, const char *control_file)

@@ -85,6 +85,12 @@ START_TEST(blocks_follow_from_shapes)
 	/* 256 rows, 256 columns, 1024 deep: 4 tiles, 2 parts of the inner dimension each. */
 	ck_assert_uint_eq(app_product_blocks(2ull * 256 * 256 * 1024), 8);
 	ck_assert_uint_eq(app_product_blocks(1), 1);
+	/* 4096 x 4096 weights of 2 bytes, and 1, 256, 257 and 8,192 rows. */
+	ck_assert_uint_eq(app_product_reads(2ull * 4096 * 4096, 2ull * 4096 * 4096), 1);
+	ck_assert_uint_eq(app_product_reads(2ull * 4096 * 4096 * 256, 2ull * 4096 * 4096), 1);
+	ck_assert_uint_eq(app_product_reads(2ull * 4096 * 4096 * 257, 2ull * 4096 * 4096), 2);
+	ck_assert_uint_eq(app_product_reads(2ull * 4096 * 4096 * 8192, 2ull * 4096 * 4096), 32);
+	ck_assert_uint_eq(app_product_reads(1000, 0), 1);
 	/* 1024 elements in bf16, read and written. */
 	ck_assert_uint_eq(app_element_blocks(2ull * 1024 * 2), 1);
 	ck_assert_uint_eq(app_element_blocks(4097), 2);

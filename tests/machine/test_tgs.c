@@ -10,7 +10,9 @@
 
 static struct {
 	u64 blocks_per_kernel;
-} keys = { BLOCKS };
+	bool rate_limit;
+	bool advice;
+} keys = { BLOCKS, true, true };
 
 /* The highest rate is known, and the first limit is set. */
 static struct tgs_rate controlled(u64 max_rate)
