@@ -40,19 +40,8 @@
 
 #include "gvm/block.h"
 #include "nvuvm/container.h"
+#include "nvuvm/evicted.h"
 #include "nvuvm/mmu.h"
-
-/* A block that the kernel thread will look at. It is found by its address: its range may go. */
-struct evicted_block {
-	struct list_head node; /* in nvuvm.evicted */
-	void *space;
-	u64 va;
-};
-
-static u64 block_va(const struct gvm_range *range, u32 index)
-{
-	return range->va + ((u64)index << GVM_CHUNK_SHIFT);
-}
 
 /* The pages of a block that "accessed by" gives the GPU where they are. */
 static u32 advice_accessible(const struct gvm_range *range, u32 index)
@@ -133,32 +122,19 @@ static int map_evicted(struct nvuvm *nvuvm, struct gvm_range *range, u32 index)
 	return status;
 }
 
-static struct evicted_block *take_evicted(struct nvuvm *nvuvm)
-{
-	struct evicted_block *evicted = NULL;
-
-	gvm_spin_lock(&nvuvm->lock);
-	if (!list_empty(&nvuvm->evicted)) {
-		evicted = list_first_entry(&nvuvm->evicted, struct evicted_block, node);
-		list_del_init(&evicted->node);
-	}
-	gvm_spin_unlock(&nvuvm->lock);
-	return evicted;
-}
-
 static void evicted_worker(void *data)
 {
 	struct nvuvm *nvuvm = data;
 	int status = 0;
 
 	while (!status && !gvm_worker_should_stop()) {
-		struct evicted_block *evicted;
+		struct nvuvm_evicted *evicted;
 		struct gvm_range *range;
 		struct gvm_fault at;
 
 		status = gvm_wait_event_interruptible(&nvuvm->evicted_wait,
 						      !list_empty(&nvuvm->evicted));
-		evicted = status ? NULL : take_evicted(nvuvm);
+		evicted = status ? NULL : nvuvm_evicted_take(nvuvm);
 		if (!evicted)
 			continue;
 		at = (struct gvm_fault){ .space = evicted->space, .va = evicted->va };
@@ -169,24 +145,6 @@ static void evicted_worker(void *data)
 		}
 		gvm_free(evicted);
 	}
-}
-
-/* Without memory the block is mapped at its next fault. */
-void nvuvm_advice_evicted(struct nvuvm *nvuvm, const struct gvm_range *range, u32 index)
-{
-	struct evicted_block *evicted;
-
-	if (!nvuvm_range_of(range)->accessed_by_gpu)
-		return;
-	evicted = gvm_alloc(sizeof(*evicted));
-	if (!evicted)
-		return;
-	evicted->space = range->space;
-	evicted->va = block_va(range, index);
-	gvm_spin_lock(&nvuvm->lock);
-	list_add_tail(&evicted->node, &nvuvm->evicted);
-	gvm_spin_unlock(&nvuvm->lock);
-	gvm_wake_up_all(&nvuvm->evicted_wait);
 }
 
 /* Map what is in host memory now, or note that copies will bring it. */
@@ -241,11 +199,11 @@ void nvuvm_advice_init(struct nvuvm *nvuvm)
 
 void nvuvm_advice_stop(struct nvuvm *nvuvm)
 {
-	struct evicted_block *evicted;
+	struct nvuvm_evicted *evicted;
 
 	if (nvuvm->evicted_started)
 		gvm_worker_stop(&nvuvm->evicted_worker);
 	nvuvm->evicted_started = false;
-	while ((evicted = take_evicted(nvuvm)) != NULL)
+	while ((evicted = nvuvm_evicted_take(nvuvm)) != NULL)
 		gvm_free(evicted);
 }

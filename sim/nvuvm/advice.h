@@ -33,7 +33,4 @@ int nvuvm_map_host_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 inde
 int nvuvm_advice_map_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			    struct gvm_fence *fence);
 
-/* Pages of a block leave the GPU. CONTEXT: the range's lock held. */
-void nvuvm_advice_evicted(struct nvuvm *nvuvm, const struct gvm_range *range, u32 index);
-
 #endif

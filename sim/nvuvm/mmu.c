@@ -21,8 +21,8 @@
  */
 #include "nvuvm/mmu.h"
 
-#include "nvuvm/advice.h"
 #include "nvuvm/container.h"
+#include "nvuvm/evicted.h"
 #include "nvuvm/pmm.h"
 
 /* 4 KB pages in one of ours. */
@@ -101,7 +101,7 @@ static int nvuvm_copy_out(void *data, const struct gvm_page_run *run, struct gvm
 	host_populate_for_eviction(nvuvm, run->range, run->index, pages);
 	copy.pieces = run_pieces(nvuvm_block_of(run->range, run->index), run);
 	nvuvm->stats.copies_out += copy.pieces;
-	nvuvm_advice_evicted(nvuvm, run->range, run->index);
+	nvuvm_evicted_add(nvuvm, run->range, run->index);
 	return nvuvm->config.mmu->copy_out(nvuvm->config.gpu, &copy, fence);
 }
 

@@ -14,7 +14,7 @@
  *     memory.c     the model as a memory manager (struct gvm_memory_ops)
  *     service.c    service one block after the other, restart it when it needed room
  *     migrate.c    prefetches, and touches of the CPU
- *     advice.c     advice of the application, and mappings of host memory
+ *     advice.c     advice of the application, and mappings of host memory; evicted.c: its queue
  *     rm.c         what RM takes beside UVM
  *     driver.c     the decisions of the stock driver and the published GVM, at the hook points
  *     policy.c     the core's decisions at the same points (hooks.h)
