@@ -72,8 +72,10 @@ static bool softgpu_notify(struct softgpu_counters *counters,
 	packet[4] = counter->parts;
 	packet[5] = (u32)(counter - counters->counter);
 	packet[6] = counter->count;
-	smp_store_release(&packet[7], channel->space->gpu->chip->graphics_engine << 20 |
-					      (u32)NVC365_NOTIFY_BUF_ENTRY_VALID_TRUE << 31);
+	smp_store_release(&packet[7],
+			  (channel->space->gpu->chip->graphics_engine + channel->subcontext)
+					  << 20 |
+				  (u32)NVC365_NOTIFY_BUF_ENTRY_VALID_TRUE << 31);
 	smp_store_release(&counters->put_reg, next);
 	return true;
 }

@@ -153,7 +153,7 @@ bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 	packet[3] = upper_32_bits(va);
 	packet[4] = lower_32_bits(now);
 	packet[5] = upper_32_bits(now);
-	packet[6] = gpu->chip->graphics_engine;
+	packet[6] = gpu->chip->graphics_engine + channel->subcontext;
 	/* Replayable fault enabled, access type, replayable, valid. */
 	smp_store_release(&packet[7], type | 1u << 7 | softgpu_fault_access(op) << 16 |
 					      1u << 30 | 1u << 31);

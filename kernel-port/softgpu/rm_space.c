@@ -66,7 +66,7 @@ static NV_STATUS softgpu_space_create(struct softgpu *gpu, uvmGpuAddressSpaceHan
 	ret_info->bigPageSize = SOFTGPU_BIG_PAGE;
 	ret_info->time0Offset = &gpu->time0;
 	ret_info->time1Offset = &gpu->time1;
-	ret_info->maxSubctxCount = 64;
+	ret_info->maxSubctxCount = SOFTGPU_SUBCONTEXTS;
 	*ret_space = (uvmGpuAddressSpaceHandle)space;
 	return NV_OK;
 }

@@ -3,7 +3,7 @@
  * RM's control interface: TSGs get slices, and are disabled and preempted. Other modules call it by
  * nvidia_get_rm_ops(), as nvidia-modeset.ko does, and user mode by SOFTGPU_CONTROL.
  *
- * The TSG of channel N of a client is its object SOFTGPU_TSG + N; CLIENT_GET_HANDLE_INFO tells that.
+ * TSG N of a client is its object SOFTGPU_TSG + N; CLIENT_GET_HANDLE_INFO tells that of a channel.
  */
 #include "softgpu.h"
 
@@ -12,37 +12,50 @@
 
 #define SOFTGPU_TSG 0x10000u
 
+/* A channel in the TSG of that handle, or NULL. LOCKING: softgpu.lock. */
+static struct softgpu_user_channel *softgpu_channel_in(struct softgpu *gpu, u32 client,
+						       u32 object)
+{
+	struct softgpu_user_channel *channel;
+
+	list_for_each_entry(channel, &gpu->user_channels, node)
+		if (softgpu_tsg_has(channel, client, object - SOFTGPU_TSG))
+			return channel;
+	return NULL;
+}
+
 static NV_STATUS softgpu_control_handle_info(struct softgpu *gpu, u32 client, void *params)
 {
 	struct softgpu_handle_info *info = params;
+	struct softgpu_user_channel *channel;
 
 	if (info->index != SOFTGPU_HANDLE_INFO_PARENT)
 		return NV_ERR_NOT_SUPPORTED;
-	if (!softgpu_user_channel_find(gpu, client, info->object))
+	channel = softgpu_user_channel_find(gpu, client, info->object);
+	if (!channel)
 		return NV_ERR_OBJECT_NOT_FOUND;
-	info->result = SOFTGPU_TSG + info->object;
+	info->result = SOFTGPU_TSG + channel->tsg->number;
 	return NV_OK;
 }
 
 /* A TSG's own commands. LOCKING: softgpu.lock. */
-static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu,
-					   struct softgpu_user_channel *channel, u32 command,
-					   void *params)
+static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu, struct softgpu_user_tsg *tsg,
+					   u32 command, void *params)
 {
 	struct softgpu_timeslice *timeslice = params;
 
 	if (command == SOFTGPU_TSG_GET_TIMESLICE) {
-		timeslice->us = channel->timeslice_us;
+		timeslice->us = tsg->timeslice_us;
 		return NV_OK;
 	}
 	if (!timeslice->us)
 		return NV_ERR_INVALID_ARGUMENT;
-	softgpu_tsg_set(gpu, channel, channel->disabled, timeslice->us);
+	softgpu_tsg_set_timeslice(gpu, tsg, timeslice->us);
 	return NV_OK;
 }
 
 /*
- * Preempt. It waits without softgpu.lock: UVM's channels have to run meanwhile, for a TSG with faults leaves when
+ * Preempt a channel's TSG. It waits without softgpu.lock: UVM's channels have to run meanwhile, for a TSG with faults leaves when
  * these are serviced. LOCKING: softgpu.lock.
  */
 static NV_STATUS softgpu_control_leave(struct softgpu *gpu,
@@ -53,7 +66,7 @@ static NV_STATUS softgpu_control_leave(struct softgpu *gpu,
 
 	channel->references++;
 	mutex_unlock(&gpu->lock);
-	status = softgpu_tsg_preempt(gpu, channel, wait, timeout_us);
+	status = softgpu_tsg_preempt(gpu, channel->tsg, wait, timeout_us);
 	softgpu_user_channel_put(gpu, channel);
 	mutex_lock(&gpu->lock);
 	return status;
@@ -87,7 +100,7 @@ static NV_STATUS softgpu_control_disable(struct softgpu *gpu, void *params)
 	for (u32 i = 0; i < list->count; i++) {
 		channel = softgpu_user_channel_find(gpu, list->client[i], list->channel[i]);
 		if (channel)
-			softgpu_tsg_set(gpu, channel, list->disable, channel->timeslice_us);
+			softgpu_channel_disable(gpu, channel, list->disable);
 	}
 	for (u32 i = 0; list->disable && !list->only_scheduling && i < list->count; i++) {
 		NV_STATUS one = NV_OK;
@@ -113,12 +126,12 @@ static NV_STATUS softgpu_control_locked(struct softgpu *gpu, u32 client, u32 obj
 		return softgpu_control_handle_info(gpu, client, params);
 	if (command == SOFTGPU_DISABLE_CHANNELS)
 		return softgpu_control_disable(gpu, params);
-	channel = softgpu_user_channel_find(gpu, client, object - SOFTGPU_TSG);
+	channel = softgpu_channel_in(gpu, client, object);
 	if (!channel)
 		return NV_ERR_OBJECT_NOT_FOUND;
 	if (command == SOFTGPU_TSG_PREEMPT)
 		return softgpu_control_preempt(gpu, channel, params);
-	return softgpu_control_timeslice(gpu, channel, command, params);
+	return softgpu_control_timeslice(gpu, channel->tsg, command, params);
 }
 
 u32 softgpu_control_bytes(u32 command)
@@ -153,27 +166,32 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 	return status;
 }
 
-/* The GPU that has the object of a call: the channel whose TSG it is, or the first one that a list names. */
-static struct softgpu *softgpu_rmapi_gpu(const struct softgpu_rmapi_control *control)
+/* Whether the GPU has the object of a call: a channel, a TSG, or the first channel that a list names. LOCKING: softgpu.lock. */
+static bool softgpu_rmapi_has(struct softgpu *gpu, const struct softgpu_rmapi_control *control)
 {
 	const void *params = (const void *)(uintptr_t)control->params;
 	const struct softgpu_disable_channels *list = params;
 	const struct softgpu_handle_info *info = params;
-	u32 client = control->client;
-	u32 channel = control->object - SOFTGPU_TSG;
+
+	switch (control->command) {
+	case SOFTGPU_CLIENT_GET_HANDLE_INFO:
+		return softgpu_user_channel_find(gpu, control->client, info->object);
+	case SOFTGPU_DISABLE_CHANNELS:
+		return softgpu_user_channel_find(gpu, list->client[0], list->channel[0]);
+	default:
+		return softgpu_channel_in(gpu, control->client, control->object);
+	}
+}
+
+static struct softgpu *softgpu_rmapi_gpu(const struct softgpu_rmapi_control *control)
+{
 	struct softgpu *gpu;
 
-	if (control->command == SOFTGPU_CLIENT_GET_HANDLE_INFO) {
-		channel = info->object;
-	} else if (control->command == SOFTGPU_DISABLE_CHANNELS) {
-		client = list->client[0];
-		channel = list->channel[0];
-	}
 	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++) {
 		bool has;
 
 		mutex_lock(&gpu->lock);
-		has = softgpu_user_channel_find(gpu, client, channel);
+		has = softgpu_rmapi_has(gpu, control);
 		mutex_unlock(&gpu->lock);
 		if (has)
 			return gpu;

@@ -42,6 +42,7 @@ void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *
 	if (!--channel->references) {
 		if (channel->engine)
 			softgpu_channel_free(channel->engine);
+		softgpu_tsg_part(gpu, channel);
 		kfree(channel);
 	}
 	mutex_unlock(&gpu->lock);
@@ -258,11 +259,15 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 	channel->object = object;
 	channel->references = 1;
 	channel->space = space;
-	if (object >= SOFTGPU_COPY_CHANNELS && softgpu_push_init(channel)) {
+	if (softgpu_tsg_join(gpu, channel)) {
 		kfree(channel);
 		return NULL;
 	}
-	softgpu_tsg_init(channel);
+	if (object >= SOFTGPU_COPY_CHANNELS && softgpu_push_init(channel)) {
+		softgpu_tsg_part(gpu, channel);
+		kfree(channel);
+		return NULL;
+	}
 	channel->id = gpu->next_user_channel++;
 	/* Instance blocks lie in RM's part of vidmem, 4 KB each. Only their addresses are used. */
 	channel->instance = gpu->vidmem_bytes - SOFTGPU_RESERVED +
@@ -299,10 +304,13 @@ NV_STATUS nvUvmInterfaceRetainChannel(uvmGpuAddressSpaceHandle handle, NvHandle 
 	ret_info->base = channel->instance;
 	ret_info->chId = channel->id;
 	ret_info->bTsgChannel = NV_TRUE;
-	ret_info->tsgId = channel->id;
-	ret_info->tsgMaxSubctxCount = 64;
+	ret_info->tsgId = channel->tsg->id;
+	ret_info->tsgMaxSubctxCount = SOFTGPU_SUBCONTEXTS;
 	ret_info->channelEngineType = channel->engine ? UVM_GPU_CHANNEL_ENGINE_TYPE_CE :
 							UVM_GPU_CHANNEL_ENGINE_TYPE_GR;
+	/* Only SMs have subcontexts. */
+	ret_info->bInSubctx = !channel->engine;
+	ret_info->subctxId = channel->engine ? 0 : channel->subcontext;
 	ret_info->clearFaultedToken = channel->id;
 	ret_info->pChramChannelRegister = &channel->chram;
 #ifdef SOFTGPU_RUNLIST_PRI

@@ -52,6 +52,7 @@
 #define SOFTGPU_DMA_BITS      47u
 #define SOFTGPU_PACKET_WORDS  8u /* of a fault */
 #define SOFTGPU_ENGINE_FAULTS 64u
+#define SOFTGPU_SUBCONTEXTS   64u /* of a TSG: its address spaces */
 
 struct softgpu;
 
@@ -88,8 +89,8 @@ struct softgpu_chip {
 	u32 host_class;
 	u32 copy_class;
 	u32 compute_class;
-	u32 graphics_engine; /* number of the MMU's engine that SMs belong to */
-	u32 copy_engine;     /* of the copy engine's, and of host's */
+	u32 graphics_engine; /* number of the MMU's engine that SMs belong to: of subcontext 0, and so on */
+	u32 copy_engine; /* of the copy engine's, and of host's */
 	u32 host_engine;
 	bool scrubs;	 /* the copy engine has a scrubber */
 	u64 vidmem_most; /* bytes that its PTEs can address */
@@ -154,13 +155,36 @@ struct softgpu_channel {
 };
 
 /*
+ * A TSG of user mode. Its channels have the SMs together, in turn with other TSGs. They may be of several address spaces, as
+ * with MPS: each of these is a subcontext.
+ */
+struct softgpu_user_tsg {
+	u32 client; /* and number: its name, softgpu_ioctl.h */
+	u32 number;
+	u32 id;
+	struct list_head
+		channels; /* softgpu_user_channel.tsg_node; softgpu.lock and scheduler.lock to change */
+	struct list_head turn; /* in the runlist; this and all that follow: scheduler.lock */
+	u64 timeslice_us;
+	u64 ran;		      /* accesses since it got the SMs */
+	u32 users;		      /* calls of SOFTGPU_ACCESS that are under way */
+	u32 inside;		      /* of these, those that access memory now */
+	u32 faulting;		      /* of these, those that wait for a replay */
+	unsigned long faulting_since; /* jiffies */
+	bool preempted;		      /* it has to leave the SMs, and has not yet */
+};
+
+/*
  * A channel of CUDA's user mode, which UVM registered. Its kernels are accesses by sm.c; one of the copy
  * engine runs pushes instead.
  */
 struct softgpu_user_channel {
 	struct list_head node; /* in softgpu.user_channels; softgpu.lock */
+	struct softgpu_user_tsg *tsg;
+	struct list_head tsg_node; /* in softgpu_user_tsg.channels */
 	u32 client;
 	u32 object;
+	u32 subcontext;
 	u32 retained;	/* by UVM; softgpu.lock */
 	u32 references; /* of UVM and of accesses; softgpu.lock */
 	u32 id;
@@ -170,15 +194,9 @@ struct softgpu_user_channel {
 	bool pushing;			/* softgpu.lock */
 	u32 fault;  /* the bit in chram of the fault that it waits for, or 0; softgpu.lock */
 	u64 faults; /* of its pushes; softgpu.lock */
-	struct list_head turn; /* in the runlist; this and all that follow: scheduler.lock */
-	u64 timeslice_us;
-	u64 ran;		      /* accesses since it got the SMs */
-	u32 users;		      /* calls of SOFTGPU_ACCESS that are under way */
-	u32 inside;		      /* of these, those that access memory now */
-	u32 faulting;		      /* of these, those that wait for a replay */
-	unsigned long faulting_since; /* jiffies */
-	bool disabled;
-	bool preempted;	    /* it has to leave the SMs, and has not yet */
+	u32 users; /* calls of SOFTGPU_ACCESS that are under way; this and the next two: scheduler.lock */
+	u32 faulting;	    /* of these, those that wait for a replay */
+	bool disabled;	    /* off the runlist */
 	u64 instance;	    /* address of its instance block */
 	u32 chram;	    /* registers: NV_CHRAM_CHANNEL, written under scheduler.lock */
 	u32 runlist[0x100]; /* and the runlist's */
@@ -188,7 +206,7 @@ struct softgpu_user_channel {
 struct softgpu_scheduler {
 	spinlock_t lock;
 	struct list_head runlist; /* TSGs that wait, in turn */
-	struct softgpu_user_channel *running;
+	struct softgpu_user_tsg *running;
 	wait_queue_head_t changed;
 };
 
@@ -295,6 +313,7 @@ struct softgpu {
 	struct softgpu_scheduler scheduler;
 	u32 next_channel;
 	u32 next_user_channel;
+	u32 next_user_tsg;
 	struct task_struct *engine; /* runs all channels of UVM */
 	u32 time0;		    /* registers of the timer */
 	u32 time1;
@@ -542,7 +561,16 @@ void softgpu_pma_give(struct softgpu *gpu);
 
 /* scheduler.c: TSGs share the SMs by turns. */
 void softgpu_scheduler_init(struct softgpu *gpu);
-void softgpu_tsg_init(struct softgpu_user_channel *channel);
+
+/*
+ * A channel enters the TSG that its name says, which is made for the first one, and leaves it: the last one frees it.
+ * Returns 0 or -ENOMEM, or -ENOSPC: it is of one address space too many. LOCKING: softgpu.lock.
+ */
+int softgpu_tsg_join(struct softgpu *gpu, struct softgpu_user_channel *channel);
+void softgpu_tsg_part(struct softgpu *gpu, struct softgpu_user_channel *channel);
+
+/* Whether the channel is in a TSG of that number, for its client. LOCKING: softgpu.lock. */
+bool softgpu_tsg_has(const struct softgpu_user_channel *channel, u32 client, u32 number);
 
 /* A call of SOFTGPU_ACCESS begins, and ends. */
 void softgpu_tsg_begin(struct softgpu *gpu, struct softgpu_user_channel *channel);
@@ -562,12 +590,14 @@ void softgpu_tsg_leave(struct softgpu *gpu, struct softgpu_user_channel *channel
 void softgpu_tsg_replayed(struct softgpu *gpu, struct softgpu_user_channel *channel);
 
 /* It leaves the SMs, if it has them. @wait: until it has: NV_OK or NV_ERR_TIMEOUT. */
-NV_STATUS softgpu_tsg_preempt(struct softgpu *gpu, struct softgpu_user_channel *channel,
-			      bool wait, u32 timeout_us);
+NV_STATUS softgpu_tsg_preempt(struct softgpu *gpu, struct softgpu_user_tsg *tsg, bool wait,
+			      u32 timeout_us);
 
-/* Set what the runlist knows of a TSG. */
-void softgpu_tsg_set(struct softgpu *gpu, struct softgpu_user_channel *channel, bool disabled,
-		     u64 timeslice_us);
+/* Set what the runlist knows of a TSG, and of one of its channels. */
+void softgpu_tsg_set_timeslice(struct softgpu *gpu, struct softgpu_user_tsg *tsg,
+			       u64 timeslice_us);
+void softgpu_channel_disable(struct softgpu *gpu, struct softgpu_user_channel *channel,
+			     bool disabled);
 
 /* rmapi.c */
 

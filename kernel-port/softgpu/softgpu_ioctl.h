@@ -57,6 +57,14 @@ struct softgpu_access {
 #define SOFTGPU_COPY_CHANNELS 0x100u
 
 /*
+ * Channels of SMs whose numbers are equal modulo this one are in one TSG of their client: 1, 17 and so on. So are those of
+ * two clients that are equal modulo SOFTGPU_TSG_CLIENTS: clients 1000 and 1000 + 0x10000 share their TSGs, as clients do that
+ * gave each other a handle of one. In MPS processes use one client, or such.
+ */
+#define SOFTGPU_TSG_CHANNELS 0x10u
+#define SOFTGPU_TSG_CLIENTS  0x10000u
+
+/*
  * Run a push on such a channel: headers and methods as in a push buffer, those of host and, on subchannel 4, of the
  * copy engine. The caller is trusted, as RM is: nothing stops physical addresses. Returns when all is done: 0;
  * ENOENT: no such channel; EBUSY: it runs another push; EIO: it has stopped with an error, for ever; ENODEV: it

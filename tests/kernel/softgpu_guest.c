@@ -99,29 +99,35 @@ int softgpu_register(struct softgpu_tenant *tenant, unsigned int client)
 	UVM_REGISTER_GPU_VASPACE_PARAMS space = {
 		.gpuUuid = uuid, .rmCtrlFd = -1, .hClient = client, .hVaSpace = client
 	};
-	UVM_REGISTER_CHANNEL_PARAMS channel = {
-		.gpuUuid = uuid,
-		.rmCtrlFd = -1,
-		.hClient = client,
-		.hChannel = 1 + softgpu_number,
-	};
 	int status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
 
 	tenant->client = client;
 	if (!status)
 		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU_VASPACE, &space);
-	if (!status)
-		status = softgpu_uvm(tenant->fd, UVM_REGISTER_CHANNEL, &channel);
-	return status;
+	return status ? status : softgpu_register_channel(tenant);
 }
 
-int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
+int softgpu_register_channel(struct softgpu_tenant *tenant)
+{
+	UVM_REGISTER_CHANNEL_PARAMS channel = {
+		.gpuUuid = softgpu_uuid_of(softgpu_number),
+		.rmCtrlFd = -1,
+		.hClient = tenant->client,
+		.hChannel = tenant->channels + 1 + softgpu_number,
+	};
+
+	return softgpu_uvm(tenant->fd, UVM_REGISTER_CHANNEL, &channel);
+}
+
+int softgpu_attach_behind(struct softgpu_tenant *tenant, unsigned int client,
+			  unsigned int channels)
 {
 	/* On a kernel with HMM our hooks refuse a tenant that wants it. */
 	UVM_INITIALIZE_PARAMS init = { .flags = softgpu_init_flags };
 	UVM_MM_INITIALIZE_PARAMS mm = { 0 };
 	int status;
 
+	tenant->channels = channels;
 	tenant->fd = open("/dev/nvidia-uvm", O_RDWR | O_CLOEXEC);
 	tenant->mm = open("/dev/nvidia-uvm", O_RDWR | O_CLOEXEC);
 	mm.uvmFd = tenant->fd;
@@ -129,6 +135,11 @@ int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
 	if (!status)
 		status = softgpu_uvm(tenant->mm, UVM_MM_INITIALIZE, &mm);
 	return status ? status : softgpu_register(tenant, client);
+}
+
+int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client)
+{
+	return softgpu_attach_behind(tenant, client, 0);
 }
 
 void softgpu_detach(struct softgpu_tenant *tenant)
@@ -206,7 +217,7 @@ unsigned int softgpu_resident(struct softgpu_tenant *tenant, void *p)
 void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *access)
 {
 	access->client = tenant->client;
-	access->channel = 1 + softgpu_number;
+	access->channel = tenant->channels + 1 + softgpu_number;
 	if (ioctl(softgpu_device, SOFTGPU_ACCESS, access)) {
 		guest_log("# access of the GPU: %s", guest_error_name(errno));
 		access->errors++;

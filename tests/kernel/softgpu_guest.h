@@ -36,6 +36,8 @@ struct softgpu_tenant {
 	/* a second one, which keeps the address space: without it no fault is serviced */
 	int mm;
 	unsigned int client;
+	/* Added to the numbers of its channels: 0, or a multiple of SOFTGPU_TSG_CHANNELS for more channels of the same TSGs. */
+	unsigned int channels;
 };
 
 /* The status of an ioctl of nvidia-uvm: an NV_STATUS, or a negative errno. */
@@ -64,6 +66,11 @@ extern uint64_t softgpu_init_flags;
  */
 int softgpu_attach(struct softgpu_tenant *tenant, unsigned int client);
 int softgpu_register(struct softgpu_tenant *tenant, unsigned int client);
+
+/* The same with that number in tenant->channels; and only a channel of that number more. */
+int softgpu_attach_behind(struct softgpu_tenant *tenant, unsigned int client,
+			  unsigned int channels);
+int softgpu_register_channel(struct softgpu_tenant *tenant);
 void softgpu_detach(struct softgpu_tenant *tenant);
 
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Two TSGs share the software GPU: by their slices, which RM's control interface sets, and not at all while one is
- * disabled. A slice is counted in accesses, so the lengths of turns are exact.
+ * disabled. A slice is counted in accesses, so the lengths of turns are exact. A TSG may have several channels.
  */
 #define _GNU_SOURCE
 #include "softgpu_kernel.h"
@@ -24,14 +24,20 @@ static unsigned int set_timeslice(unsigned int client, uint64_t us)
 				  &slice, sizeof(slice));
 }
 
-static unsigned int set_disabled(unsigned int client, bool disabled)
+static unsigned int set_channel_disabled(unsigned int client, unsigned int channel,
+					 bool disabled)
 {
 	struct softgpu_disable_channels list = {
-		.disable = disabled, .count = 1, .client = { client }, .channel = { 1 }
+		.disable = disabled, .count = 1, .client = { client }, .channel = { channel }
 	};
 
 	return softgpu_rm_control(client, client, SOFTGPU_DISABLE_CHANNELS, &list,
 				  sizeof(list));
+}
+
+static unsigned int set_disabled(unsigned int client, bool disabled)
+{
+	return set_channel_disabled(client, 1, disabled);
 }
 
 static unsigned int preempt(unsigned int client)
@@ -131,6 +137,41 @@ static void preempted(struct softgpu_kernel *first)
 	guest_check(first->done.sum == LONG_ACCESSES, "its kernel has done all its work");
 }
 
+/*
+ * Two channels of a TSG run together: when one has ended the other one is well on its way, and the TSG never left the SMs.
+ * A disabled one does not run, and the other one does.
+ */
+static void together(struct softgpu_tenant *tenant, struct softgpu_kernel *first)
+{
+	struct softgpu_handle_info info = { .object = 1 + SOFTGPU_TSG_CHANNELS,
+					    .index = SOFTGPU_HANDLE_INFO_PARENT };
+	struct softgpu_tenant more = *tenant;
+	struct softgpu_kernel second;
+	unsigned int status;
+
+	more.channels = SOFTGPU_TSG_CHANNELS;
+	guest_check(softgpu_register_channel(&more) == 0, "a second channel");
+	status = softgpu_rm_control(FIRST, FIRST, SOFTGPU_CLIENT_GET_HANDLE_INFO, &info,
+				    sizeof(info));
+	guest_check(status == 0 && info.result == softgpu_tsg_of(FIRST), "in the same TSG");
+	softgpu_kernel_init(&second, &more);
+	guest_check(set_channel_disabled(FIRST, info.object, true) == 0, "it is disabled");
+	softgpu_kernel_begin(&second, LONG_ACCESSES);
+	softgpu_kernel_begin(first, ACCESSES);
+	softgpu_kernel_wait(first);
+	guest_check(!softgpu_kernel_is_over(&second),
+		    "the first channel runs, and it does not");
+	softgpu_switches(FIRST);
+	softgpu_kernel_begin(first, LONG_ACCESSES);
+	softgpu_kernel_wait_running(first);
+	guest_check(set_channel_disabled(FIRST, info.object, false) == 0, "it is enabled");
+	softgpu_kernel_wait(first);
+	softgpu_kernel_wait(&second);
+	guest_check(softgpu_switches(FIRST) == 1, "both are one turn");
+	guest_check(second.done.sum == LONG_ACCESSES, "its kernel has done all its work");
+	softgpu_kernel_free(&second);
+}
+
 void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 {
 	struct softgpu_tenant other;
@@ -143,6 +184,7 @@ void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 	slices(&first, &second);
 	disabled(&first, &second);
 	preempted(&first);
+	together(tenant, &first);
 	softgpu_kernel_free(&first);
 	softgpu_kernel_free(&second);
 	softgpu_detach(&other);
