@@ -134,7 +134,10 @@ const struct gvm_gpu_ops gvm_nvidia_gpu_ops = {
 
 /* Channels come and go. */
 
-/* The TSG of those handles, or NULL. tsgs_lock held. */
+/*
+ * The TSG of that channel, or NULL. By the hardware's numbers: a process may give another one a handle of its TSG, and two
+ * TSGs may have had the same handle. tsgs_lock held.
+ */
 static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
 				       const struct gvm_uvm_channel *like)
 {
@@ -145,7 +148,7 @@ static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
 	{
 		const struct gvm_uvm_channel *channel = tsg_channel(tsg);
 
-		if (channel->client == like->client && channel->tsg == like->tsg)
+		if (channel->runlist == like->runlist && channel->tsg_id == like->tsg_id)
 			return tsg;
 	}
 	return NULL;
@@ -190,21 +193,15 @@ err_free:
 	return status;
 }
 
-/*
- * One more channel. It is off the runlist if its TSG is. A process may free a TSG, and make another one
- * that gets its handle, while a channel of the first one is still registered here. So the TSG that the
- * handle names now gets the slice anew.
- */
+/* One more channel. It is off the runlist if its TSG is. */
 static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
 		   struct gvm_uvm_channel *channel)
 {
-	const struct gvm_uvm_services *services = gpu->uvm->services;
-	int status;
+	int status = 0;
 
 	gvm_mutex_lock(&gpu->device->tsg_mutex);
-	status = services->tsg_set_timeslice(channel, tsg->tsg.timeslice_us);
-	if (!status && tsg->tsg.disabled)
-		status = services->channel_disable(channel, true, false);
+	if (tsg->tsg.disabled)
+		status = gpu->uvm->services->channel_disable(channel, true, false);
 	if (!status) {
 		channel->books = tsg;
 		list_add_tail(&channel->node, &tsg->channels);

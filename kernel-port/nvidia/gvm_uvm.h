@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 5u
+#define GVM_UVM_VERSION 6u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -87,8 +87,10 @@ struct gvm_uvm_space {
 /* A channel of user mode. Made by nvidia-uvm, which frees it after channel_detach(). */
 struct gvm_uvm_channel {
 	struct gvm_uvm_space *space;
-	u32 client, object;	   /* its handles of RM's */
-	u32 tsg;		   /* handle of its TSG */
+	u32 client, object; /* its handles of RM's */
+	u32 tsg;	    /* its client's handle of its TSG; others have another one */
+	u32 runlist,
+		tsg_id; /* its TSG, by the hardware's numbers. RM keeps it while it is registered */
 	const volatile u32 *state; /* its NV_CHRAM_CHANNEL; NULL: the GPU has none */
 	struct list_head node;	   /* gvm_nvidia.ko's, like books */
 	void *books;
@@ -122,8 +124,8 @@ struct gvm_uvm_calls {
 	void (*detach)(struct gvm_uvm_space *space);
 
 	/*
-	 * A channel of the VA space comes, and has not run yet. 0 or -errno: it must not run.
-	 * detach: it has stopped. CONTEXT: process; attach: the VA space locked for reading.
+	 * A channel of the VA space comes, and has not run yet. 0 or -errno: it must not run; -EPERM:
+	 * its TSG is in another container. detach: it has stopped. CONTEXT: process; attach: the VA space locked for reading.
 	 */
 	int (*channel_attach)(struct gvm_uvm_channel *channel);
 	void (*channel_detach)(struct gvm_uvm_channel *channel);

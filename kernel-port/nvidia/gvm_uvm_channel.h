@@ -91,6 +91,19 @@ static int gvm_uvm_tsg_of(struct gvm_uvm_channel *channel)
 	return status;
 }
 
+static void gvm_uvm_channel_refused(uvm_gpu_t *gpu, int status)
+{
+	if (status == -EPERM)
+		pr_warn_ratelimited("gvm refuses a channel of process %d on %s: its TSG is in "
+				    "another container, "
+				    "as MPS has it\n",
+				    task_tgid_nr(current), uvm_gpu_name(gpu));
+	else
+		pr_warn_ratelimited("gvm refuses a channel of process %d on %s: its TSG cannot "
+				    "be controlled (%d)\n",
+				    task_tgid_nr(current), uvm_gpu_name(gpu), status);
+}
+
 /*
  * A channel whose TSG cannot get its container's settings is refused: a tenant that is frozen could get
  * one that runs. A channel without a TSG is none of an SM's. The VA space is locked for reading, so the
@@ -113,6 +126,8 @@ NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
 	channel->space = space;
 	channel->client = user_channel->user_rm_channel.user_client;
 	channel->object = user_channel->user_rm_channel.user_object;
+	channel->runlist = user_channel->hw_runlist_id;
+	channel->tsg_id = user_channel->tsg.id;
 	channel->state = user_channel->chram_channel_register;
 	status = gvm_uvm_tsg_of(channel);
 	if (!status)
@@ -123,7 +138,7 @@ NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
 			gvm_uvm_channel_drop(space->gpu, user_channel);
 	}
 	if (status) {
-		pr_warn_ratelimited("nvidia-uvm: gvm cannot control a channel (%d)\n", status);
+		gvm_uvm_channel_refused(gpu, status);
 		uvm_kvfree(channel);
 	}
 	return gvm_uvm_status(status);

@@ -208,7 +208,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 	if (!calls)
 		return;
 	if (g_uvm_global.ats.enabled) {
-		pr_warn("nvidia-uvm: gvm does not manage %s: ATS\n", uvm_gpu_name(gpu));
+		pr_warn("gvm does not manage %s: ATS\n", uvm_gpu_name(gpu));
 		symbol_put(gvm_uvm_calls);
 		return;
 	}
@@ -230,7 +230,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 		status = -EPROTO;
 	}
 	if (status) {
-		pr_warn("nvidia-uvm: gvm does not manage %s (%d)\n", uvm_gpu_name(gpu), status);
+		pr_warn("gvm does not manage %s (%d)\n", uvm_gpu_name(gpu), status);
 		uvm_kvfree(managed);
 		symbol_put(gvm_uvm_calls);
 		return;

@@ -15,9 +15,10 @@
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu)
 {
 	if (gvm_uvm_find(&gpu->pmm) && uvm_hmm_is_enabled(va_space)) {
-		pr_warn_ratelimited("nvidia-uvm: gvm refuses a process with HMM on %s: load "
-				    "nvidia-uvm with uvm_disable_hmm=1\n",
-				    uvm_gpu_name(gpu));
+		pr_warn_ratelimited(
+			"gvm refuses process %d, which has HMM, on %s: load nvidia-uvm with "
+			"uvm_disable_hmm=1\n",
+			task_tgid_nr(current), uvm_gpu_name(gpu));
 		return NV_ERR_NOT_SUPPORTED;
 	}
 	return gvm_uvm_space_enter(&gpu->pmm, va_space);

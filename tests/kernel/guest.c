@@ -58,6 +58,29 @@ void guest_log(const char *fmt, ...)
 	guest_log_record(text);
 }
 
+int guest_log_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+unsigned int guest_log_count(int fd, const char *text)
+{
+	unsigned int count = 0;
+	char record[8192]; /* the kernel's longest */
+	ssize_t length;
+
+	while ((length = read(fd, record, sizeof(record) - 1)) > 0) {
+		record[length] = '\0';
+		count += strstr(record, text) != NULL;
+	}
+	close(fd);
+	return count;
+}
+
 bool guest_check(bool ok, const char *fmt, ...)
 {
 	char text[700];

@@ -19,6 +19,12 @@
  */
 void guest_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/*
+ * The kernel's log from now on: a file. count: how many records with that text came since then. It closes the file.
+ */
+int guest_log_open(void);
+unsigned int guest_log_count(int fd, const char *text);
+
 /* One test point. Returns @ok. */
 bool guest_check(bool ok, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

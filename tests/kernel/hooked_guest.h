@@ -86,6 +86,7 @@ void test_hooked_engines(struct softgpu_tenant *tenant);
 void test_asleep(struct softgpu_tenant *tenant);
 void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
+void test_mps(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);
 void test_numbers(void);

@@ -37,6 +37,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "asleep", true, "", "", test_asleep },
 	{ "again", true, "", "", test_again },
 	{ "compute", true, "", "", test_compute },
+	{ "mps", true, "", "", test_mps },
 	{ "storms", true, "", "", test_storms },
 	{ "managedpaging", true, "", "", test_paging },
 	{ "builtin", true, "", "", test_builtin },
