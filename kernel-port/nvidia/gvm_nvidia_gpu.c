@@ -65,7 +65,7 @@ static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 	status = gvm_nvidia_books_init(gpu);
 	if (status)
 		goto err_free;
-	status = gvm_device_register(&config, uvm->place, &gpu->device);
+	status = gvm_device_register(&config, uvm->number, &gpu->device);
 	if (status)
 		goto err_books;
 	if (evictors)

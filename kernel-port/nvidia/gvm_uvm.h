@@ -70,9 +70,13 @@ struct gvm_uvm_services {
 struct gvm_uvm_gpu {
 	const struct gvm_uvm_calls *calls;
 	const struct gvm_uvm_services *services;
-	void *pmm;	 /* nvidia-uvm's name for it */
-	void *books;	 /* gvm_nvidia.ko's; set by gpu_add() */
-	u32 place;	 /* among the driver's GPUs, by PCI address: nvidia-smi's number */
+	void *pmm;   /* nvidia-uvm's name for it */
+	void *books; /* gvm_nvidia.ko's; set by gpu_add() */
+	/*
+	 * Its place among the driver's GPUs, by PCI address: nvidia-smi's number. Of an instance of MIG: 16 * (place + 1) and
+	 * the instance's id
+	 */
+	u32 number;
 	u32 chunk_count; /* root chunks, up to the highest physical address */
 	char name[128];	 /* as nvidia-uvm prints it, with its UUID at the end */
 };

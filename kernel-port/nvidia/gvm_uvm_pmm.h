@@ -190,6 +190,14 @@ static u32 gvm_uvm_place(const struct pci_dev *own)
 	return place;
 }
 
+/* An instance of MIG has memory of its own, and is a GPU of its own here. Its id is below 16, nvidia-smi's "GPU instance ID". */
+static u32 gvm_uvm_number(const uvm_gpu_t *gpu)
+{
+	u32 place = gvm_uvm_place(gpu->parent->pci_dev);
+
+	return gpu->parent->smc.enabled ? 16 * (place + 1) + gpu->smc.swizz_id : place;
+}
+
 /*
  * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without replayable
  * faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page tables of the CPU, and
@@ -217,7 +225,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 		managed->gpu.calls = calls;
 		managed->gpu.services = &gvm_uvm_services;
 		managed->gpu.pmm = pmm;
-		managed->gpu.place = gvm_uvm_place(gpu->parent->pci_dev);
+		managed->gpu.number = gvm_uvm_number(gpu);
 		managed->gpu.chunk_count = (u32)pmm->root_chunks.count;
 		snprintf(managed->gpu.name, sizeof(managed->gpu.name), "%s", uvm_gpu_name(gpu));
 		INIT_LIST_HEAD(&managed->requests);

@@ -146,7 +146,7 @@ void softgpu_counters_forget(const struct softgpu_space *space)
 NV_STATUS nvUvmInterfaceInitAccessCntrInfo(uvmGpuDeviceHandle device,
 					   UvmGpuAccessCntrInfo *ret_info, NvU32 index)
 {
-	struct softgpu_counters *counters = &((struct softgpu *)device)->counters;
+	struct softgpu_counters *counters = &softgpu_of(device)->counters;
 
 	memset(ret_info, 0, sizeof(*ret_info));
 	ret_info->pAccessCntrBufferGet = &counters->get_reg;
@@ -179,7 +179,7 @@ NV_STATUS nvUvmInterfaceEnableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccess
 {
 	u32 granularity = config->mimcGranularity;
 #endif
-	struct softgpu *gpu = (struct softgpu *)device;
+	struct softgpu *gpu = softgpu_of(device);
 	struct softgpu_counters *counters = &gpu->counters;
 
 	softgpu_counters_clear(gpu, SOFTGPU_ALL_COUNTERS);
@@ -196,7 +196,7 @@ NV_STATUS nvUvmInterfaceEnableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccess
 
 NV_STATUS nvUvmInterfaceDisableAccessCntr(uvmGpuDeviceHandle device, UvmGpuAccessCntrInfo *info)
 {
-	struct softgpu *gpu = (struct softgpu *)device;
+	struct softgpu *gpu = softgpu_of(device);
 
 	spin_lock(&gpu->counters.lock);
 	gpu->counters.enabled = false;

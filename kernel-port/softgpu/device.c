@@ -44,13 +44,21 @@ static long softgpu_ioctl_push(struct softgpu *gpu, void __user *user)
 	return copy_to_user(user, &push, sizeof(push)) ? -EFAULT : status;
 }
 
+static long softgpu_ioctl_stats(struct softgpu *gpu, void __user *user)
+{
+	struct softgpu_stats stats = gpu->stats;
+
+	stats.pma_used_bytes = softgpu_pma_used(gpu);
+	return copy_to_user(user, &stats, sizeof(stats)) ? -EFAULT : 0;
+}
+
 static long softgpu_ioctl_take(struct softgpu *gpu, void __user *user)
 {
 	u64 bytes;
 
 	if (copy_from_user(&bytes, user, sizeof(bytes)))
 		return -EFAULT;
-	return softgpu_pma_take(gpu, bytes);
+	return softgpu_pma_take(&gpu->parts[0], bytes);
 }
 
 static long softgpu_ioctl_take_range(struct softgpu *gpu, void __user *user)
@@ -59,7 +67,7 @@ static long softgpu_ioctl_take_range(struct softgpu *gpu, void __user *user)
 
 	if (copy_from_user(&range, user, sizeof(range)))
 		return -EFAULT;
-	return softgpu_pma_take_range(gpu, range.address, range.bytes);
+	return softgpu_pma_take_range(&gpu->parts[0], range.address, range.bytes);
 }
 
 static long softgpu_ioctl_fail(struct softgpu *gpu, void __user *user)
@@ -132,13 +140,13 @@ static long softgpu_ioctl(struct file *file, unsigned int command, unsigned long
 	case SOFTGPU_PUSH:
 		return softgpu_ioctl_push(gpu, user);
 	case SOFTGPU_STATS:
-		return copy_to_user(user, &gpu->stats, sizeof(gpu->stats)) ? -EFAULT : 0;
+		return softgpu_ioctl_stats(gpu, user);
 	case SOFTGPU_RM_TAKE:
 		return softgpu_ioctl_take(gpu, user);
 	case SOFTGPU_RM_TAKE_RANGE:
 		return softgpu_ioctl_take_range(gpu, user);
 	case SOFTGPU_RM_GIVE:
-		softgpu_pma_give(gpu);
+		softgpu_pma_give(&gpu->parts[0]);
 		return 0;
 	case SOFTGPU_CONTROL:
 		return softgpu_ioctl_control(gpu, user);

@@ -138,7 +138,7 @@ NV_STATUS nvUvmInterfaceGetNonReplayableFaults(UvmGpuFaultInfo *info, void *buff
 /* RM stops the channel. UVM may have destroyed it by now. */
 NV_STATUS nvUvmInterfaceReportNonReplayableFault(uvmGpuDeviceHandle device, const void *packet)
 {
-	struct softgpu *gpu = (struct softgpu *)device;
+	struct softgpu *gpu = softgpu_of(device);
 	const u32 *words = packet;
 	u64 instance = (u64)words[1] << 32 | (words[0] & PAGE_MASK);
 	struct softgpu_user_channel *channel;

@@ -153,7 +153,8 @@ bool softgpu_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 	packet[3] = upper_32_bits(va);
 	packet[4] = lower_32_bits(now);
 	packet[5] = upper_32_bits(now);
-	packet[6] = gpu->chip->graphics_engine + channel->subcontext;
+	packet[6] = gpu->chip->graphics_engine + softgpu_first_subcontext(channel->space) +
+		    channel->subcontext;
 	/* Replayable fault enabled, access type, replayable, valid. */
 	smp_store_release(&packet[7], type | 1u << 7 | softgpu_fault_access(op) << 16 |
 					      1u << 30 | 1u << 31);
@@ -244,7 +245,7 @@ void softgpu_wake_accesses(struct softgpu *gpu)
 
 NV_STATUS nvUvmInterfaceInitFaultInfo(uvmGpuDeviceHandle device, UvmGpuFaultInfo *ret_info)
 {
-	struct softgpu_fault_buffer *buffer = &((struct softgpu *)device)->faults;
+	struct softgpu_fault_buffer *buffer = &softgpu_of(device)->faults;
 
 	memset(ret_info, 0, sizeof(*ret_info));
 	spin_lock(&buffer->lock);
@@ -261,7 +262,7 @@ NV_STATUS nvUvmInterfaceInitFaultInfo(uvmGpuDeviceHandle device, UvmGpuFaultInfo
 	ret_info->replayable.replayableFaultMask = 1;
 	ret_info->replayable.bufferAddress = buffer->packets;
 	ret_info->replayable.bufferSize = buffer->entries * NVC369_BUF_SIZE;
-	softgpu_engine_faults_describe((struct softgpu *)device, ret_info);
+	softgpu_engine_faults_describe(softgpu_of(device), ret_info);
 	ret_info->faultBufferHandle = 1;
 	return NV_OK;
 }

@@ -28,6 +28,14 @@ static bool nvlink;
 module_param(nvlink, bool, 0444);
 MODULE_PARM_DESC(nvlink, "two GPUs are connected by NVLink, not by PCIe");
 
+static unsigned int instances;
+module_param(instances, uint, 0444);
+MODULE_PARM_DESC(instances, "of MIG in each GPU, which they divide evenly; 0: MIG is off");
+
+static bool ats;
+module_param(ats, bool, 0444);
+MODULE_PARM_DESC(ats, "RM says that the platform has ATS. No address space has it");
+
 /* QEMU's -device pci-testdev. */
 static unsigned int pci_vendor = 0x1b36;
 module_param(pci_vendor, uint, 0444);
@@ -55,6 +63,28 @@ static struct pci_dev *softgpu_find_pci(u32 number)
 	return pci;
 }
 
+bool softgpu_has_ats(void)
+{
+	return ats;
+}
+
+/* Its memory, less RM's own, in equal parts. */
+static int softgpu_parts_init(struct softgpu *gpu)
+{
+	u64 chunks = (gpu->vidmem_bytes - SOFTGPU_RESERVED) / SOFTGPU_CHUNK;
+	u32 parts = max(instances, 1u);
+	int status = 0;
+
+	gpu->instances = instances;
+	for (u32 i = 0; i < parts && !status; i++) {
+		gpu->parts[i].gpu = gpu;
+		gpu->parts[i].number = i;
+		status = softgpu_pma_init(&gpu->parts[i], i * (chunks / parts),
+					  (i + 1) * (chunks / parts));
+	}
+	return status;
+}
+
 /* Also what softgpu_init() has begun, or never began. */
 static void softgpu_destroy(struct softgpu *gpu)
 {
@@ -62,9 +92,12 @@ static void softgpu_destroy(struct softgpu *gpu)
 	if (!IS_ERR_OR_NULL(gpu->engine))
 		kthread_stop(gpu->engine);
 	softgpu_faults_destroy(gpu);
-	softgpu_pma_destroy(gpu);
+	for (u32 i = 0; i < SOFTGPU_INSTANCES; i++)
+		softgpu_pma_destroy(&gpu->parts[i]);
 	softgpu_memory_destroy(gpu);
 	softgpu_events_destroy(gpu);
+	if (gpu->pci)
+		softgpu_ats_end(gpu->pci);
 	pci_dev_put(gpu->pci);
 }
 
@@ -99,13 +132,15 @@ static int softgpu_init(struct softgpu *gpu)
 		       pci_vendor, pci_device);
 		return -ENODEV;
 	}
+	if (ats)
+		softgpu_ats_begin(gpu->pci);
 	status = dma_set_mask_and_coherent(&gpu->pci->dev, DMA_BIT_MASK(SOFTGPU_DMA_BITS));
 	if (!status)
 		status = softgpu_events_init(gpu);
 	if (!status)
 		status = softgpu_memory_init(gpu, (u64)vidmem_mb << 20);
 	if (!status)
-		status = softgpu_pma_init(gpu);
+		status = softgpu_parts_init(gpu);
 	if (!status)
 		status = softgpu_faults_init(gpu, fault_entries);
 	if (status)
@@ -129,6 +164,11 @@ static int __init softgpu_module_init(void)
 
 	if (!gpus || gpus > SOFTGPU_GPUS) {
 		pr_err("softgpu: gpus=%u, and it has to be 1 or %u\n", gpus, SOFTGPU_GPUS);
+		return -EINVAL;
+	}
+	if (instances > SOFTGPU_INSTANCES) {
+		pr_err("softgpu: instances=%u, and it has to be at most %u\n", instances,
+		       SOFTGPU_INSTANCES);
 		return -EINVAL;
 	}
 	for (u32 i = 0; i < gpus && !status; i++) {

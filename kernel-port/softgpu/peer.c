@@ -22,7 +22,7 @@ bool softgpu_is_peer(const struct softgpu *gpu, u32 id)
 NV_STATUS nvUvmInterfaceGetP2PCaps(uvmGpuDeviceHandle first, uvmGpuDeviceHandle second,
 				   UvmGpuP2PCapsParams *ret_caps)
 {
-	const struct softgpu *gpus[] = { (struct softgpu *)first, (struct softgpu *)second };
+	const struct softgpu *gpus[] = { softgpu_of(first), softgpu_of(second) };
 
 	memset(ret_caps, 0, sizeof(*ret_caps));
 	for (u32 i = 0; i < 2; i++)
@@ -43,9 +43,9 @@ static void softgpu_p2p_set(bool p2p)
 NV_STATUS nvUvmInterfaceP2pObjectCreate(uvmGpuDeviceHandle first, uvmGpuDeviceHandle second,
 					NvHandle *ret_object)
 {
-	struct softgpu *gpu = (struct softgpu *)first;
+	struct softgpu *gpu = softgpu_of(first);
 
-	if (gpu->peer != (struct softgpu *)second || READ_ONCE(gpu->p2p))
+	if (gpu->peer != softgpu_of(second) || READ_ONCE(gpu->p2p))
 		return NV_ERR_INVALID_ARGUMENT;
 	softgpu_p2p_set(true);
 	*ret_object = SOFTGPU_P2P_HANDLE;

@@ -1,45 +1,54 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * RM's physical memory allocator (PMA), from which UVM and RM take device memory: pages of 64
- * KB, the lowest free ones first. When RM itself finds none, it asks UVM to evict.
+ * KB, the lowest free ones first. When RM itself finds none, it asks UVM to evict. An instance of MIG has one of its own,
+ * for its part of the memory.
  */
 #include "softgpu.h"
 
 #include <linux/slab.h>
 
-int softgpu_pma_init(struct softgpu *gpu)
+int softgpu_pma_init(struct softgpu_part *part, u64 begin, u64 end)
 {
-	struct softgpu_pma *pma = &gpu->pma;
-	u64 pages;
+	struct softgpu_pma *pma = &part->pma;
 
 	spin_lock_init(&pma->lock);
 	init_rwsem(&pma->callbacks);
-	pma->chunks = (gpu->vidmem_bytes - SOFTGPU_RESERVED) / SOFTGPU_CHUNK;
-	pages = pma->chunks * SOFTGPU_CHUNK_PAGES;
-	pma->used = bitmap_zalloc(pages, GFP_KERNEL);
-	pma->pinned = bitmap_zalloc(pages, GFP_KERNEL);
-	pma->taken = bitmap_zalloc(pma->chunks, GFP_KERNEL);
-	pma->chunk_used = kvzalloc(pma->chunks, GFP_KERNEL);
+	pma->begin = begin;
+	pma->end = end;
+	pma->used = bitmap_zalloc(end * SOFTGPU_CHUNK_PAGES, GFP_KERNEL);
+	pma->pinned = bitmap_zalloc(end * SOFTGPU_CHUNK_PAGES, GFP_KERNEL);
+	pma->taken = bitmap_zalloc(end, GFP_KERNEL);
+	pma->chunk_used = kvzalloc(end, GFP_KERNEL);
 	if (!pma->used || !pma->pinned || !pma->taken || !pma->chunk_used)
 		return -ENOMEM;
-	pma->statistics.numPages2m = pma->chunks;
-	pma->statistics.numFreePages2m = pma->chunks;
-	pma->statistics.numFreePages64k = pages;
+	pma->statistics.numPages2m = end - begin;
+	pma->statistics.numFreePages2m = end - begin;
+	pma->statistics.numFreePages64k = (end - begin) * SOFTGPU_CHUNK_PAGES;
 	return 0;
 }
 
-void softgpu_pma_destroy(struct softgpu *gpu)
+void softgpu_pma_destroy(struct softgpu_part *part)
 {
-	bitmap_free(gpu->pma.used);
-	bitmap_free(gpu->pma.pinned);
-	bitmap_free(gpu->pma.taken);
-	kvfree(gpu->pma.chunk_used);
+	bitmap_free(part->pma.used);
+	bitmap_free(part->pma.pinned);
+	bitmap_free(part->pma.taken);
+	kvfree(part->pma.chunk_used);
+}
+
+u64 softgpu_pma_used(const struct softgpu *gpu)
+{
+	u64 bytes = 0;
+
+	for (u32 i = 0; i < SOFTGPU_INSTANCES; i++)
+		bytes += READ_ONCE(gpu->parts[i].pma.used_bytes);
+	return bytes;
 }
 
 /* Mark pages used or free. LOCKING: pma.lock. */
-static void softgpu_pma_mark(struct softgpu *gpu, u64 first, u64 pages, bool used)
+static void softgpu_pma_mark(struct softgpu_part *part, u64 first, u64 pages, bool used)
 {
-	struct softgpu_pma *pma = &gpu->pma;
+	struct softgpu_pma *pma = &part->pma;
 	UvmPmaStatistics *statistics = &pma->statistics;
 
 	for (u64 page = first; page < first + pages; page++) {
@@ -54,13 +63,13 @@ static void softgpu_pma_mark(struct softgpu *gpu, u64 first, u64 pages, bool use
 			__set_bit(page, pma->used);
 			statistics->numFreePages64k--;
 			statistics->numFreePages2m -= !(*in_chunk)++;
-			gpu->stats.pma_used_bytes += SOFTGPU_BIG_PAGE;
+			pma->used_bytes += SOFTGPU_BIG_PAGE;
 		} else {
 			__clear_bit(page, pma->used);
 			__clear_bit(page, pma->pinned);
 			statistics->numFreePages64k++;
 			statistics->numFreePages2m += !--(*in_chunk);
-			gpu->stats.pma_used_bytes -= SOFTGPU_BIG_PAGE;
+			pma->used_bytes -= SOFTGPU_BIG_PAGE;
 		}
 	}
 }
@@ -75,13 +84,13 @@ static bool softgpu_pma_is_wanted(const struct softgpu_pma *pma, u64 first, u64 
  * Find and mark @pages free pages that lie together in [@begin, @end), aligned to @align pages.
  * Returns the first one or -1. LOCKING: pma.lock.
  */
-static s64 softgpu_pma_find(struct softgpu *gpu, u64 pages, u64 align, u64 begin, u64 end,
+static s64 softgpu_pma_find(struct softgpu_part *part, u64 pages, u64 align, u64 begin, u64 end,
 			    bool pin)
 {
-	struct softgpu_pma *pma = &gpu->pma;
-	u64 first = roundup(begin, align);
+	struct softgpu_pma *pma = &part->pma;
+	u64 first = roundup(max(begin, pma->begin * SOFTGPU_CHUNK_PAGES), align);
 
-	end = min(end, pma->chunks * SOFTGPU_CHUNK_PAGES);
+	end = min(end, pma->end * SOFTGPU_CHUNK_PAGES);
 	while (first + pages <= end) {
 		u64 busy = find_next_bit(pma->used, first + pages, first);
 
@@ -90,7 +99,7 @@ static s64 softgpu_pma_find(struct softgpu *gpu, u64 pages, u64 align, u64 begin
 			continue;
 		}
 		if (busy >= first + pages) {
-			softgpu_pma_mark(gpu, first, pages, true);
+			softgpu_pma_mark(part, first, pages, true);
 			if (pin)
 				bitmap_set(pma->pinned, first, pages);
 			return first;
@@ -103,7 +112,7 @@ static s64 softgpu_pma_find(struct softgpu *gpu, u64 pages, u64 align, u64 begin
 NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_bytes,
 				      UvmPmaAllocationOptions *options, NvU64 *ret_pages)
 {
-	struct softgpu *gpu = handle;
+	struct softgpu_part *part = handle;
 	u64 align = page_bytes / SOFTGPU_BIG_PAGE;
 	u64 pages = align;
 	u64 begin = 0;
@@ -114,7 +123,7 @@ NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_b
 
 	if (!align || page_bytes % SOFTGPU_BIG_PAGE)
 		return NV_ERR_INVALID_ARGUMENT;
-	status = softgpu_allocates(gpu, SOFTGPU_FAIL_PMA_ALLOC);
+	status = softgpu_allocates(part->gpu, SOFTGPU_FAIL_PMA_ALLOC);
 	if (status != NV_OK)
 		return status;
 	if (options->flags & UVM_PMA_ALLOCATE_CONTIGUOUS) {
@@ -125,9 +134,9 @@ NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_b
 		begin = DIV_ROUND_UP_ULL(options->physBegin, SOFTGPU_BIG_PAGE);
 		end = options->physEnd / SOFTGPU_BIG_PAGE + 1;
 	}
-	spin_lock(&gpu->pma.lock);
+	spin_lock(&part->pma.lock);
 	for (; done < count; done++) {
-		s64 page = softgpu_pma_find(gpu, pages, align, begin, end,
+		s64 page = softgpu_pma_find(part, pages, align, begin, end,
 					    options->flags & UVM_PMA_ALLOCATE_PINNED);
 
 		if (page < 0)
@@ -136,14 +145,14 @@ NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_b
 	}
 	if (done < count && (!done || !(options->flags & UVM_PMA_ALLOCATE_ALLOW_PARTIAL))) {
 		while (done)
-			softgpu_pma_mark(gpu, ret_pages[--done] / SOFTGPU_BIG_PAGE, pages,
+			softgpu_pma_mark(part, ret_pages[--done] / SOFTGPU_BIG_PAGE, pages,
 					 false);
 		status = NV_ERR_NO_MEMORY;
 	}
-	gpu->stats.pma_allocs += done;
-	spin_unlock(&gpu->pma.lock);
+	part->gpu->stats.pma_allocs += done;
+	spin_unlock(&part->pma.lock);
 	for (u64 i = 0; clear && i < done; i++)
-		softgpu_vidmem_clear(gpu, ret_pages[i], pages * SOFTGPU_BIG_PAGE);
+		softgpu_vidmem_clear(part->gpu, ret_pages[i], pages * SOFTGPU_BIG_PAGE);
 	options->numPagesAllocated = done;
 	options->resultFlags = clear ? UVM_PMA_ALLOCATE_RESULT_IS_ZERO : 0;
 	return status;
@@ -152,23 +161,23 @@ NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_b
 NV_STATUS nvUvmInterfacePmaPinPages(void *handle, NvU64 *pages, NvLength count,
 				    NvU64 page_bytes, NvU32 flags)
 {
-	struct softgpu *gpu = handle;
+	struct softgpu_part *part = handle;
 	NV_STATUS status = NV_OK;
 
-	spin_lock(&gpu->pma.lock);
+	spin_lock(&part->pma.lock);
 	for (u64 i = 0; i < count; i++) {
 		u64 page = pages[i] / SOFTGPU_BIG_PAGE;
 
 		/* UVM has it evicted, and tries again. */
-		if (softgpu_pma_is_wanted(&gpu->pma, page, page_bytes / SOFTGPU_BIG_PAGE)) {
+		if (softgpu_pma_is_wanted(&part->pma, page, page_bytes / SOFTGPU_BIG_PAGE)) {
 			status = NV_ERR_IN_USE;
 			continue;
 		}
-		if (!test_bit(page, gpu->pma.used) || test_bit(page, gpu->pma.pinned))
+		if (!test_bit(page, part->pma.used) || test_bit(page, part->pma.pinned))
 			status = NV_ERR_INVALID_STATE;
-		bitmap_set(gpu->pma.pinned, page, page_bytes / SOFTGPU_BIG_PAGE);
+		bitmap_set(part->pma.pinned, page, page_bytes / SOFTGPU_BIG_PAGE);
 	}
-	spin_unlock(&gpu->pma.lock);
+	spin_unlock(&part->pma.lock);
 	return status;
 }
 
@@ -176,13 +185,13 @@ NV_STATUS nvUvmInterfacePmaPinPages(void *handle, NvU64 *pages, NvLength count,
 NV_STATUS nvUvmInterfacePmaUnpinPages(void *handle, NvU64 *pages, NvLength count,
 				      NvU64 page_bytes)
 {
-	struct softgpu *gpu = handle;
+	struct softgpu_part *part = handle;
 
-	spin_lock(&gpu->pma.lock);
+	spin_lock(&part->pma.lock);
 	for (u64 i = 0; i < count; i++)
-		bitmap_clear(gpu->pma.pinned, pages[i] / SOFTGPU_BIG_PAGE,
+		bitmap_clear(part->pma.pinned, pages[i] / SOFTGPU_BIG_PAGE,
 			     page_bytes / SOFTGPU_BIG_PAGE);
-	spin_unlock(&gpu->pma.lock);
+	spin_unlock(&part->pma.lock);
 	return NV_OK;
 }
 #endif
@@ -190,23 +199,23 @@ NV_STATUS nvUvmInterfacePmaUnpinPages(void *handle, NvU64 *pages, NvLength count
 void nvUvmInterfacePmaFreePages(void *handle, NvU64 *pages, NvLength count, NvU64 page_bytes,
 				NvU32 flags)
 {
-	struct softgpu *gpu = handle;
+	struct softgpu_part *part = handle;
 
-	spin_lock(&gpu->pma.lock);
+	spin_lock(&part->pma.lock);
 	for (u64 i = 0; i < count; i++)
-		softgpu_pma_mark(gpu, pages[i] / SOFTGPU_BIG_PAGE,
+		softgpu_pma_mark(part, pages[i] / SOFTGPU_BIG_PAGE,
 				 page_bytes / SOFTGPU_BIG_PAGE, false);
-	gpu->stats.pma_frees += count;
-	spin_unlock(&gpu->pma.lock);
+	part->gpu->stats.pma_frees += count;
+	spin_unlock(&part->pma.lock);
 }
 
 NV_STATUS nvUvmInterfaceGetPmaObject(uvmGpuDeviceHandle device, void **ret_pma,
 				     const UvmPmaStatistics **ret_statistics)
 {
-	struct softgpu *gpu = (struct softgpu *)device;
+	struct softgpu_part *part = (struct softgpu_part *)device;
 
-	*ret_pma = gpu;
-	*ret_statistics = &gpu->pma.statistics;
+	*ret_pma = part;
+	*ret_statistics = &part->pma.statistics;
 	return NV_OK;
 }
 
@@ -214,7 +223,7 @@ NV_STATUS nvUvmInterfacePmaRegisterEvictionCallbacks(void *handle,
 						     uvmPmaEvictPagesCallback pages,
 						     uvmPmaEvictRangeCallback range, void *data)
 {
-	struct softgpu_pma *pma = &((struct softgpu *)handle)->pma;
+	struct softgpu_pma *pma = &((struct softgpu_part *)handle)->pma;
 
 	down_write(&pma->callbacks);
 	pma->evict_data = data;
@@ -227,7 +236,7 @@ NV_STATUS nvUvmInterfacePmaRegisterEvictionCallbacks(void *handle,
 /* As RM does, it waits until no call of one is under way: UVM frees what they work on. */
 void nvUvmInterfacePmaUnregisterEvictionCallbacks(void *handle)
 {
-	struct softgpu_pma *pma = &((struct softgpu *)handle)->pma;
+	struct softgpu_pma *pma = &((struct softgpu_part *)handle)->pma;
 
 	down_write(&pma->callbacks);
 	pma->evict_pages = NULL;
@@ -236,62 +245,62 @@ void nvUvmInterfacePmaUnregisterEvictionCallbacks(void *handle)
 }
 
 /* LOCKING: pma.callbacks for read. */
-static NV_STATUS softgpu_pma_ask_pages(struct softgpu *gpu, NvU64 *ret_address)
+static NV_STATUS softgpu_pma_ask_pages(struct softgpu_part *part, NvU64 *ret_address)
 {
-	struct softgpu_pma *pma = &gpu->pma;
+	struct softgpu_pma *pma = &part->pma;
 	uvmPmaEvictPagesCallback evict = pma->evict_pages;
 
 	if (!evict)
 		return NV_ERR_NO_MEMORY;
-	gpu->stats.pma_demands++;
-	softgpu_hold(gpu, SOFTGPU_HOLD_DEMAND);
+	part->gpu->stats.pma_demands++;
+	softgpu_hold(part->gpu, SOFTGPU_HOLD_DEMAND);
 	/*
 	 * UVM takes the end for the first address behind the range: "address + size > end"
 	 * fails.
 	 */
-	return evict(pma->evict_data, SOFTGPU_CHUNK, ret_address, 1, 0,
-		     pma->chunks * SOFTGPU_CHUNK, UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
+	return evict(pma->evict_data, SOFTGPU_CHUNK, ret_address, 1, pma->begin * SOFTGPU_CHUNK,
+		     pma->end * SOFTGPU_CHUNK, UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
 }
 
 /* Let UVM evict a chunk of 2 MB, which is RM's then. */
-static int softgpu_pma_evict(struct softgpu *gpu)
+static int softgpu_pma_evict(struct softgpu_part *part)
 {
-	struct softgpu_pma *pma = &gpu->pma;
+	struct softgpu_pma *pma = &part->pma;
 	NV_STATUS status;
 	NvU64 address;
 
 	down_read(&pma->callbacks);
-	status = softgpu_pma_ask_pages(gpu, &address);
+	status = softgpu_pma_ask_pages(part, &address);
 	up_read(&pma->callbacks);
 	if (status != NV_OK) {
 		pr_warn("softgpu: UVM evicts nothing for RM: status %x\n", status);
 		return -ENOMEM;
 	}
 	spin_lock(&pma->lock);
-	gpu->stats.pma_evictions++;
+	part->gpu->stats.pma_evictions++;
 	bitmap_set(pma->pinned, address / SOFTGPU_BIG_PAGE, SOFTGPU_CHUNK_PAGES);
 	__set_bit(address / SOFTGPU_CHUNK, pma->taken);
 	spin_unlock(&pma->lock);
 	return 0;
 }
 
-int softgpu_pma_take(struct softgpu *gpu, u64 bytes)
+int softgpu_pma_take(struct softgpu_part *part, u64 bytes)
 {
-	struct softgpu_pma *pma = &gpu->pma;
+	struct softgpu_pma *pma = &part->pma;
 
 	for (u64 i = 0; i < DIV_ROUND_UP_ULL(bytes, SOFTGPU_CHUNK); i++) {
 		s64 page;
 		int status;
 
 		spin_lock(&pma->lock);
-		page = softgpu_pma_find(gpu, SOFTGPU_CHUNK_PAGES, SOFTGPU_CHUNK_PAGES, 0,
+		page = softgpu_pma_find(part, SOFTGPU_CHUNK_PAGES, SOFTGPU_CHUNK_PAGES, 0,
 					U64_MAX, true);
 		if (page >= 0)
 			__set_bit(page / SOFTGPU_CHUNK_PAGES, pma->taken);
 		spin_unlock(&pma->lock);
 		if (page >= 0)
 			continue;
-		status = softgpu_pma_evict(gpu);
+		status = softgpu_pma_evict(part);
 		if (status)
 			return status;
 	}
@@ -315,14 +324,14 @@ static int softgpu_pma_want(struct softgpu_pma *pma, u64 first, u64 end)
 }
 
 /* Let UVM evict what it has in the range. The end that it takes is the last address there. */
-static NV_STATUS softgpu_pma_ask_range(struct softgpu *gpu, u64 address, u64 bytes)
+static NV_STATUS softgpu_pma_ask_range(struct softgpu_part *part, u64 address, u64 bytes)
 {
-	struct softgpu_pma *pma = &gpu->pma;
+	struct softgpu_pma *pma = &part->pma;
 	NV_STATUS status = NV_OK;
 
 	down_read(&pma->callbacks);
 	if (pma->evict_range) {
-		gpu->stats.pma_demands++;
+		part->gpu->stats.pma_demands++;
 		status = pma->evict_range(pma->evict_data, address, address + bytes - 1,
 					  UVM_PMA_GPU_MEMORY_TYPE_UNPROTECTED);
 	}
@@ -330,25 +339,25 @@ static NV_STATUS softgpu_pma_ask_range(struct softgpu *gpu, u64 address, u64 byt
 	return status;
 }
 
-int softgpu_pma_take_range(struct softgpu *gpu, u64 address, u64 bytes)
+int softgpu_pma_take_range(struct softgpu_part *part, u64 address, u64 bytes)
 {
-	struct softgpu_pma *pma = &gpu->pma;
-	u64 all = pma->chunks * SOFTGPU_CHUNK;
+	struct softgpu_pma *pma = &part->pma;
+	u64 all = pma->end * SOFTGPU_CHUNK;
 	u64 first = address / SOFTGPU_BIG_PAGE, end = first + bytes / SOFTGPU_BIG_PAGE;
 	NV_STATUS asked;
 	int status;
 
-	if (!bytes || address % SOFTGPU_CHUNK || bytes % SOFTGPU_CHUNK || address > all ||
-	    bytes > all - address)
+	if (!bytes || address % SOFTGPU_CHUNK || bytes % SOFTGPU_CHUNK ||
+	    address < pma->begin * SOFTGPU_CHUNK || address > all || bytes > all - address)
 		return -EINVAL;
 	status = softgpu_pma_want(pma, first, end);
 	if (status)
 		return status;
-	asked = softgpu_pma_ask_range(gpu, address, bytes);
+	asked = softgpu_pma_ask_range(part, address, bytes);
 	spin_lock(&pma->lock);
 	pma->wanted = pma->wanted_end = 0;
 	if (asked == NV_OK &&
-	    softgpu_pma_find(gpu, end - first, SOFTGPU_CHUNK_PAGES, first, end, true) >= 0)
+	    softgpu_pma_find(part, end - first, SOFTGPU_CHUNK_PAGES, first, end, true) >= 0)
 		bitmap_set(pma->taken, address / SOFTGPU_CHUNK, bytes / SOFTGPU_CHUNK);
 	else
 		status = -ENOMEM;
@@ -356,16 +365,16 @@ int softgpu_pma_take_range(struct softgpu *gpu, u64 address, u64 bytes)
 	return status;
 }
 
-void softgpu_pma_give(struct softgpu *gpu)
+void softgpu_pma_give(struct softgpu_part *part)
 {
-	struct softgpu_pma *pma = &gpu->pma;
+	struct softgpu_pma *pma = &part->pma;
 	unsigned long chunk;
 
 	spin_lock(&pma->lock);
-	for_each_set_bit(chunk, pma->taken, pma->chunks)
+	for_each_set_bit(chunk, pma->taken, pma->end)
 	{
 		__clear_bit(chunk, pma->taken);
-		softgpu_pma_mark(gpu, chunk * SOFTGPU_CHUNK_PAGES, SOFTGPU_CHUNK_PAGES, false);
+		softgpu_pma_mark(part, chunk * SOFTGPU_CHUNK_PAGES, SOFTGPU_CHUNK_PAGES, false);
 	}
 	spin_unlock(&pma->lock);
 }

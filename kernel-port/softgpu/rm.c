@@ -19,12 +19,13 @@ struct softgpu *softgpu_rm_gpu(u32 number)
 	return number < SOFTGPU_GPUS ? softgpu_rm_gpus[number] : NULL;
 }
 
+/* By the UUID of the GPU, or of an instance of it. */
 static struct softgpu *softgpu_find(const NvProcessorUuid *uuid)
 {
 	struct softgpu *gpu;
 
 	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++)
-		if (memcmp(uuid, &gpu->uuid, sizeof(*uuid)) == 0)
+		if (memcmp(uuid, &gpu->uuid, SOFTGPU_UUID_INSTANCE) == 0)
 			return gpu;
 	return NULL;
 }
@@ -33,6 +34,7 @@ NV_STATUS nvUvmInterfaceSessionCreate(uvmGpuSessionHandle *ret_session,
 				      UvmPlatformInfo *ret_info)
 {
 	memset(ret_info, 0, sizeof(*ret_info));
+	ret_info->atsSupported = softgpu_has_ats();
 	*ret_session = (uvmGpuSessionHandle)softgpu_rm_gpu(0);
 	return NV_OK;
 }
@@ -89,6 +91,23 @@ void nvUvmInterfaceUnregisterGpu(const NvProcessorUuid *uuid)
 {
 }
 
+/* MIG: the client names an instance. Numbers begin with 1: a driver takes 0 for none. */
+static NV_STATUS softgpu_describe_instance(const struct softgpu *gpu,
+					   const UvmGpuClientInfo *client, UvmGpuInfo *info)
+{
+	u32 instance = client->hSmcPartRef;
+
+	if (!gpu->instances)
+		return NV_OK;
+	if (!instance || instance > gpu->instances)
+		return NV_ERR_OBJECT_NOT_FOUND;
+	info->smcEnabled = NV_TRUE;
+	info->smcSwizzId = instance;
+	info->smcUserClientInfo = *client;
+	info->uuid.uuid[SOFTGPU_UUID_INSTANCE] = instance;
+	return NV_OK;
+}
+
 NV_STATUS nvUvmInterfaceGetGpuInfo(const NvProcessorUuid *uuid, const UvmGpuClientInfo *client,
 				   UvmGpuInfo *ret_info)
 {
@@ -113,7 +132,7 @@ NV_STATUS nvUvmInterfaceGetGpuInfo(const NvProcessorUuid *uuid, const UvmGpuClie
 #ifdef SOFTGPU_CONST_COUNTER
 	ret_info->accessCntrBufferCount = 1;
 #endif
-	return NV_OK;
+	return softgpu_describe_instance(gpu, client, ret_info);
 }
 
 NV_STATUS nvUvmInterfaceDeviceCreate(uvmGpuSessionHandle session, const UvmGpuInfo *info,
@@ -124,7 +143,9 @@ NV_STATUS nvUvmInterfaceDeviceCreate(uvmGpuSessionHandle session, const UvmGpuIn
 
 	if (!gpu)
 		return NV_ERR_GPU_UUID_NOT_FOUND;
-	*ret_device = (uvmGpuDeviceHandle)gpu;
+	if (partition && (!info->smcSwizzId || info->smcSwizzId > gpu->instances))
+		return NV_ERR_INVALID_ARGUMENT;
+	*ret_device = (uvmGpuDeviceHandle)&gpu->parts[partition ? info->smcSwizzId - 1 : 0];
 	return NV_OK;
 }
 
@@ -140,11 +161,11 @@ NV_STATUS nvUvmInterfaceQueryCaps(uvmGpuDeviceHandle device, UvmGpuCaps *ret_cap
 
 NV_STATUS nvUvmInterfaceGetFbInfo(uvmGpuDeviceHandle device, UvmGpuFbInfo *ret_info)
 {
-	struct softgpu *gpu = (struct softgpu *)device;
+	const struct softgpu_pma *pma = &((struct softgpu_part *)device)->pma;
 
 	memset(ret_info, 0, sizeof(*ret_info));
-	ret_info->maxAllocatableAddress = gpu->pma.chunks * SOFTGPU_CHUNK - 1;
-	ret_info->heapSize = gpu->pma.chunks * SOFTGPU_CHUNK >> 10;
+	ret_info->maxAllocatableAddress = pma->end * SOFTGPU_CHUNK - 1;
+	ret_info->heapSize = (pma->end - pma->begin) * SOFTGPU_CHUNK >> 10;
 	ret_info->reservedHeapSize = SOFTGPU_RESERVED >> 10;
 #ifdef SOFTGPU_MAX_PAGE
 	ret_info->maxVidmemPageSize = SOFTGPU_CHUNK;
@@ -154,7 +175,7 @@ NV_STATUS nvUvmInterfaceGetFbInfo(uvmGpuDeviceHandle device, UvmGpuFbInfo *ret_i
 
 NV_STATUS nvUvmInterfaceGetEccInfo(uvmGpuDeviceHandle device, UvmGpuEccInfo *ret_info)
 {
-	struct softgpu *gpu = (struct softgpu *)device;
+	struct softgpu *gpu = softgpu_of(device);
 
 	memset(ret_info, 0, sizeof(*ret_info));
 	ret_info->bEccEnabled = NV_TRUE;
@@ -175,7 +196,7 @@ NV_STATUS nvUvmInterfaceGetNvlinkInfo(uvmGpuDeviceHandle device, UvmGpuNvlinkInf
 /* RM reads the ECC interrupt and sets the notifier. */
 NV_STATUS nvUvmInterfaceServiceDeviceInterruptsRM(uvmGpuDeviceHandle device)
 {
-	struct softgpu *gpu = (struct softgpu *)device;
+	struct softgpu *gpu = softgpu_of(device);
 
 	if (READ_ONCE(gpu->lost))
 		return NV_ERR_GPU_IS_LOST;

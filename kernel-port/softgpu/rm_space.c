@@ -43,10 +43,12 @@ void *softgpu_translate(struct softgpu_space *space, u64 va, enum softgpu_op op,
 	return softgpu_physical(gpu, mapping.aperture, mapping.address, bytes);
 }
 
-/* A new address space of the GPU, without page tables yet. */
-static NV_STATUS softgpu_space_create(struct softgpu *gpu, uvmGpuAddressSpaceHandle *ret_space,
+/* A new address space of the GPU, or of an instance, without page tables yet. */
+static NV_STATUS softgpu_space_create(struct softgpu_part *part,
+				      uvmGpuAddressSpaceHandle *ret_space,
 				      UvmGpuAddressSpaceInfo *ret_info)
 {
+	struct softgpu *gpu = part->gpu;
 	NV_STATUS status = softgpu_allocates(gpu, SOFTGPU_FAIL_RM_ALLOC);
 	struct softgpu_space *space;
 
@@ -56,6 +58,7 @@ static NV_STATUS softgpu_space_create(struct softgpu *gpu, uvmGpuAddressSpaceHan
 	if (!space)
 		return NV_ERR_NO_MEMORY;
 	space->gpu = gpu;
+	space->part = part;
 	space->next_va = SOFTGPU_FIRST_VA;
 	INIT_LIST_HEAD(&space->memories);
 	softgpu_tlb_init(&space->tlb);
@@ -66,7 +69,7 @@ static NV_STATUS softgpu_space_create(struct softgpu *gpu, uvmGpuAddressSpaceHan
 	ret_info->bigPageSize = SOFTGPU_BIG_PAGE;
 	ret_info->time0Offset = &gpu->time0;
 	ret_info->time1Offset = &gpu->time1;
-	ret_info->maxSubctxCount = SOFTGPU_SUBCONTEXTS;
+	ret_info->maxSubctxCount = softgpu_subcontexts(gpu);
 	*ret_space = (uvmGpuAddressSpaceHandle)space;
 	return NV_OK;
 }
@@ -79,7 +82,7 @@ NV_STATUS nvUvmInterfaceAddressSpaceCreate(uvmGpuDeviceHandle device, unsigned l
 					   uvmGpuAddressSpaceHandle *ret_space,
 					   UvmGpuAddressSpaceInfo *ret_info)
 {
-	return softgpu_space_create((struct softgpu *)device, ret_space, ret_info);
+	return softgpu_space_create((struct softgpu_part *)device, ret_space, ret_info);
 }
 
 /* The address space that a process made through CUDA: it has nothing mapped by RM here. */
@@ -87,7 +90,7 @@ NV_STATUS nvUvmInterfaceDupAddressSpace(uvmGpuDeviceHandle device, NvHandle clie
 					NvHandle object, uvmGpuAddressSpaceHandle *ret_space,
 					UvmGpuAddressSpaceInfo *ret_info)
 {
-	return softgpu_space_create((struct softgpu *)device, ret_space, ret_info);
+	return softgpu_space_create((struct softgpu_part *)device, ret_space, ret_info);
 }
 
 void nvUvmInterfaceAddressSpaceDestroy(uvmGpuAddressSpaceHandle handle)
@@ -143,7 +146,8 @@ NV_STATUS nvUvmInterfaceUnsetPageDirectory(uvmGpuAddressSpaceHandle space)
 }
 
 /* Memory for it in vidmem, or in host memory. Returns whether there was some. */
-static bool softgpu_memory_back(struct softgpu *gpu, struct softgpu_memory *memory, bool vidmem)
+static bool softgpu_memory_back(struct softgpu_part *part, struct softgpu_memory *memory,
+				bool vidmem)
 {
 	UvmPmaAllocationOptions options = {
 		.flags = UVM_PMA_ALLOCATE_CONTIGUOUS | UVM_PMA_ALLOCATE_PINNED,
@@ -155,8 +159,8 @@ static bool softgpu_memory_back(struct softgpu *gpu, struct softgpu_memory *memo
 		return memory->cpu;
 	}
 	memory->bytes = ALIGN(memory->bytes, SOFTGPU_BIG_PAGE);
-	if (nvUvmInterfacePmaAllocPages(gpu, memory->bytes / SOFTGPU_BIG_PAGE, SOFTGPU_BIG_PAGE,
-					&options, &address) != NV_OK)
+	if (nvUvmInterfacePmaAllocPages(part, memory->bytes / SOFTGPU_BIG_PAGE,
+					SOFTGPU_BIG_PAGE, &options, &address) != NV_OK)
 		return false;
 	memory->vidmem = address;
 	return true;
@@ -184,7 +188,7 @@ static NV_STATUS softgpu_memory_alloc(struct softgpu_space *space, u64 bytes, bo
 	if (!memory)
 		return NV_ERR_NO_MEMORY;
 	memory->bytes = PAGE_ALIGN(max_t(u64, bytes, 1));
-	if (!softgpu_memory_back(gpu, memory, vidmem)) {
+	if (!softgpu_memory_back(space->part, memory, vidmem)) {
 		kfree(memory);
 		return NV_ERR_NO_MEMORY;
 	}
@@ -227,7 +231,7 @@ void nvUvmInterfaceMemoryFree(uvmGpuAddressSpaceHandle handle, UvmGpuPointer va)
 	if (memory->cpu && !memory->shared)
 		vfree(memory->cpu);
 	else if (!memory->cpu)
-		nvUvmInterfacePmaFreePages(space->gpu, &address, 1, memory->bytes, 0);
+		nvUvmInterfacePmaFreePages(space->part, &address, 1, memory->bytes, 0);
 	kfree(memory);
 }
 

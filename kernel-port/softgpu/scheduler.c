@@ -100,7 +100,7 @@ static int softgpu_tsg_subcontext(const struct softgpu_user_tsg *tsg,
 			return channel->subcontext;
 		used |= BIT_ULL(channel->subcontext);
 	}
-	return ~used ? (int)ffz(used) : -ENOSPC;
+	return ~used && ffz(used) < softgpu_subcontexts(space->gpu) ? (int)ffz(used) : -ENOSPC;
 }
 
 int softgpu_tsg_join(struct softgpu *gpu, struct softgpu_user_channel *channel)

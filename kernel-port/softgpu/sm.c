@@ -305,12 +305,16 @@ NV_STATUS nvUvmInterfaceRetainChannel(uvmGpuAddressSpaceHandle handle, NvHandle 
 	ret_info->chId = channel->id;
 	ret_info->bTsgChannel = NV_TRUE;
 	ret_info->tsgId = channel->tsg->id;
-	ret_info->tsgMaxSubctxCount = SOFTGPU_SUBCONTEXTS;
+	ret_info->tsgMaxSubctxCount = softgpu_subcontexts(gpu);
 	ret_info->channelEngineType = channel->engine ? UVM_GPU_CHANNEL_ENGINE_TYPE_CE :
 							UVM_GPU_CHANNEL_ENGINE_TYPE_GR;
 	/* Only SMs have subcontexts. */
 	ret_info->bInSubctx = !channel->engine;
 	ret_info->subctxId = channel->engine ? 0 : channel->subcontext;
+	if (gpu->instances && !channel->engine) {
+		ret_info->smcEngineId = space->part->number;
+		ret_info->smcEngineVeIdOffset = softgpu_first_subcontext(space);
+	}
 	ret_info->clearFaultedToken = channel->id;
 	ret_info->pChramChannelRegister = &channel->chram;
 #ifdef SOFTGPU_RUNLIST_PRI

@@ -40,6 +40,7 @@
 #include "softgpu_ioctl.h"
 
 #define SOFTGPU_GPUS	      2u /* at most */
+#define SOFTGPU_INSTANCES     4u /* of MIG, at most */
 #define SOFTGPU_BIG_PAGE      65536ul
 #define SOFTGPU_CHUNK	      (2ul << 20)
 #define SOFTGPU_CHUNK_PAGES   32u	   /* big pages */
@@ -110,6 +111,7 @@ struct softgpu_tlb {
 /* An address space of the GPU. */
 struct softgpu_space {
 	struct softgpu *gpu;
+	struct softgpu_part *part; /* whose memory it takes */
 	struct list_head node;	   /* in softgpu.spaces; softgpu.lock */
 	struct list_head memories; /* softgpu.lock */
 	u64 next_va;		   /* for memory of RM; softgpu.lock */
@@ -282,7 +284,9 @@ struct softgpu_pma {
 	unsigned long *pinned;
 	unsigned long *taken;
 	u8 *chunk_used; /* of each chunk, its used pages */
-	u64 chunks;
+	u64 used_bytes;
+	u64 begin; /* the first chunk that it gives out, and the one behind the last */
+	u64 end;
 	u64 wanted; /* first page of a range that RM asks UVM for; its pages are given to no caller; lock */
 	u64 wanted_end;		       /* the page behind it; 0: there is none */
 	UvmPmaStatistics statistics;   /* read by UVM without a lock */
@@ -292,8 +296,20 @@ struct softgpu_pma {
 	void *evict_data;
 };
 
+/*
+ * What RM calls a device, and UVM has a handle of: the GPU, or an instance of MIG. An instance has a part of the
+ * memory. All else is the GPU's.
+ */
+struct softgpu_part {
+	struct softgpu *gpu;
+	u32 number;
+	struct softgpu_pma pma;
+};
+
 struct softgpu {
 	u32 number;
+	u32 instances; /* of MIG; 0: it is off, and the first part has all memory */
+	struct softgpu_part parts[SOFTGPU_INSTANCES];
 	struct softgpu *peer; /* the other GPU, or NULL */
 	bool nvlink;	      /* they are connected by it, not by PCIe */
 	bool p2p;	      /* RM has an object that lets each access the other */
@@ -306,7 +322,6 @@ struct softgpu {
 	struct pci_dev *pci; /* any device: UVM maps host memory for it */
 	u64 vidmem_bytes;
 	void **chunks; /* of vidmem: their bytes, or NULL while they were never touched */
-	struct softgpu_pma pma;
 	struct list_head channels;
 	struct list_head spaces;
 	struct list_head user_channels;
@@ -339,6 +354,23 @@ struct softgpu {
 	atomic_t fail_count[SOFTGPU_FAILURES];
 };
 
+/* The GPU that a handle of UVM's leads to. */
+static inline struct softgpu *softgpu_of(uvmGpuDeviceHandle device)
+{
+	return ((struct softgpu_part *)device)->gpu;
+}
+
+/* How many subcontexts a TSG may have. With MIG the GPU's are divided: an instance has those from the first one on. */
+static inline u32 softgpu_subcontexts(const struct softgpu *gpu)
+{
+	return SOFTGPU_SUBCONTEXTS / max(gpu->instances, 1u);
+}
+
+static inline u32 softgpu_first_subcontext(const struct softgpu_space *space)
+{
+	return space->part->number * softgpu_subcontexts(space->gpu);
+}
+
 /* rm.c: one more GPU that RM knows; before UVM or anyone else can call. */
 void softgpu_rm_add(struct softgpu *gpu);
 
@@ -348,6 +380,13 @@ struct softgpu *softgpu_rm_gpu(u32 number);
 /* peer.c: what the GPU calls its peer in page tables and methods; and whether it may access a peer of that name now. */
 u32 softgpu_peer_id(const struct softgpu *gpu);
 bool softgpu_is_peer(const struct softgpu *gpu, u32 id);
+
+/* module.c: whether RM says that the platform has ATS. */
+bool softgpu_has_ats(void);
+
+/* ats.c: a GPU of such a platform comes, and goes. */
+void softgpu_ats_begin(struct pci_dev *pci);
+void softgpu_ats_end(struct pci_dev *pci);
 
 /* device.c */
 int softgpu_device_init(struct softgpu *gpu);
@@ -548,16 +587,19 @@ void softgpu_counters_clear(struct softgpu *gpu, u32 tag);
 /* An address space goes. */
 void softgpu_counters_forget(const struct softgpu_space *space);
 
-/* pma.c */
-int softgpu_pma_init(struct softgpu *gpu);
-void softgpu_pma_destroy(struct softgpu *gpu);
+/* pma.c. init: of the chunks from @begin up to @end. Returns 0 or -ENOMEM; destroy follows in any case. */
+int softgpu_pma_init(struct softgpu_part *part, u64 begin, u64 end);
+void softgpu_pma_destroy(struct softgpu_part *part);
+
+/* The bytes of the GPU that are not free. */
+u64 softgpu_pma_used(const struct softgpu *gpu);
 
 /*
  * RM takes chunks of 2 MB for itself, and evicts those of UVM if it must. Returns 0 or -ENOMEM.
  */
-int softgpu_pma_take(struct softgpu *gpu, u64 bytes);
-int softgpu_pma_take_range(struct softgpu *gpu, u64 address, u64 bytes);
-void softgpu_pma_give(struct softgpu *gpu);
+int softgpu_pma_take(struct softgpu_part *part, u64 bytes);
+int softgpu_pma_take_range(struct softgpu_part *part, u64 address, u64 bytes);
+void softgpu_pma_give(struct softgpu_part *part);
 
 /* scheduler.c: TSGs share the SMs by turns. */
 void softgpu_scheduler_init(struct softgpu *gpu);

@@ -13,6 +13,11 @@
 
 #define SOFTGPU_UUID	    "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
 #define SOFTGPU_UUID_NUMBER 14 /* which of them has the GPU's number: the second one has 1 */
+/*
+ * With instances of MIG, the parameter instances=N, a process registers one of them: hSmcPartRef is its number, from 1 to N.
+ * Its UUID is the GPU's with that number in this byte.
+ */
+#define SOFTGPU_UUID_INSTANCE 15
 
 enum softgpu_op {
 	SOFTGPU_READ = 0,   /* and add up in sum */

@@ -17,10 +17,15 @@
 
 static int hooked_to = -1, hooked_from = -1; /* of this process */
 
+/* An instance of MIG has a number of its own. */
 static void hooked_path(char path[256], pid_t pid, const char *file)
 {
+	unsigned int number = softgpu_used();
+
+	if (softgpu_instance)
+		number = 16 * (number + 1) + softgpu_instance;
 	if (pid)
-		snprintf(path, 256, "gvm/%d/%u/%s", (int)pid, softgpu_used(), file);
+		snprintf(path, 256, "gvm/%d/%u/%s", (int)pid, number, file);
 	else
 		snprintf(path, 256, "gvm/%s", file);
 }

@@ -90,6 +90,9 @@ void test_mps(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);
 void test_numbers(void);
+void test_mig(void);
+void test_hmm_refused(struct softgpu_tenant *tenant);
+void test_ats(void);
 void test_hooked_reload(void);
 void test_hooked_stress(void);
 

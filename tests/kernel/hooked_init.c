@@ -38,6 +38,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "again", true, "", "", test_again },
 	{ "compute", true, "", "", test_compute },
 	{ "mps", true, "", "", test_mps },
+	{ "hmm", true, "", "", test_hmm_refused },
 	{ "storms", true, "", "", test_storms },
 	{ "managedpaging", true, "", "", test_paging },
 	{ "builtin", true, "", "", test_builtin },
@@ -66,6 +67,8 @@ static const struct hooked_shared_test hooked_shared_tests[] = {
 	{ "gpufreeze", test_freeze },
 	{ "gpukill", test_kill },
 	{ "numbers", test_numbers },
+	{ "mig", test_mig },
+	{ "ats", test_ats },
 };
 /* clang-format on */
 

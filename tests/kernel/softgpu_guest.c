@@ -20,6 +20,8 @@
 const NvProcessorUuid softgpu_uuid = { .uuid = SOFTGPU_UUID };
 
 uint64_t softgpu_init_flags = UVM_INIT_FLAGS_DISABLE_HMM;
+unsigned int softgpu_instance;
+static uint8_t softgpu_uuid_instance; /* of the instance that was registered last */
 
 static int softgpu_devices[SOFTGPU_MOST_GPUS] = { -1, -1 };
 static int softgpu_device = -1; /* of the GPU in use */
@@ -30,6 +32,7 @@ NvProcessorUuid softgpu_uuid_of(unsigned int number)
 	NvProcessorUuid uuid = softgpu_uuid;
 
 	uuid.uuid[SOFTGPU_UUID_NUMBER] += (uint8_t)number;
+	uuid.uuid[SOFTGPU_UUID_INSTANCE] = softgpu_uuid_instance;
 	return uuid;
 }
 
@@ -94,13 +97,17 @@ void softgpu_close(void)
 
 int softgpu_register(struct softgpu_tenant *tenant, unsigned int client)
 {
-	NvProcessorUuid uuid = softgpu_uuid_of(softgpu_number);
-	UVM_REGISTER_GPU_PARAMS gpu = { .gpu_uuid = uuid, .rmCtrlFd = -1 };
-	UVM_REGISTER_GPU_VASPACE_PARAMS space = {
-		.gpuUuid = uuid, .rmCtrlFd = -1, .hClient = client, .hVaSpace = client
-	};
-	int status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
+	UVM_REGISTER_GPU_PARAMS gpu = { .rmCtrlFd = -1, .hSmcPartRef = softgpu_instance };
+	UVM_REGISTER_GPU_VASPACE_PARAMS space = { .rmCtrlFd = -1,
+						  .hClient = client,
+						  .hVaSpace = client };
+	int status;
 
+	softgpu_uuid_instance = 0;
+	gpu.gpu_uuid = softgpu_uuid_of(softgpu_number);
+	status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &gpu);
+	softgpu_uuid_instance = gpu.gpu_uuid.uuid[SOFTGPU_UUID_INSTANCE];
+	space.gpuUuid = softgpu_uuid_of(softgpu_number);
 	tenant->client = client;
 	if (!status)
 		status = softgpu_uvm(tenant->fd, UVM_REGISTER_GPU_VASPACE, &space);

@@ -55,10 +55,14 @@ void softgpu_close(void);
  */
 bool softgpu_use(unsigned int number);
 unsigned int softgpu_used(void);
+/* The driver's name for the GPU, or for the instance that was registered last. Up to 535 an instance has the GPU's. */
 NvProcessorUuid softgpu_uuid_of(unsigned int number);
 
 /* UVM_INIT_FLAGS_* of the next tenants. */
 extern uint64_t softgpu_init_flags;
+
+/* The instance of MIG that the next tenants register, from 1 on; 0: the GPU. */
+extern unsigned int softgpu_instance;
 
 /*
  * Become a tenant. @client: a number of its own. Returns 0, an NV_STATUS or a negative errno.

@@ -121,7 +121,8 @@ static void test_refusals(void)
 {
 	static const char *const refused[] = {
 		"chip=turing",	"gpus=3",	    "vidmem_mb=30",
-		"vidmem_mb=65", "vidmem_mb=131074", "chip=hopper vidmem_mb=1048578"
+		"vidmem_mb=65", "vidmem_mb=131074", "chip=hopper vidmem_mb=1048578",
+		"instances=5"
 	};
 
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
