@@ -26,15 +26,14 @@ static enum softgpu_aperture softgpu_copy_aperture(u32 mode)
 static void *softgpu_copy_end(struct softgpu_channel *channel, bool physical, u32 mode,
 			      u64 address, enum softgpu_op op, u64 *bytes)
 {
-	enum softgpu_aperture aperture;
-	void *end = NULL;
+	struct softgpu_mapping mapping = { .aperture = softgpu_copy_aperture(mode),
+					   .address = address };
+	void *end;
 
 	if (!physical)
 		return softgpu_channel_translate(channel, address, op, false, bytes);
-	aperture = softgpu_copy_aperture(mode);
-	if (aperture != SOFTGPU_PEER ||
-	    softgpu_is_peer(channel->gpu, DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _PEER_ID, mode)))
-		end = softgpu_physical(channel->gpu, aperture, address, bytes);
+	mapping.peer = DRF_VAL(C6B5, _SET_SRC_PHYS_MODE, _PEER_ID, mode);
+	end = softgpu_mapped(channel->gpu, &mapping, bytes);
 	if (!end)
 		softgpu_channel_fail(channel);
 	return end;

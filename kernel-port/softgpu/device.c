@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* /dev/softgpu, and /dev/softgpu1 of the second GPU: softgpu_ioctl.h. */
+/* /dev/softgpu, and /dev/softgpu1 and so on of further GPUs: softgpu_ioctl.h. */
 #include "softgpu.h"
 
 #include <linux/lockdep.h>

@@ -54,8 +54,6 @@ void *softgpu_physical(struct softgpu *gpu, enum softgpu_aperture aperture, u64 
 	static const char *const names[] = { "vidmem", "sysmem", "peer" };
 	void *p = NULL;
 
-	if (aperture == SOFTGPU_PEER && gpu->peer && READ_ONCE(gpu->p2p))
-		return softgpu_physical(gpu->peer, SOFTGPU_VIDMEM, address, bytes);
 	if (aperture == SOFTGPU_VIDMEM && address < gpu->vidmem_bytes) {
 		*bytes = min(*bytes, SOFTGPU_CHUNK - address % SOFTGPU_CHUNK);
 		p = softgpu_chunk(gpu, address / SOFTGPU_CHUNK);

@@ -58,8 +58,9 @@ static bool softgpu_pte(const struct softgpu *gpu, u64 pte, u64 va, u64 page_byt
 {
 	u32 aperture = softgpu_entry_aperture(pte);
 
+	ret_mapping->peer = aperture == SOFTGPU_PTE_PEER ? pte >> 33 & 7 : 0;
 	if (!(pte & SOFTGPU_PTE_VALID) ||
-	    (aperture == SOFTGPU_PTE_PEER && !softgpu_is_peer(gpu, pte >> 33 & 7)))
+	    (aperture == SOFTGPU_PTE_PEER && !softgpu_peer(gpu, ret_mapping->peer)))
 		return false;
 	ret_mapping->aperture = aperture == SOFTGPU_PTE_VIDMEM ? SOFTGPU_VIDMEM :
 				aperture == SOFTGPU_PTE_PEER   ? SOFTGPU_PEER :

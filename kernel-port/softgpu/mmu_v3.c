@@ -50,7 +50,9 @@ static bool softgpu_v3_pte(const struct softgpu *gpu, u64 pte, u64 va, u64 page_
 	bool peer = aperture == NV_MMU_VER3_PTE_APERTURE_PEER_MEMORY;
 	u64 address = pte & (vidmem ? GENMASK_ULL(39, 12) : GENMASK_ULL(51, 12));
 
-	if (!(pte & NV_MMU_VER3_PTE_VALID_TRUE) || (peer && !softgpu_is_peer(gpu, pte >> 61)))
+	ret_mapping->peer = peer ? pte >> 61 : 0;
+	if (!(pte & NV_MMU_VER3_PTE_VALID_TRUE) ||
+	    (peer && !softgpu_peer(gpu, ret_mapping->peer)))
 		return false;
 	ret_mapping->aperture = vidmem ? SOFTGPU_VIDMEM : peer ? SOFTGPU_PEER : SOFTGPU_SYSMEM;
 	ret_mapping->address = (address & ~(page_bytes - 1)) | (va & (page_bytes - 1));

@@ -22,11 +22,11 @@ MODULE_PARM_DESC(chip, "ampere or hopper");
 
 static unsigned int gpus = 1;
 module_param(gpus, uint, 0444);
-MODULE_PARM_DESC(gpus, "1 or 2");
+MODULE_PARM_DESC(gpus, "1 to 3");
 
 static bool nvlink;
 module_param(nvlink, bool, 0444);
-MODULE_PARM_DESC(nvlink, "two GPUs are connected by NVLink, not by PCIe");
+MODULE_PARM_DESC(nvlink, "GPUs are connected by NVLink, not by PCIe");
 
 static unsigned int instances;
 module_param(instances, uint, 0444);
@@ -163,7 +163,7 @@ static int __init softgpu_module_init(void)
 	int status = 0;
 
 	if (!gpus || gpus > SOFTGPU_GPUS) {
-		pr_err("softgpu: gpus=%u, and it has to be 1 or %u\n", gpus, SOFTGPU_GPUS);
+		pr_err("softgpu: gpus=%u, and it has to be 1 to %u\n", gpus, SOFTGPU_GPUS);
 		return -EINVAL;
 	}
 	if (instances > SOFTGPU_INSTANCES) {
@@ -173,8 +173,6 @@ static int __init softgpu_module_init(void)
 	}
 	for (u32 i = 0; i < gpus && !status; i++) {
 		softgpu_all[i].number = i;
-		if (gpus > 1)
-			softgpu_all[i].peer = &softgpu_all[1 - i];
 		status = softgpu_init(&softgpu_all[i]);
 	}
 	if (status)

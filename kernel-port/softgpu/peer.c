@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Two GPUs, each of which can access the other's vidmem once RM has a P2P object for both: by PTEs with the aperture
- * PEER, and by physical addresses of the copy engine. Each names the other by an id of its own, so that ids which are
- * mixed up lead nowhere. Over PCIe UVM asks for the object when a process enables peer access; over NVLink as
- * soon as it knows both.
+ * GPUs, each of which can access another one's vidmem once RM has a P2P object for both: by PTEs with the aperture PEER, and
+ * by physical addresses of the copy engine. Each names the others by ids of its own, so that ids which are mixed up lead
+ * elsewhere. Over PCIe UVM asks for the object when a process enables peer access; over NVLink as soon as it knows
+ * both.
  */
 #include "softgpu.h"
 
-#define SOFTGPU_P2P_HANDLE 1u /* there is one object at most */
-
-u32 softgpu_peer_id(const struct softgpu *gpu)
+/* What a GPU calls another one: how far that is ahead, in a circle. Ids have 3 bits, and 0 is none. */
+static u32 softgpu_peer_id(const struct softgpu *gpu, const struct softgpu *peer)
 {
-	return SOFTGPU_GPUS - gpu->number;
+	return (peer->number + SOFTGPU_GPUS - gpu->number) % SOFTGPU_GPUS;
 }
 
-bool softgpu_is_peer(const struct softgpu *gpu, u32 id)
+struct softgpu *softgpu_peer(const struct softgpu *gpu, u32 id)
 {
-	return gpu->peer && READ_ONCE(gpu->p2p) && id == softgpu_peer_id(gpu);
+	u32 number = (gpu->number + id) % SOFTGPU_GPUS;
+
+	if (!id || id >= SOFTGPU_GPUS || !test_bit(number, &gpu->peers))
+		return NULL;
+	return softgpu_rm_gpu(number);
+}
+
+void *softgpu_mapped(struct softgpu *gpu, const struct softgpu_mapping *mapping, u64 *bytes)
+{
+	struct softgpu *peer = NULL;
+
+	if (mapping->aperture == SOFTGPU_PEER)
+		peer = softgpu_peer(gpu, mapping->peer);
+	return peer ? softgpu_physical(peer, SOFTGPU_VIDMEM, mapping->address, bytes) :
+		      softgpu_physical(gpu, mapping->aperture, mapping->address, bytes);
 }
 
 NV_STATUS nvUvmInterfaceGetP2PCaps(uvmGpuDeviceHandle first, uvmGpuDeviceHandle second,
@@ -26,34 +39,31 @@ NV_STATUS nvUvmInterfaceGetP2PCaps(uvmGpuDeviceHandle first, uvmGpuDeviceHandle 
 
 	memset(ret_caps, 0, sizeof(*ret_caps));
 	for (u32 i = 0; i < 2; i++)
-		ret_caps->peerIds[i] = softgpu_peer_id(gpus[i]);
+		ret_caps->peerIds[i] = softgpu_peer_id(gpus[i], gpus[1 - i]);
 	ret_caps->p2pLink = gpus[0]->nvlink ? UVM_LINK_TYPE_NVLINK_3 : UVM_LINK_TYPE_PCIE;
 	ret_caps->totalLinkLineRateMBps = gpus[0]->nvlink ? 300000 : 25000;
 	return NV_OK;
 }
 
-static void softgpu_p2p_set(bool p2p)
-{
-	struct softgpu *gpu;
-
-	for (u32 i = 0; (gpu = softgpu_rm_gpu(i)); i++)
-		WRITE_ONCE(gpu->p2p, p2p);
-}
-
+/* The handle of an object names both GPUs. */
 NV_STATUS nvUvmInterfaceP2pObjectCreate(uvmGpuDeviceHandle first, uvmGpuDeviceHandle second,
 					NvHandle *ret_object)
 {
-	struct softgpu *gpu = softgpu_of(first);
+	struct softgpu *gpu = softgpu_of(first), *peer = softgpu_of(second);
 
-	if (gpu->peer != softgpu_of(second) || READ_ONCE(gpu->p2p))
+	if (gpu == peer || test_and_set_bit(peer->number, &gpu->peers))
 		return NV_ERR_INVALID_ARGUMENT;
-	softgpu_p2p_set(true);
-	*ret_object = SOFTGPU_P2P_HANDLE;
+	set_bit(gpu->number, &peer->peers);
+	*ret_object = 1 + gpu->number * SOFTGPU_GPUS + peer->number;
 	return NV_OK;
 }
 
 void nvUvmInterfaceP2pObjectDestroy(uvmGpuSessionHandle session, NvHandle object)
 {
-	if (!WARN_ON(object != SOFTGPU_P2P_HANDLE))
-		softgpu_p2p_set(false);
+	u32 number = (object - 1) / SOFTGPU_GPUS, peer = (object - 1) % SOFTGPU_GPUS;
+	struct softgpu *gpu = softgpu_rm_gpu(number);
+
+	if (WARN_ON(!gpu || !test_and_clear_bit(peer, &gpu->peers)))
+		return;
+	clear_bit(number, &softgpu_rm_gpu(peer)->peers);
 }

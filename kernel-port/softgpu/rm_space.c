@@ -40,7 +40,7 @@ void *softgpu_translate(struct softgpu_space *space, u64 va, enum softgpu_op op,
 		return NULL;
 	*ret_fault = SOFTGPU_NO_FAULT;
 	*bytes = min(*bytes, mapping.page_bytes - (va & (mapping.page_bytes - 1)));
-	return softgpu_physical(gpu, mapping.aperture, mapping.address, bytes);
+	return softgpu_mapped(gpu, &mapping, bytes);
 }
 
 /* A new address space of the GPU, or of an instance, without page tables yet. */

@@ -84,7 +84,7 @@ static void softgpu_touch(struct softgpu_run *run, const struct softgpu_mapping 
 	struct softgpu_access *access = run->access;
 	bool page = access->op >= SOFTGPU_FILL;
 	u64 bytes = page ? PAGE_SIZE : sizeof(u64);
-	u64 *word = softgpu_physical(run->gpu, mapping->aperture, mapping->address, &bytes);
+	u64 *word = softgpu_mapped(run->gpu, mapping, &bytes);
 
 	if (mapping->aperture == SOFTGPU_PEER)
 		run->gpu->stats.peer_accesses++;

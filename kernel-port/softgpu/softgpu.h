@@ -39,7 +39,7 @@
 #include "softgpu_driver.h"
 #include "softgpu_ioctl.h"
 
-#define SOFTGPU_GPUS	      2u /* at most */
+#define SOFTGPU_GPUS	      3u /* at most */
 #define SOFTGPU_INSTANCES     4u /* of MIG, at most */
 #define SOFTGPU_BIG_PAGE      65536ul
 #define SOFTGPU_CHUNK	      (2ul << 20)
@@ -57,7 +57,7 @@
 
 struct softgpu;
 
-/* Of a peer: the vidmem of the other GPU. */
+/* Of a peer: the vidmem of another GPU. */
 enum softgpu_aperture { SOFTGPU_VIDMEM, SOFTGPU_SYSMEM, SOFTGPU_PEER };
 
 /* Where a virtual address leads. */
@@ -65,6 +65,7 @@ struct softgpu_mapping {
 	enum softgpu_aperture aperture;
 	u64 address;	/* of the byte */
 	u64 page_bytes; /* of the page that it is in */
+	u32 peer;	/* the GPU's name for the peer whose memory it is */
 	bool read_only;
 	bool no_atomics;
 	bool uncounted; /* by access counters */
@@ -310,9 +311,9 @@ struct softgpu {
 	u32 number;
 	u32 instances; /* of MIG; 0: it is off, and the first part has all memory */
 	struct softgpu_part parts[SOFTGPU_INSTANCES];
-	struct softgpu *peer; /* the other GPU, or NULL */
-	bool nvlink;	      /* they are connected by it, not by PCIe */
-	bool p2p;	      /* RM has an object that lets each access the other */
+	bool nvlink; /* GPUs are connected by it, not by PCIe */
+	unsigned long
+		peers; /* numbers of those with which RM has an object that lets each access the other */
 	struct miscdevice device;
 	char device_name[16];
 	const struct softgpu_chip *chip;
@@ -377,9 +378,11 @@ void softgpu_rm_add(struct softgpu *gpu);
 /* The GPU with that number, or NULL. */
 struct softgpu *softgpu_rm_gpu(u32 number);
 
-/* peer.c: what the GPU calls its peer in page tables and methods; and whether it may access a peer of that name now. */
-u32 softgpu_peer_id(const struct softgpu *gpu);
-bool softgpu_is_peer(const struct softgpu *gpu, u32 id);
+/* peer.c: the GPU that is called so in a GPU's page tables and methods; NULL: it may access none of that name now. */
+struct softgpu *softgpu_peer(const struct softgpu *gpu, u32 id);
+
+/* The bytes at a mapping, as softgpu_physical() has them. */
+void *softgpu_mapped(struct softgpu *gpu, const struct softgpu_mapping *mapping, u64 *bytes);
 
 /* module.c: whether RM says that the platform has ATS. */
 bool softgpu_has_ats(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * /dev/softgpu, and /dev/softgpu1 of a second GPU: a test lets the SMs of the software GPU touch memory, asks what the GPU did,
+ * /dev/softgpu, and /dev/softgpu1 and so on of further GPUs: a test lets the SMs of the software GPU touch memory, asks what the GPU did,
  * and makes it fail. One reader of events at a time sees all of them.
  */
 #ifndef SOFTGPU_IOCTL_H

@@ -16,12 +16,12 @@
 
 static const u32 softgpu_tlb_shift[SOFTGPU_TLB_SIZES] = { 12, 16, 21 };
 
-/* The bits of an entry: 0 and 1 aperture, 2 read only, 3 no atomics, 4 uncounted, 5 and up the address in 4 KB. */
+/* The bits of an entry: 0 and 1 aperture, 2 read only, 3 no atomics, 4 uncounted, 5 to 7 peer, 8 and up the address in 4 KB. */
 static void *softgpu_tlb_encode(const struct softgpu_mapping *mapping, u64 page)
 {
 	return xa_mk_value(mapping->aperture | mapping->read_only << 2 |
 			   mapping->no_atomics << 3 | mapping->uncounted << 4 |
-			   page >> 12 << 5);
+			   mapping->peer << 5 | page >> 12 << 8);
 }
 
 static void softgpu_tlb_decode(void *entry, u64 va, u32 shift,
@@ -33,8 +33,9 @@ static void softgpu_tlb_decode(void *entry, u64 va, u32 shift,
 	ret_mapping->read_only = value & 4;
 	ret_mapping->no_atomics = value & 8;
 	ret_mapping->uncounted = value & 16;
+	ret_mapping->peer = value >> 5 & 7;
 	ret_mapping->page_bytes = BIT_ULL(shift);
-	ret_mapping->address = (value >> 5 << 12) | (va & (BIT_ULL(shift) - 1));
+	ret_mapping->address = (value >> 8 << 12) | (va & (BIT_ULL(shift) - 1));
 }
 
 void softgpu_tlb_init(struct softgpu_tlb *tlb)

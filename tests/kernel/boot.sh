@@ -235,11 +235,11 @@ if [ "${GVM_TEST:-}" = runtime ] && ! command -v crun >/dev/null; then
 fi
 make_initramfs
 (cd "$out/root" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
-# UVM maps host memory for a PCI device, whichever it is; each of two GPUs has one. It says itself what it lost. Not all parts of its
+# UVM maps host memory for a PCI device, whichever it is; each of three GPUs has one. It says itself what it lost. Not all parts of its
 # test have run with slub_debug yet.
 parameters=oops=panic
 if [ "$program" = softgpu ] || [ "$program" = hooked ]; then
-	vm_devices="-device pci-testdev -device pci-testdev"
+	vm_devices="-device pci-testdev -device pci-testdev -device pci-testdev"
 	parameters="$parameters slub_debug=-"
 fi
 # A runtime enables the memory controller for its cgroups. The kernel then makes lists for them in calls of gvm.ko,

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gmem.limit.high where memory comes by other ways than a kernel's faults on one GPU: two GPUs, each with a
+ * gmem.limit.high where memory comes by other ways than a kernel's faults on one GPU: two or three GPUs, each with a
  * limit of its own, and the copy engine, whose faults cannot be replayed.
  */
 #include "hooked_guest.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define BYTES  (16 * SOFTGPU_MB)
 #define MAPPED (4 * SOFTGPU_MB)
+#define GPUS   3u
 #define FIRST  (4 * SOFTGPU_MB) /* the limit of the first GPU */
 #define SECOND (8 * SOFTGPU_MB) /* and of the second */
 
@@ -58,6 +60,32 @@ static bool read_by(struct softgpu_tenant *tenant, unsigned int gpu, uint64_t *p
 	return ok;
 }
 
+/* 4 MB that prefer a GPU, and that all others access. */
+static uint64_t *shared_on(struct softgpu_tenant *tenant, unsigned int gpu)
+{
+	uint64_t *p = softgpu_managed(tenant, MAPPED);
+	UVM_SET_PREFERRED_LOCATION_PARAMS preferred = {
+		.requestedBase = (uintptr_t)p,
+		.length = MAPPED,
+		.preferredLocation = softgpu_uuid_of(gpu),
+	};
+	bool ok = softgpu_uvm(tenant->fd, UVM_SET_PREFERRED_LOCATION, &preferred) == 0;
+
+	for (unsigned int i = 0; i < GPUS; i++) {
+		UVM_SET_ACCESSED_BY_PARAMS accessed = {
+			.requestedBase = (uintptr_t)p,
+			.length = MAPPED,
+			.accessedByUuid = softgpu_uuid_of(i),
+		};
+
+		if (i != gpu && softgpu_use(i))
+			ok &= softgpu_uvm(tenant->fd, UVM_SET_ACCESSED_BY, &accessed) == 0;
+	}
+	softgpu_use(0);
+	guest_check(ok, "4 MB prefer GPU %u, and others access them", gpu);
+	return p;
+}
+
 static void check_peaks(const char *when)
 {
 	guest_check(get_of(0, "gmem.peak") == (long long)FIRST &&
@@ -69,21 +97,8 @@ static void check_peaks(const char *when)
 /* What the second GPU has mapped is evicted from the first, by a lower limit. */
 static void mapped(struct softgpu_tenant *tenant)
 {
-	uint64_t *p = softgpu_managed(tenant, MAPPED);
-	UVM_SET_PREFERRED_LOCATION_PARAMS preferred = {
-		.requestedBase = (uintptr_t)p,
-		.length = MAPPED,
-		.preferredLocation = softgpu_uuid_of(0),
-	};
-	UVM_SET_ACCESSED_BY_PARAMS accessed = {
-		.requestedBase = (uintptr_t)p,
-		.length = MAPPED,
-		.accessedByUuid = softgpu_uuid_of(1),
-	};
+	uint64_t *p = shared_on(tenant, 0);
 
-	guest_check(softgpu_uvm(tenant->fd, UVM_SET_PREFERRED_LOCATION, &preferred) == 0 &&
-			    softgpu_uvm(tenant->fd, UVM_SET_ACCESSED_BY, &accessed) == 0,
-		    "4 MB prefer the first GPU, and the second accesses them");
 	guest_check(write_by(tenant, 0, p, MAPPED, 3) && read_by(tenant, 1, p, MAPPED, 3) &&
 			    hooked_resident_mb(tenant, p, MAPPED) == 4,
 		    "the second GPU reads them on the first");
@@ -133,6 +148,85 @@ void test_two_gpus(struct softgpu_tenant *tenant)
 	munmap(p, BYTES);
 	guest_check(get_of(0, "gmem.current") == 0, "nothing is left: %lld",
 		    get_of(0, "gmem.current"));
+}
+
+/* Register the second and the third GPU, and let each access the others' memory. */
+static bool all_three(struct softgpu_tenant *tenant)
+{
+	int status = 0;
+
+	for (unsigned int i = 1; i < GPUS && !status; i++) {
+		softgpu_use(i);
+		status = softgpu_register(tenant, tenant->client);
+	}
+	softgpu_use(0);
+	for (unsigned int i = 1; i < GPUS && !status; i++)
+		for (unsigned int j = 0; j < i && !status; j++) {
+			UVM_ENABLE_PEER_ACCESS_PARAMS peers = { softgpu_uuid_of(i),
+								softgpu_uuid_of(j), 0 };
+
+			status = softgpu_uvm(tenant->fd, UVM_ENABLE_PEER_ACCESS, &peers);
+		}
+	return guest_check(status == 0, "three GPUs, each of which can access the others: %x",
+			   status);
+}
+
+/* Whether each GPU had as much as its limit, and no more. */
+static bool are_limits(const char *const *limits)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < GPUS; i++)
+		all &= get_of(i, "gmem.peak") == atoll(limits[i]) * (long long)SOFTGPU_MB;
+	return all;
+}
+
+/*
+ * Memory goes round three GPUs, each under a limit of its own. Then each pair shares some: it is on one, and the two
+ * others access it there.
+ */
+void test_three_gpus(struct softgpu_tenant *tenant)
+{
+	static const char *const limits[GPUS] = { "4M", "8M", "6M" };
+	uint64_t *p = softgpu_managed(tenant, BYTES);
+	bool ok = true;
+
+	if (!all_three(tenant))
+		return;
+	for (unsigned int i = 0; i < GPUS; i++)
+		ok &= set_of(i, "gmem.limit.high", limits[i]) == 0;
+	guest_check(ok, "limits of 4, 8 and 6 MB");
+	for (unsigned int i = 0; i < GPUS && ok; i++)
+		ok = write_by(tenant, i % GPUS, p, BYTES, i) &&
+		     read_by(tenant, (i + 1) % GPUS, p, BYTES, i) &&
+		     read_by(tenant, (i + 2) % GPUS, p, BYTES, i);
+	guest_check(ok, "each writes 16 MB that both others read");
+	guest_check(are_limits(limits), "the most ever is each one's limit");
+	munmap(p, BYTES);
+	for (unsigned int i = 0; i < GPUS && ok; i++) {
+		unsigned int second = (i + 1) % GPUS, third = (i + 2) % GPUS;
+
+		p = shared_on(tenant, i);
+		ok = write_by(tenant, i, p, MAPPED, i) &&
+		     read_by(tenant, second, p, MAPPED, i) &&
+		     write_by(tenant, third, p, MAPPED, 10 + i) &&
+		     read_by(tenant, second, p, MAPPED, 10 + i) &&
+		     get_of(i, "gmem.current") == (long long)MAPPED &&
+		     get_of(second, "gmem.current") == 0 && get_of(third, "gmem.current") == 0;
+		munmap(p, MAPPED);
+	}
+	guest_check(ok,
+		    "4 MB on each are read and written by the others, and charged there alone");
+	guest_check(are_limits(limits) && get_of(0, "gmem.current") == 0 &&
+			    get_of(1, "gmem.current") == 0 && get_of(2, "gmem.current") == 0,
+		    "the limits held, and nothing is left");
+	ok = true;
+	for (unsigned int i = 0; i < GPUS; i++) {
+		softgpu_use(i);
+		ok &= softgpu_stats().peer_accesses > 0 && softgpu_stats().bad_addresses == 0;
+	}
+	softgpu_use(0);
+	guest_check(ok, "each GPU has accessed a peer");
 }
 
 /* The copy engine copies more than the limit. Without room its channel ends, and no other one. */

@@ -82,6 +82,7 @@ void test_forced(struct softgpu_tenant *tenant);
 void test_forced_range(struct softgpu_tenant *tenant);
 void test_unforced(struct softgpu_tenant *tenant);
 void test_two_gpus(struct softgpu_tenant *tenant);
+void test_three_gpus(struct softgpu_tenant *tenant);
 void test_hooked_engines(struct softgpu_tenant *tenant);
 void test_asleep(struct softgpu_tenant *tenant);
 void test_ahead(struct softgpu_tenant *tenant);

@@ -23,7 +23,7 @@ uint64_t softgpu_init_flags = UVM_INIT_FLAGS_DISABLE_HMM;
 unsigned int softgpu_instance;
 static uint8_t softgpu_uuid_instance; /* of the instance that was registered last */
 
-static int softgpu_devices[SOFTGPU_MOST_GPUS] = { -1, -1 };
+static int softgpu_devices[SOFTGPU_MOST_GPUS] = { -1, -1, -1 };
 static int softgpu_device = -1; /* of the GPU in use */
 static unsigned int softgpu_number;
 
@@ -84,6 +84,7 @@ bool softgpu_open(void)
 	unlink("/dev/nvidia-uvm");
 	softgpu_devices[0] = open("/dev/softgpu", O_RDWR | O_CLOEXEC);
 	softgpu_devices[1] = open("/dev/softgpu1", O_RDWR | O_CLOEXEC);
+	softgpu_devices[2] = open("/dev/softgpu2", O_RDWR | O_CLOEXEC);
 	return softgpu_use(0) && major >= 0 &&
 	       mknod("/dev/nvidia-uvm", S_IFCHR | 0600, makedev((unsigned int)major, 0)) == 0;
 }

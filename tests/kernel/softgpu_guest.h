@@ -27,7 +27,7 @@
 #define SOFTGPU_FIRST_ADDRESS 0x200000000000ul
 #define SOFTGPU_ADDRESS_STEP  (1ul << 30)
 
-#define SOFTGPU_MOST_GPUS     2u
+#define SOFTGPU_MOST_GPUS     3u
 
 extern const NvProcessorUuid softgpu_uuid; /* of the first GPU */
 
@@ -50,11 +50,12 @@ bool softgpu_open(void);
 void softgpu_close(void);
 
 /*
- * From now on what has no GPU as an argument is about that one: 0, as in the beginning, or 1. A tenant's kernels run
- * on its channel 1 of the first, and 2 of the second. Returns whether there is one. used: which one that is.
+ * From now on what has no GPU as an argument is about that one: 0, as in the beginning, 1 or 2. A tenant's kernels run
+ * on its channel 1 of the first, 2 of the second and 3 of the third. Returns whether there is one. used: which one that is.
  */
 bool softgpu_use(unsigned int number);
 unsigned int softgpu_used(void);
+
 /* The driver's name for the GPU, or for the instance that was registered last. Up to 535 an instance has the GPU's. */
 NvProcessorUuid softgpu_uuid_of(unsigned int number);
 

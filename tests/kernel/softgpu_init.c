@@ -120,7 +120,7 @@ static void run_test(const struct softgpu_test *test)
 static void test_refusals(void)
 {
 	static const char *const refused[] = {
-		"chip=turing",	"gpus=3",	    "vidmem_mb=30",
+		"chip=turing",	"gpus=4",	    "vidmem_mb=30",
 		"vidmem_mb=65", "vidmem_mb=131074", "chip=hopper vidmem_mb=1048578",
 		"instances=5"
 	};
