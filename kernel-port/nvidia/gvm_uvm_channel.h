@@ -93,15 +93,11 @@ static int gvm_uvm_tsg_of(struct gvm_uvm_channel *channel)
 
 static void gvm_uvm_channel_refused(uvm_gpu_t *gpu, int status)
 {
-	if (status == -EPERM)
-		pr_warn_ratelimited("gvm refuses a channel of process %d on %s: its TSG is in "
-				    "another container, "
-				    "as MPS has it\n",
-				    task_tgid_nr(current), uvm_gpu_name(gpu));
-	else
-		pr_warn_ratelimited("gvm refuses a channel of process %d on %s: its TSG cannot "
-				    "be controlled (%d)\n",
-				    task_tgid_nr(current), uvm_gpu_name(gpu), status);
+	pr_warn_ratelimited("gvm refuses a channel of process %d on %s: its TSG %s (%d)\n",
+			    task_tgid_nr(current), uvm_gpu_name(gpu),
+			    status == -EPERM ? "is in another container, as MPS has it" :
+					       "cannot be controlled",
+			    status);
 }
 
 /*
