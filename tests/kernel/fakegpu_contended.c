@@ -33,7 +33,7 @@ static volatile struct {
 
 static void wait_for_step(uint32_t step)
 {
-	for (uint32_t i = 0; i < 4000 && scene->step < step; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && scene->step < step; i++)
 		sleep_ms(5);
 	require(scene->step >= step, "step %u does not come", step);
 }
@@ -48,7 +48,7 @@ static void expect_thread(pid_t pid, const char *place, const char *or_there)
 {
 	bool there = is_there(pid, place, or_there);
 
-	for (uint32_t i = 0; i < 4000 && !there; i++) {
+	for (uint32_t i = 0; i < STEP_TRIES && !there; i++) {
 		sleep_ms(5);
 		there = is_there(pid, place, or_there);
 	}
@@ -57,7 +57,7 @@ static void expect_thread(pid_t pid, const char *place, const char *or_there)
 
 static void expect_step(uint32_t step)
 {
-	for (uint32_t i = 0; i < 4000 && scene->step < step; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && scene->step < step; i++)
 		sleep_ms(5);
 	guest_check(scene->step >= step, "step %u", step);
 }

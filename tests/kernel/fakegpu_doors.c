@@ -60,7 +60,7 @@ static void tenant(uint32_t index)
 	va = tenant_map(context, 8 * CHUNK);
 	require(fakegpu_fill(context, va, 8 * CHUNK, index) == 0, "fill");
 	*step = 1;
-	for (uint32_t i = 0; i < 4000 && *step < 2; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && *step < 2; i++)
 		sleep_ms(5);
 	require(fakegpu_verify(context, va, 8 * CHUNK, index, NULL) == 0, "verify");
 	close(context);
@@ -92,7 +92,7 @@ static void use_sysfs(void)
 	*step = 0;
 	guest_check(file_write(DIR "/gmem.limit.high", "16M") == 0, "root sets a limit");
 	pid = tenant_start(tenant, 7);
-	for (uint32_t i = 0; i < 4000 && *step < 1; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && *step < 1; i++)
 		sleep_ms(5);
 	guest_check(*step == 1, "a tenant of the cgroup is at work");
 	guest_check(chown(DIR "/gmem.limit.high", OWNER, OWNER) == 0 &&

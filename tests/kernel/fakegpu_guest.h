@@ -104,6 +104,9 @@ struct gvm_fakegpu_info gpu_info(void);
 
 void sleep_ms(unsigned int ms);
 
+/* How often a process looks whether another one has come so far, 5 ms apart: 5 minutes, for a busy machine and a kernel that watches. */
+#define STEP_TRIES 60000u
+
 /*
  * Start a tenant that stores @chunks chunks, all protected by gmem.limit.low. victim_end()
  * checks that its neighbours took none of them, and that every word is as it was stored.

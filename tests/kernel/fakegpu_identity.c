@@ -21,7 +21,7 @@ static volatile pid_t *orphan;
 
 static void wait_for_step(uint32_t wanted)
 {
-	for (uint32_t i = 0; i < 4000 && *step < wanted; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && *step < wanted; i++)
 		sleep_ms(5);
 	require(*step >= wanted, "step %u does not come", wanted);
 }

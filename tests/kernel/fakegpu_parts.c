@@ -59,7 +59,7 @@ static int join_scene(uint32_t index)
 	int context;
 
 	if (index) {
-		for (uint32_t i = 0; i < 4000 && !scene->leader; i++)
+		for (uint32_t i = 0; i < STEP_TRIES && !scene->leader; i++)
 			sleep_ms(5);
 		return tenant_open((uint32_t)scene->leader);
 	}
@@ -71,7 +71,7 @@ static int join_scene(uint32_t index)
 static void meet(void)
 {
 	__atomic_fetch_add(&scene->ready, 1, __ATOMIC_SEQ_CST);
-	for (uint32_t i = 0; i < 4000 && scene->ready < SHARERS; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && scene->ready < SHARERS; i++)
 		sleep_ms(5);
 }
 
@@ -143,7 +143,7 @@ static void take_from_sharers(void)
 
 	for (uint32_t i = 0; i < SHARERS; i++)
 		sharers[i] = tenant_start(keep_in_service, i);
-	for (uint32_t i = 0; i < 4000 && scene->ready < SHARERS; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && scene->ready < SHARERS; i++)
 		sleep_ms(5);
 	context = tenant_open(0);
 	take_often(context);

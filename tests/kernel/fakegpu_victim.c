@@ -39,7 +39,7 @@ pid_t victim_start(uint32_t chunks)
 	victim->chunks = chunks;
 	victim->filled = victim->end = false;
 	pid = tenant_start(victim_main, 0);
-	for (uint32_t i = 0; i < 4000 && !victim->filled; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && !victim->filled; i++)
 		sleep_ms(5);
 	guest_check(victim->filled && control_set_number(pid, "gmem.limit.low", all) == 0 &&
 			    control_get(pid, "gmem.current") == (long long)all,

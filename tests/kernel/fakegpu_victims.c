@@ -59,7 +59,7 @@ void test_victims(void)
 	step = shared_alloc(2);
 	gpu_load("chunks=11 fail_outs=2");
 	other = tenant_start(give, 0);
-	for (uint32_t i = 0; i < 4000 && !step[0]; i++)
+	for (uint32_t i = 0; i < STEP_TRIES && !step[0]; i++)
 		sleep_ms(5);
 	guest_check(tenants_run(take, 1) == 1,
 		    "a TSG lives as long as one of many victims can be copied out");
