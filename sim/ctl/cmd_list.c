@@ -10,6 +10,7 @@
 
 #include "config/units.h"
 #include "ctl/host_files.h"
+#include "ctl/past_shim.h"
 #include "engine/error.h"
 #include "gvm/control.h"
 #include "terminal/signals.h"
@@ -45,7 +46,9 @@ const struct command command_list = {
 	.about =
 "Prints a line for each process and GPU: memory, limit, timeslice, priority, and kernels that are\n"
 "queued or run. \"-\" is unknown. \"(ended)\" is a process that was killed and left its files. Cgroups\n"
-"that are containers of gvm.ko come last, with their path in the place of the command.\n",
+"that are containers of gvm.ko come last, with their path in the place of the command.\n"
+"A line below tells of each process that uses a GPU without the shim, though its environment, an\n"
+"ancestor or another process of its cgroup has it; without root only of one's own processes.\n",
 	.options = list_options,
 	.examples = "    gvmctl list\n",
 	.run = run_list,
@@ -195,6 +198,34 @@ static void add_head(struct table *table, bool rates)
 		table_set(table, i, "%s", heads[i]);
 }
 
+/* Say who uses a GPU past the shim, a line each. Returns 0 or -ENOMEM. */
+static int print_past(void)
+{
+	struct ctl_past_list list;
+	int status = ctl_past_list(&list);
+
+	for (size_t i = 0; i < list.count; i++) {
+		const struct ctl_past *past = &list.processes[i];
+
+		printf("process %llu (%s) uses a GPU without the shim, ", past->pid,
+		       past->command);
+		if (past->reason == CTL_PAST_OWN)
+			printf("for which its environment asks");
+		else if (past->reason == CTL_PAST_ANCESTOR)
+			printf("which its ancestor %llu (%s) has", past->other,
+			       past->other_command);
+		else if (past->reason == CTL_PAST_ASKED)
+			printf("for which the environment of its ancestor %llu (%s) asks",
+			       past->other, past->other_command);
+		else
+			printf("which process %llu (%s) of its cgroup has", past->other,
+			       past->other_command);
+		printf(": its memory is not limited, and its launches are not counted\n");
+	}
+	ctl_past_list_destroy(&list);
+	return status;
+}
+
 /* Print one list. *before is replaced by what this one says; owned by the caller. */
 static int print_list(const struct list_args *args, struct list_before **before,
 		      size_t *before_count, u64 since_ns, struct sim_error *err)
@@ -226,12 +257,14 @@ static int print_list(const struct list_args *args, struct list_before **before,
 						       "of this user has the shim" :
 						       "");
 	table_destroy(&table);
+	if (!args->root && print_past())
+		status = sim_runtime_error(err, "out of memory");
 	fflush(stdout);
 	free(*before);
 	*before = now;
 	*before_count = list.count;
 	ctl_list_destroy(&list);
-	return 0;
+	return status;
 }
 
 static int run_list(int argc, char **argv, struct sim_error *err)

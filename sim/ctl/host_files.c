@@ -36,21 +36,32 @@ static void make_printable(char *text)
 			*text = '?';
 }
 
-/* /proc tells the name; it may hide the processes of other users, which kill() still sees. */
-static void read_command(struct ctl_container *container)
+bool ctl_command(u64 pid, char command[CTL_COMMAND_MAX])
 {
 	char path[64];
 	FILE *file;
+	bool found;
 
-	snprintf(path, sizeof(path), "/proc/%llu/comm", container->pid);
+	snprintf(path, sizeof(path), "/proc/%llu/comm", pid);
 	file = fopen(path, "r");
-	container->ended = !file && kill((pid_t)container->pid, 0) && errno == ESRCH;
-	if (!file || !fgets(container->command, sizeof(container->command), file))
-		strcpy(container->command, container->ended ? "(ended)" : "-");
-	container->command[strcspn(container->command, "\n")] = '\0';
-	make_printable(container->command);
+	found = file && fgets(command, CTL_COMMAND_MAX, file);
+	if (found) {
+		command[strcspn(command, "\n")] = '\0';
+		make_printable(command);
+	}
 	if (file)
 		fclose(file);
+	return found;
+}
+
+/* /proc may hide the processes of other users, which kill() still sees. */
+static void read_command(struct ctl_container *container)
+{
+	container->ended = false;
+	if (ctl_command(container->pid, container->command))
+		return;
+	container->ended = kill((pid_t)container->pid, 0) && errno == ESRCH;
+	strcpy(container->command, container->ended ? "(ended)" : "-");
 }
 
 static int append(struct ctl_list *list, const char *root, const char *pid, const char *gpu)

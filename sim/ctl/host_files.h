@@ -15,13 +15,14 @@
 #include "engine/types.h"
 
 #define CTL_TEXT_MAX	256
+#define CTL_COMMAND_MAX 32
 #define CTL_MODULE_ROOT "/sys/kernel/gvm" /* there while gvm.ko is loaded */
 
 struct ctl_container {
 	u64 pid; /* 0: it is a cgroup */
 	u64 gpu;
-	char command[32]; /* as in /proc/PID/comm; "-": unknown, "(ended)" */
-	bool ended;	  /* the process has gone, and left its files */
+	char command[CTL_COMMAND_MAX]; /* as in /proc/PID/comm; "-": unknown, "(ended)" */
+	bool ended;		       /* the process has gone, and left its files */
 	char path[PATH_MAX];
 	char cgroup[PATH_MAX]; /* "/tenant-a"; "" of a process */
 };
@@ -39,6 +40,9 @@ struct ctl_list {
  */
 int ctl_list(const char *root, struct ctl_list *ret_list);
 void ctl_list_destroy(struct ctl_list *list);
+
+/* The command's name in /proc/PID/comm, without control characters. False: there is none to be read. */
+bool ctl_command(u64 pid, char command[CTL_COMMAND_MAX]);
 
 /*
  * Read a control file without the newline at its end, by its name or alias. Returns 0 or -errno; then

@@ -6,8 +6,9 @@
  *
  * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library appends
  * what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12. FAKE_NO_FREE: memory
- * cannot be freed. Calls for memory are in fake_memory.c.
+ * cannot be freed. FAKE_DEVICE: a file that it opens and keeps, as NVIDIA's keeps /dev/nvidia-uvm. Calls for memory are in fake_memory.c.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -157,6 +158,10 @@ static cu_result start(struct CUstream_st *stream, void (*kernel)(void **paramet
 
 FAKE cu_result cuInit(unsigned int flags)
 {
+	const char *device = getenv("FAKE_DEVICE");
+
+	if (device && !fake_initialized && open(device, O_RDONLY | O_CLOEXEC) < 0)
+		return CU_NOT_INITIALIZED;
 	fake_initialized = true;
 	return flags ? CU_INVALID_VALUE : CU_OK;
 }
