@@ -5,6 +5,12 @@
  *
  * A file is replaced at once (rename), so a reader never sees half of it. A write to gmem.limit.high,
  * compute.timeslice or compute.priority changes this process, as with gvm.ko.
+ *
+ * Such a write may come while we replace the file, from a writer that has opened the old one. So the old one stays as
+ * ".was.NAME", and is looked at, too:
+ *
+ *     writer      open ........................ write "9G", close
+ *     we                 link .was, rename                        NAME holds our text: .was has the write
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,6 +32,9 @@
 #define FILE_TIMESLICE "compute.timeslice"
 #define FILE_PRIORITY  "compute.priority"
 
+#define TEXT_MAX       128
+#define WAS	       ".was."
+
 enum report_file { CURRENT, PEAK, SWAP, STAT, LIMIT, TIMESLICE, PRIORITY, FILES };
 
 static const char *const names[FILES] = {
@@ -40,7 +49,9 @@ struct report_device {
 	int gvm_fd; /* /dev/gvm; -1: none, or it does not know this process */
 	bool gvm_tried;
 	u64 told_launched, told_ended;
-	char text[FILES][128]; /* what the files hold */
+	char text[FILES][TEXT_MAX]; /* what the files hold, as far as we have looked */
+	char was[FILES][TEXT_MAX];  /* what the ones before them hold */
+	bool again[FILES];	    /* to be written, also if the text is the same */
 };
 
 static struct report_device devices[SHIM_DEVICES];
@@ -70,7 +81,8 @@ static void remove_process(const char *path)
 		snprintf(inner, sizeof(inner), "%s/%s", path, gpu->d_name);
 		files = opendir(inner);
 		while (files && (file = readdir(files)))
-			if (*file->d_name != '.' || !strncmp(file->d_name, ".new", 4))
+			if (*file->d_name != '.' || !strncmp(file->d_name, ".new", 4) ||
+			    !strncmp(file->d_name, WAS, strlen(WAS)))
 				unlinkat(dirfd(files), file->d_name, 0);
 		if (files)
 			closedir(files);
@@ -154,6 +166,25 @@ static void open_device(int index)
 	device->ready = true;
 }
 
+static void was_path_of(const struct report_device *device, enum report_file file, char *path,
+			size_t size)
+{
+	snprintf(path, size, "%s/%d/" WAS "%s", process_path, device->number, names[file]);
+}
+
+/* Of a setting the old file stays, for a writer that has it open. */
+static void keep_old(struct report_device *device, enum report_file file, const char *path)
+{
+	char was_path[SHIM_PATH_MAX + 64];
+
+	if (file < LIMIT)
+		return;
+	was_path_of(device, file, was_path, sizeof(was_path));
+	unlink(was_path);
+	if (!link(path, was_path))
+		strcpy(device->was[file], device->text[file]);
+}
+
 /* Write a file, if its text is to change. */
 static void put(struct report_device *device, enum report_file file, const char *text)
 {
@@ -162,7 +193,7 @@ static void put(struct report_device *device, enum report_file file, const char 
 	bool written;
 	int fd;
 
-	if (!strcmp(device->text[file], text))
+	if (!device->again[file] && !strcmp(device->text[file], text))
 		return;
 	path_of(device, ".new", new_path, sizeof(new_path));
 	path_of(device, names[file], path, sizeof(path));
@@ -171,8 +202,13 @@ static void put(struct report_device *device, enum report_file file, const char 
 		return;
 	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 	close(fd); /* before it has its name: our own writes are no events of interest */
-	if (written && !rename(new_path, path))
-		strcpy(device->text[file], text);
+	if (!written)
+		return;
+	keep_old(device, file, path);
+	if (rename(new_path, path))
+		return;
+	strcpy(device->text[file], text);
+	device->again[file] = false;
 }
 
 /*
@@ -290,31 +326,55 @@ static bool take(int device, enum report_file file, const char *text)
 	}
 }
 
-static void take_write(struct report_device *device, const char *name)
+/* False: it cannot be read. */
+static bool read_text(const char *path, char text[TEXT_MAX])
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+/* What others wrote, if they did: into the file, or into the one before it. */
+static bool find_write(struct report_device *device, enum report_file file, char text[TEXT_MAX])
 {
 	char path[SHIM_PATH_MAX + 64];
-	char text[128];
-	ssize_t length;
-	int fd;
+
+	path_of(device, names[file], path, sizeof(path));
+	if (!read_text(path, text))
+		return false;
+	if (strcmp(text, device->text[file]) != 0) {
+		strcpy(device->text[file], text);
+		return true;
+	}
+	was_path_of(device, file, path, sizeof(path));
+	if (!read_text(path, text) || !strcmp(text, device->was[file]))
+		return false;
+	strcpy(device->was[file], text);
+	return true;
+}
+
+static void take_write(struct report_device *device, const char *name)
+{
+	char text[TEXT_MAX];
 
 	for (int file = LIMIT; file < FILES; file++) {
-		if (strcmp(name, names[file]) != 0)
+		if (strcmp(name, names[file]) != 0 ||
+		    !find_write(device, (enum report_file)file, text))
 			continue;
-		path_of(device, name, path, sizeof(path));
-		fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-		length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-		if (fd >= 0)
-			close(fd);
-		if (length < 0)
-			return;
-		text[length] = '\0';
 		text[strcspn(text, "\n")] = '\0';
+		/* Empty: the writer is not ready, or leaves it at that. The value in force comes back. */
 		if (take((int)(device - devices), (enum report_file)file, text))
 			shim_log("%s: %s", name, text);
-		else
+		else if (*text)
 			shim_warn("%s: %s is refused", name, text);
 		for (int i = 0; i < SHIM_DEVICES; i++)
-			*devices[i].text[file] = '\0'; /* written again, in its usual form */
+			devices[i].again[file] = true; /* in its usual form */
 	}
 }
 
@@ -355,6 +415,11 @@ void report_abandon(void)
 			path_of(&devices[i], file < FILES ? names[file] : ".new", path,
 				sizeof(path));
 			unlink(path);
+			if (file >= LIMIT && file < FILES) {
+				was_path_of(&devices[i], (enum report_file)file, path,
+					    sizeof(path));
+				unlink(path);
+			}
 		}
 		path_of(&devices[i], "", path, sizeof(path));
 		rmdir(path);

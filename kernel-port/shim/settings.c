@@ -100,7 +100,7 @@ bool shim_parse_timeslice(const char *text, u64 *ret_us)
 
 void shim_wrong(const char *name, const char *value, const char *allowed)
 {
-	shim_warn("%s=%s is ignored; allowed: %s", name, value, allowed);
+	shim_warn("%s=%." SHIM_SHOWN "s is ignored; allowed: %s", name, value, allowed);
 }
 
 static void read_turns(void)
@@ -140,7 +140,8 @@ static void read_fence(void)
 			shim_settings.fence = i;
 	if (shim_settings.fence == SHIM_NO_FENCE) {
 		shim_settings.fence = PATCH_FENCE;
-		shim_warn("GVM_FENCE=%s is not known, fence is used; allowed: fence, once, 4g, "
+		shim_warn("GVM_FENCE=%." SHIM_SHOWN
+			  "s is not known, fence is used; allowed: fence, once, 4g, "
 			  "check, modulo",
 			  mode);
 	}

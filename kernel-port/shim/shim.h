@@ -48,6 +48,7 @@ typedef unsigned long long u64;
 #define SHIM_NO_LIMIT	 (~0ull)
 #define SHIM_NAME_MAX	 64
 #define SHIM_PATH_MAX	 512
+#define SHIM_SHOWN	 "200" /* bytes of a wrong value in a message */
 #define SHIM_EXPORT	 __attribute__((visibility("default")))
 #define SHIM_MS		 1000000ull
 #define SHIM_PRIORITY_NO 0xffffffffu

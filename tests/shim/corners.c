@@ -263,6 +263,17 @@ static void task_refused_free(int number)
 	wait_for_line();
 }
 
+/* The program goes to another folder, as daemons do. */
+static void task_moves(int number)
+{
+	open_device();
+	allocate_numbers();
+	if (chdir("/"))
+		fail("chdir");
+	for (int i = 0; i < number; i++)
+		launch(NULL);
+}
+
 static void *launch_once(void *unused)
 {
 	struct CUctx_st *context;
@@ -373,6 +384,7 @@ bool corner(const char *task, int number)
 		{ "wrong_end", task_wrong_end },
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },
+		{ "moves", task_moves },
 		{ "threads", task_threads },
 		{ "cold", task_cold },
 		{ "two_gpus", task_two_gpus },

@@ -38,7 +38,7 @@ static inline void path_of(const char *name, char *path, size_t size)
 
 /*
  * Start PROGRAM WAY TASK NUMBER; @shim: with the shim. @variables: "A=1 B=2", or NULL. Its files
- * are in @folder: shim/ (control files), log, report (of the driver).
+ * are in @folder: shim/ (control files), log, report (of the driver), stderr.
  */
 static inline void start(struct program *program, bool shim, const char *way, const char *task,
 			 int number, const char *variables)
@@ -51,6 +51,8 @@ static inline void start(struct program *program, bool shim, const char *way, co
 	if (!program->pid) {
 		bool linked = !strcmp(way, "linked");
 
+		path_of("stderr", text, sizeof(text));
+		dup2(open(text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600), 2);
 		dup2(to[0], 0);
 		dup2(from[1], 1);
 		setenv("LD_LIBRARY_PATH", DRIVER, 1);
@@ -61,7 +63,7 @@ static inline void start(struct program *program, bool shim, const char *way, co
 			path_of("log", text, sizeof(text));
 			setenv("GVM_SHIM_LOG", text, 1);
 			path_of("shim", text, sizeof(text));
-			setenv("GVM_SHIM_DIR", text, 1);
+			setenv("GVM_SHIM_DIR", text, 0); /* a test may have set it */
 		}
 		snprintf(text, sizeof(text), "%s", variables ? variables : "");
 		for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
@@ -109,16 +111,6 @@ static inline void finish(struct program *program)
 	ck_assert_int_eq(waitpid(program->pid, &program->status, 0), program->pid);
 }
 
-static inline void run(struct program *program, bool shim, const char *way, const char *task,
-		       int number, const char *variables)
-{
-	start(program, shim, way, task, number, variables);
-	finish(program);
-	ck_assert_msg(WIFEXITED(program->status) && !WEXITSTATUS(program->status),
-		      "%s %s: status %x: %s", way, task, (unsigned int)program->status,
-		      program->out);
-}
-
 /* All of a file; empty if there is none. */
 static inline const char *content(const char *name)
 {
@@ -135,6 +127,16 @@ static inline const char *content(const char *name)
 	}
 	text[length] = '\0';
 	return text;
+}
+
+static inline void run(struct program *program, bool shim, const char *way, const char *task,
+		       int number, const char *variables)
+{
+	start(program, shim, way, task, number, variables);
+	finish(program);
+	ck_assert_msg(WIFEXITED(program->status) && !WEXITSTATUS(program->status),
+		      "%s %s: status %x: %s%s", way, task, (unsigned int)program->status,
+		      program->out, content("stderr"));
 }
 
 /* The number behind the last @key in a file; -1: there is none. */
@@ -157,6 +159,8 @@ static inline void forget_files(void)
 	path_of("log", path, sizeof(path));
 	unlink(path);
 	path_of("report", path, sizeof(path));
+	unlink(path);
+	path_of("stderr", path, sizeof(path));
 	unlink(path);
 }
 

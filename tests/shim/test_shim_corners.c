@@ -340,8 +340,123 @@ START_TEST(each_gpu_has_its_own_limit)
 }
 END_TEST
 
+static int lines_of(const char *text)
+{
+	int lines = 0;
+
+	for (; *text; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* Without a log that can be written, what the user has to know is on stderr. */
+START_TEST(a_log_that_cannot_be_written_is_named)
+{
+	struct program program;
+	char path[256], setting[320];
+
+	run(&program, true, "ask", "launches", 1, "GVM_SHIM_LOG=/none/log GVM_LIMIT=8X");
+	ck_assert_msg(strstr(content("stderr"), "GVM_SHIM_LOG=/none/log: No such file"), "%s",
+		      content("stderr"));
+	ck_assert_ptr_nonnull(strstr(content("stderr"), "GVM_LIMIT=8X is ignored"));
+	ck_assert_int_eq(lines_of(content("stderr")), 2);
+	forget_files();
+	memset(path, 'a', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	snprintf(setting, sizeof(setting), "GVM_SHIM_LOG=/%s/%s", path, "b");
+	run(&program, true, "ask", "launches", 1, setting);
+	ck_assert_msg(strstr(content("stderr"), "GVM_SHIM_LOG=/aaa"), "%s", content("stderr"));
+	ck_assert_int_eq(lines_of(content("stderr")), 1);
+	/* Nobody reads a FIFO: the program does not wait for it. */
+	forget_files();
+	path_of("fifo", path, sizeof(path));
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	snprintf(setting, sizeof(setting), "GVM_SHIM_LOG=%s GVM_PRIORITY=low", path);
+	run(&program, true, "ask", "launches", 1, setting);
+	ck_assert_ptr_nonnull(strstr(content("stderr"), "GVM_SHIM_LOG="));
+	ck_assert_ptr_nonnull(strstr(content("stderr"), "GVM_PRIORITY=low is ignored"));
+}
+END_TEST
+
+START_TEST(a_log_stays_where_it_is_when_the_program_moves)
+{
+	struct program program;
+	char here[256];
+
+	ck_assert_ptr_nonnull(getcwd(here, sizeof(here)));
+	ck_assert_int_eq(chdir(folder), 0);
+	run(&program, true, "ask", "moves", 3, "GVM_SHIM_LOG=log");
+	ck_assert_int_eq(chdir(here), 0);
+	ck_assert_int_eq(last_number("log", ": launched "), 3);
+}
+END_TEST
+
+/* Whatever the environment holds: a line for each wrong value, with what is allowed at its end. */
+START_TEST(each_wrong_setting_is_one_line)
+{
+	static const char *const names[] = {
+		"GVM_LIMIT",	    "GVM_RESIDENT",   "GVM_PRIORITY",	 "GVM_TIMESLICE",
+		"GVM_SHIM_MANAGED", "GVM_SHIM_PLACE", "GVM_SHIM_PERIOD", "GVM_CONTAINER",
+		"GVM_SHIM_DIR",	    "GVM_FENCE_SIZE", "GVM_FENCE_ALLOW"
+	};
+	struct program program;
+	char value[2048];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		memset(value, 'a', sizeof(value) - 1);
+		memcpy(value, "x/\n\r\033[2J", 8);
+		value[sizeof(value) - 1] = '\0';
+		setenv(names[i], value, 1);
+		if (!strncmp(names[i], "GVM_FENCE_", 10))
+			setenv("GVM_FENCE", "fence", 1);
+		forget_files();
+		run(&program, true, "ask", "symbols", 1, NULL);
+		unsetenv(names[i]);
+		unsetenv("GVM_FENCE");
+		ck_assert_msg(strstr(content("log"), names[i]), "%s: %s", names[i],
+			      content("log"));
+		ck_assert_ptr_nonnull(strstr(content("log"), "allowed: "));
+		ck_assert_ptr_null(strchr(content("log"), '\033'));
+		/* That it is loaded is the other one. */
+		ck_assert_msg(lines_of(content("log")) == 2, "%s: %s", names[i],
+			      content("log"));
+	}
+}
+END_TEST
+
+/* A script writes faster than the shim takes: the last value holds, whatever came before. */
+START_TEST(the_last_write_of_a_control_file_holds)
+{
+	struct program program;
+	char path[256], text[32];
+
+	start(&program, true, "ask", "fill", 3, "GVM_LIMIT=10M");
+	wait_ready(&program);
+	await(&program, "gmem.limit.high", "10485760\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program.pid);
+	for (int round = 0; round < 20; round++) {
+		for (int i = 1; i <= 200; i++) {
+			snprintf(text, sizeof(text), "%dM\n", 10 + round + i);
+			suite_put_file(path, text);
+		}
+		snprintf(text, sizeof(text), "%d\n", (10 + round + 200) << 20);
+		await(&program, "gmem.limit.high", text);
+	}
+	ck_assert_ptr_null(strstr(content("log"), "refused"));
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+	assert_nothing_left();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, a_log_that_cannot_be_written_is_named);
+	tcase_add_test(tests, a_log_stays_where_it_is_when_the_program_moves);
+	tcase_add_test(tests, each_wrong_setting_is_one_line);
+	tcase_add_test(tests, the_last_write_of_a_control_file_holds);
 	tcase_add_test(tests, each_gpu_has_its_own_limit);
 	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
