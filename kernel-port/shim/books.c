@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shim.h"
+#include "fence.h"
 
 /* Open addressing; the size is a power of two, and half of it stays free. */
 static struct shim_allocation *table;
@@ -227,6 +227,8 @@ void books_forget_context(struct CUctx_st *context)
 			continue;
 		}
 		gone[table[i].device] += table[i].bytes;
+		if (shim_settings.fence != SHIM_NO_FENCE)
+			partition_free(table[i].ptr);
 		remove_locked(&table[i]); /* another one may be here now */
 	}
 	pthread_mutex_unlock(&books_lock);

@@ -27,8 +27,8 @@
  * the share, all the rest is on the host. This is placement by whole allocations, and a wish: the driver
  * may place pages elsewhere. docs/shim.md says what it cannot promise.
  *
- * cold_lock is below books_lock. No call of the driver is made under it. move_lock is above both: under it a
- * piece of a range is moved. A free of that range, and the end of any context, wait for the piece.
+ * cold_lock is below books_lock. Under it a launch asks the driver for the arguments of its kernel, which waits for
+ * nothing; no other call is made under it. move_lock is above both: under it a piece of a range is moved. A free of that range, and the end of any context, wait for the piece.
  */
 #include <limits.h>
 #include <pthread.h>

@@ -23,8 +23,6 @@ bool partition_room(const struct shim_real *real, int device, u64 *ret_bytes, u6
 /* What fenced code needs of it, to be written into each module. False: it cannot be made. */
 bool partition_bounds(const struct shim_real *real, int device,
 		      struct patch_bounds *ret_bounds);
-/* Contexts go with their memory: the next allocation makes a new partition. */
-void partition_forget(int device);
 void partition_reset(void);
 
 /* modules.c: code is fenced as it is loaded. */

@@ -12,8 +12,6 @@
 
 #include "shim.h"
 
-#define DEPTH_MAX 8
-
 struct graph_off {
 	struct CUgraphNode_st *node;
 	struct graph_off *next;
@@ -44,8 +42,8 @@ static struct graph_exec *find_locked(const struct CUgraphExec_st *exec)
 	return entry;
 }
 
-/* Graphs are nested as deep as the application wishes; deeper ones than 8 are not counted. */
-static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph, int depth)
+/* Graphs are nested as deep as the application has nested them. */
+static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph)
 {
 	struct CUgraphNode_st **nodes;
 	struct CUgraph_st *child;
@@ -54,7 +52,7 @@ static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph,
 	u64 kernels = 0;
 	size_t count = 0;
 
-	if (depth == DEPTH_MAX || real->cuGraphGetNodes(graph, NULL, &count) != CU_OK || !count)
+	if (real->cuGraphGetNodes(graph, NULL, &count) != CU_OK || !count)
 		return 0;
 	nodes = calloc(count, sizeof(*nodes));
 	if (!nodes || real->cuGraphGetNodes(graph, nodes, &count) != CU_OK)
@@ -69,7 +67,7 @@ static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph,
 				  "cannot be counted");
 		else if (type == CU_NODE_GRAPH &&
 			 real->cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CU_OK)
-			kernels += count_kernels(real, child, depth + 1);
+			kernels += count_kernels(real, child);
 	}
 	free(nodes);
 	return kernels;
@@ -107,7 +105,7 @@ static cu_result instantiated(const struct shim_real *real, cu_result result,
 	if (!entry)
 		return result;
 	entry->exec = *exec;
-	entry->kernels = count_kernels(real, graph, 0);
+	entry->kernels = count_kernels(real, graph);
 	pthread_mutex_lock(&graphs_lock);
 	forget_locked(*exec);
 	entry->next = *bucket_of(*exec);

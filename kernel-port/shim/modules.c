@@ -24,13 +24,19 @@
 
 #define FILE_MAX (1ull << 30)
 
-/* Fenced code without bounds: it was loaded while there was no context. */
-struct unsettled {
+/*
+ * A library, and what the driver may still read of it: with lazy loading the text is compiled later. Code that was loaded
+ * while there was no context has no bounds yet.
+ */
+struct loaded {
 	struct CUlib_st *library;
-	struct unsettled *next;
+	struct confined fenced; /* bytes NULL: it runs as it is */
+	char *file;		/* NULL: its image is the application's */
+	bool settled;		/* it has its bounds, or needs none */
+	struct loaded *next;
 };
 
-static struct unsettled *unsettled;
+static struct loaded *libraries;
 static _Atomic bool settle_wanted;
 static pthread_mutex_t modules_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic u64 fenced_count, allowed_count, refused_count;
@@ -172,37 +178,51 @@ static bool settle_library(const struct shim_real *real, struct CUlib_st *librar
 void modules_settle(const struct shim_real *real)
 {
 	struct CUctx_st *context;
+	bool left = false;
 	int device;
 
 	if (!settle_wanted || !memory_current(real, &device, &context))
 		return;
 	pthread_mutex_lock(&modules_lock);
-	for (struct unsettled **link = &unsettled; *link;) {
-		struct unsettled *one = *link;
-
-		if (settle_library(real, one->library)) {
-			*link = one->next;
-			free(one);
-		} else {
-			link = &one->next;
-		}
+	for (struct loaded *one = libraries; one; one = one->next) {
+		one->settled = one->settled || settle_library(real, one->library);
+		left |= !one->settled;
 	}
-	settle_wanted = unsettled;
+	settle_wanted = left;
 	pthread_mutex_unlock(&modules_lock);
 }
 
-static cu_result library_settle_later(struct CUlib_st *library)
+static void forget(struct loaded *one)
 {
-	struct unsettled *one = malloc(sizeof(*one));
+	if (one->fenced.bytes)
+		confined_destroy(&one->fenced);
+	free(one->file);
+	free(one);
+}
 
-	if (!one)
-		return CU_OUT_OF_MEMORY;
+static void remember(struct loaded *one)
+{
 	pthread_mutex_lock(&modules_lock);
-	*one = (struct unsettled){ library, unsettled };
-	unsettled = one;
-	settle_wanted = true;
+	one->next = libraries;
+	libraries = one;
+	if (!one->settled)
+		settle_wanted = true;
 	pthread_mutex_unlock(&modules_lock);
-	return CU_OK;
+}
+
+/* Take it out of the list. NULL: it is not known. */
+static struct loaded *take_out(const struct CUlib_st *library)
+{
+	struct loaded **link = &libraries, *one;
+
+	pthread_mutex_lock(&modules_lock);
+	while (*link && (*link)->library != library)
+		link = &(*link)->next;
+	one = *link;
+	if (one)
+		*link = one->next;
+	pthread_mutex_unlock(&modules_lock);
+	return one;
 }
 
 /* A file with a zero behind it, which the caller frees; or NULL. */
@@ -302,33 +322,38 @@ SHIM_EXPORT cu_result cuModuleUnload(struct CUmod_st *module)
 	return real ? real->cuModuleUnload(module) : CU_NOT_INITIALIZED;
 }
 
-static cu_result load_library(struct CUlib_st **library, const void *image, const char *origin,
-			      unsigned int *options, void **values, unsigned int count,
-			      unsigned int *library_options, void **library_values,
-			      unsigned int library_count)
+/* @file: the image was read from a file, and is freed here; or NULL. */
+static cu_result load_library(struct CUlib_st **library, const void *image, char *file,
+			      const char *origin, unsigned int *options, void **values,
+			      unsigned int count, unsigned int *library_options,
+			      void **library_values, unsigned int library_count)
 {
 	const struct shim_real *real = shim_real();
-	struct confined fenced;
+	struct loaded *one = calloc(1, sizeof(*one));
 	struct CUctx_st *context;
 	cu_result result;
 	int device;
 
-	result = fence_image(real, image, origin, &fenced);
-	if (result != CU_OK)
-		return result;
-	result = real->cuLibraryLoadData(library, fenced.bytes ? fenced.bytes : image, options,
-					 values, count, library_options, library_values,
-					 library_count);
-	if (result == CU_OK && fenced.bytes) {
-		bool now = memory_current(real, &device, &context);
-
-		if (!now || !settle_library(real, *library))
-			result = library_settle_later(*library);
-		if (result != CU_OK)
-			real->cuLibraryUnload(*library);
+	if (!one) {
+		free(file);
+		return CU_OUT_OF_MEMORY;
 	}
-	/* The driver may read the text later: with lazy loading, say. It stays. */
-	return result;
+	one->file = file;
+	result = fence_image(real, image, origin, &one->fenced);
+	if (result == CU_OK)
+		result = real->cuLibraryLoadData(library,
+						 one->fenced.bytes ? one->fenced.bytes : image,
+						 options, values, count, library_options,
+						 library_values, library_count);
+	if (result != CU_OK) {
+		forget(one);
+		return result;
+	}
+	one->library = *library;
+	one->settled = !one->fenced.bytes || (memory_current(real, &device, &context) &&
+					      settle_library(real, *library));
+	remember(one);
+	return CU_OK;
 }
 
 SHIM_EXPORT cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image,
@@ -344,8 +369,8 @@ SHIM_EXPORT cu_result cuLibraryLoadData(struct CUlib_st **library, const void *i
 	if (shim_settings.fence == SHIM_NO_FENCE || !library || !image)
 		return real->cuLibraryLoadData(library, image, options, values, count,
 					       library_options, library_values, library_count);
-	return load_library(library, image, origin_of(image, &info), options, values, count,
-			    library_options, library_values, library_count);
+	return load_library(library, image, NULL, origin_of(image, &info), options, values,
+			    count, library_options, library_values, library_count);
 }
 
 SHIM_EXPORT cu_result cuLibraryLoadFromFile(struct CUlib_st **library, const char *path,
@@ -365,37 +390,33 @@ SHIM_EXPORT cu_result cuLibraryLoadFromFile(struct CUlib_st **library, const cha
 		return real->cuLibraryLoadFromFile(library, path, options, values, count,
 						   library_options, library_values,
 						   library_count);
-	/* The bytes stay for the driver, as above. */
-	return load_library(library, bytes, slash ? slash + 1 : path, options, values, count,
-			    library_options, library_values, library_count);
+	return load_library(library, bytes, bytes, slash ? slash + 1 : path, options, values,
+			    count, library_options, library_values, library_count);
 }
 
 SHIM_EXPORT cu_result cuLibraryUnload(struct CUlib_st *library)
 {
 	const struct shim_real *real = shim_real();
+	struct loaded *one;
+	cu_result result;
 
 	if (!real || !real->cuLibraryUnload)
 		return CU_NOT_INITIALIZED;
-	pthread_mutex_lock(&modules_lock);
-	for (struct unsettled **link = &unsettled; *link;) {
-		struct unsettled *one = *link;
-
-		if (one->library != library) {
-			link = &one->next;
-			continue;
-		}
-		*link = one->next;
-		free(one);
-	}
-	pthread_mutex_unlock(&modules_lock);
-	return real->cuLibraryUnload(library);
+	/* First: once it is unloaded, another thread may get the same handle. */
+	one = take_out(library);
+	result = real->cuLibraryUnload(library);
+	if (one && result == CU_OK)
+		forget(one);
+	else if (one)
+		remember(one);
+	return result;
 }
 
 /* The child of a fork cannot use its parent's modules. */
 void modules_reset(void)
 {
 	pthread_mutex_init(&modules_lock, NULL);
-	unsettled = NULL;
+	libraries = NULL;
 	settle_wanted = false;
 	fenced_count = allowed_count = refused_count = 0;
 }

@@ -200,24 +200,6 @@ bool partition_bounds(const struct shim_real *real, int device, struct patch_bou
 	return partition;
 }
 
-void partition_forget(int device)
-{
-	struct partition *partition = &partitions[device];
-	const struct shim_real *real = shim_real_if_used();
-
-	if (device < 0 || device >= SHIM_DEVICES)
-		return;
-	pthread_mutex_lock(&partition_lock);
-	if (partition->open && real) {
-		gvm_fence_heap_destroy(&partition->heap);
-		real->cuMemUnmap(partition->base, partition->bytes);
-		real->cuMemRelease(partition->memory);
-		real->cuMemAddressFree(partition->base, partition->bytes);
-		partition->open = false;
-	}
-	pthread_mutex_unlock(&partition_lock);
-}
-
 /* The child of a fork has no GPU memory. */
 void partition_reset(void)
 {

@@ -33,6 +33,7 @@
 #define FILE_PRIORITY  "compute.priority"
 
 #define TEXT_MAX       128
+#define FOLDER_TRIES   100
 #define WAS	       ".was."
 
 enum report_file { CURRENT, PEAK, SWAP, STAT, LIMIT, TIMESLICE, PRIORITY, FILES };
@@ -44,9 +45,9 @@ static const char *const names[FILES] = {
 
 struct report_device {
 	bool ready;
-	int number; /* among the host's GPUs */
-	int watch;  /* of inotify */
-	int gvm_fd; /* /dev/gvm; -1: none, or it does not know this process */
+	int number;		    /* among the host's GPUs */
+	int watch;		    /* of inotify */
+	struct shim_descriptor gvm; /* /dev/gvm; none: it is not there, or does not know us */
 	bool gvm_tried;
 	u64 told_launched, told_ended;
 	char text[FILES][TEXT_MAX]; /* what the files hold, as far as we have looked */
@@ -58,7 +59,7 @@ static struct report_device devices[SHIM_DEVICES];
 static bool opened;
 static _Atomic bool publishing;
 static bool failed;
-static int watch_fd = -1;
+static struct shim_descriptor watch_fd = SHIM_NO_DESCRIPTOR;
 static char process_path[SHIM_PATH_MAX + 32];
 
 static bool is_pid(const char *name)
@@ -127,22 +128,50 @@ void report_init(void)
 	rmdir(shim_settings.directory); /* if nothing is in it */
 }
 
+/* As where fs.inotify.max_user_instances or max_user_watches is reached. */
+static void tell_unwatched(void)
+{
+	shim_warn("%s: %s: what is written to control files is not seen", process_path,
+		  strerror(errno));
+}
+
+/*
+ * NULL: it is made. Else why not. The folder around it goes when another process ends and it is empty, also between two
+ * steps of ours. What is there under our number was left by a process that was killed.
+ */
+static const char *make_process_folder(void)
+{
+	const char *wrong;
+
+	for (int i = 0; i < FOLDER_TRIES; i++) {
+		wrong = shim_make_directory();
+		if (wrong || !mkdir(process_path, 0755))
+			return wrong;
+		wrong = strerror(errno);
+		if (errno == EEXIST)
+			remove_process(process_path);
+		else if (errno != ENOENT)
+			return wrong;
+	}
+	return wrong;
+}
+
 static bool open_all(void)
 {
 	const char *wrong;
 
 	if (opened || failed)
 		return opened;
-	wrong = shim_make_directory();
 	set_process_path();
-	if (!wrong && mkdir(process_path, 0755))
-		wrong = strerror(errno);
+	wrong = make_process_folder();
 	if (wrong) {
 		shim_warn("%s: %s: there are no control files", process_path, wrong);
 		failed = true;
 		return false;
 	}
-	watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	descriptor_set(&watch_fd, inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+	if (watch_fd.fd < 0)
+		tell_unwatched();
 	opened = true;
 	return true;
 }
@@ -161,8 +190,11 @@ static void open_device(int index)
 	device->number = number_of(index);
 	path_of(device, "", path, sizeof(path));
 	mkdir(path, 0755);
-	device->watch = inotify_add_watch(watch_fd, path, IN_CLOSE_WRITE | IN_ONLYDIR);
-	device->gvm_fd = -1;
+	device->watch =
+		inotify_add_watch(descriptor_of(&watch_fd), path, IN_CLOSE_WRITE | IN_ONLYDIR);
+	if (device->watch < 0 && watch_fd.fd >= 0)
+		tell_unwatched();
+	descriptor_set(&device->gvm, -1);
 	device->ready = true;
 }
 
@@ -211,6 +243,19 @@ static void put(struct report_device *device, enum report_file file, const char 
 	device->again[file] = false;
 }
 
+/* A value was refused, and none is in force: its file goes. */
+static void drop(struct report_device *device, enum report_file file)
+{
+	char path[SHIM_PATH_MAX + 64];
+
+	if (!device->again[file])
+		return;
+	path_of(device, names[file], path, sizeof(path));
+	unlink(path);
+	*device->text[file] = '\0';
+	device->again[file] = false;
+}
+
 /*
  * gvm.ko counts by open file. It answers ESRCH as long as the process has no managed memory there: it is asked
  * again at the next report.
@@ -225,11 +270,11 @@ static void tell_module(struct report_device *device, u64 launched, u64 ended)
 
 	if (!device->gvm_tried) {
 		device->gvm_tried = true;
-		device->gvm_fd = open("/dev/gvm", O_RDWR | O_CLOEXEC);
+		descriptor_set(&device->gvm, open("/dev/gvm", O_RDWR | O_CLOEXEC));
 	}
-	if (device->gvm_fd < 0 || (!report.submitted && !report.ended))
+	if ((!report.submitted && !report.ended) || descriptor_of(&device->gvm) < 0)
 		return;
-	if (syscall(SYS_ioctl, device->gvm_fd, GVM_IOCTL_LAUNCHES, &report))
+	if (syscall(SYS_ioctl, device->gvm.fd, GVM_IOCTL_LAUNCHES, &report))
 		return;
 	device->told_launched = launched;
 	device->told_ended = ended;
@@ -270,10 +315,14 @@ static void publish_device(int index)
 	if (shim_settings.timeslice_us) {
 		snprintf(text, sizeof(text), "%lluus\n", shim_settings.timeslice_us);
 		put(device, TIMESLICE, text);
+	} else {
+		drop(device, TIMESLICE);
 	}
 	if (shim_settings.priority != SHIM_PRIORITY_NO) {
 		snprintf(text, sizeof(text), "%u\n", shim_settings.priority);
 		put(device, PRIORITY, text);
+	} else {
+		drop(device, PRIORITY);
 	}
 }
 
@@ -294,7 +343,7 @@ void report_publish(bool last)
 
 int report_watch_fd(void)
 {
-	return watch_fd;
+	return descriptor_of(&watch_fd);
 }
 
 /* Take a setting from one of a device's files; turns are the process's. False: it is none. */
@@ -383,7 +432,7 @@ void report_take_writes(void)
 	char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t length;
 
-	while ((length = read(watch_fd, buffer, sizeof(buffer))) > 0) {
+	while ((length = read(watch_fd.fd, buffer, sizeof(buffer))) > 0) {
 		const struct inotify_event *event;
 
 		for (ssize_t i = 0; i < length; i += (ssize_t)(sizeof(*event) + event->len)) {
@@ -433,11 +482,9 @@ void report_close(void)
 	if (!opened)
 		return;
 	for (int i = 0; i < SHIM_DEVICES; i++)
-		if (devices[i].ready && devices[i].gvm_fd >= 0)
-			close(devices[i].gvm_fd);
-	if (watch_fd >= 0)
-		close(watch_fd);
-	watch_fd = -1;
+		if (devices[i].ready)
+			descriptor_close(&devices[i].gvm);
+	descriptor_close(&watch_fd);
 	remove_process(process_path);
 	rmdir(shim_settings.directory); /* if it was the last one */
 	opened = false;
@@ -447,11 +494,9 @@ void report_close(void)
 void report_reset(void)
 {
 	for (int i = 0; i < SHIM_DEVICES; i++)
-		if (devices[i].ready && devices[i].gvm_fd >= 0)
-			close(devices[i].gvm_fd);
-	if (watch_fd >= 0)
-		close(watch_fd);
-	watch_fd = -1;
+		if (devices[i].ready)
+			descriptor_close(&devices[i].gvm);
+	descriptor_close(&watch_fd);
 	memset(devices, 0, sizeof(devices));
 	opened = false;
 	failed = false;

@@ -18,7 +18,8 @@
 
 #include "shim.h"
 
-#define ROWS 512
+#define ROWS	     512
+#define FOLDER_TRIES 100
 
 struct shared_row {
 	u64 pid;     /* 0: free */
@@ -28,7 +29,7 @@ struct shared_row {
 
 static struct shared_row *rows; /* NULL: not opened, or not to be had */
 static struct shared_row *mine;
-static int rows_fd = -1;
+static struct shim_descriptor rows_fd = SHIM_NO_DESCRIPTOR;
 static bool failed;
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 static char rows_path[SHIM_PATH_MAX + SHIM_NAME_MAX + 16];
@@ -79,7 +80,7 @@ static bool lock_file(void)
 	int status;
 
 	do
-		status = flock(rows_fd, LOCK_EX);
+		status = flock(rows_fd.fd, LOCK_EX);
 	while (status && errno == EINTR);
 	return !status;
 }
@@ -90,17 +91,16 @@ static bool open_file(void)
 	struct stat info;
 
 	for (;;) {
-		rows_fd = open(rows_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-		if (rows_fd < 0)
+		descriptor_set(&rows_fd, open(rows_path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+		if (rows_fd.fd < 0)
 			return false;
-		if (!lock_file() || fstat(rows_fd, &info))
+		if (!lock_file() || fstat(rows_fd.fd, &info))
 			break;
 		if (info.st_nlink)
-			return !ftruncate(rows_fd, ROWS * sizeof(*rows));
-		close(rows_fd);
+			return !ftruncate(rows_fd.fd, ROWS * sizeof(*rows));
+		descriptor_close(&rows_fd);
 	}
-	close(rows_fd);
-	rows_fd = -1;
+	descriptor_close(&rows_fd);
 	return false;
 }
 
@@ -130,37 +130,70 @@ static const char *map_rows(void)
 {
 	if (!open_file())
 		return strerror(errno);
-	rows = mmap(NULL, ROWS * sizeof(*rows), PROT_READ | PROT_WRITE, MAP_SHARED, rows_fd, 0);
+	rows = mmap(NULL, ROWS * sizeof(*rows), PROT_READ | PROT_WRITE, MAP_SHARED, rows_fd.fd,
+		    0);
 	if (rows == MAP_FAILED)
 		return strerror(errno);
 	mine = take_row();
 	return mine ? NULL : "too many processes";
 }
 
-/* Under shared_lock. On success the file is locked. */
-static bool lock_rows(void)
+/* The folders may go between two steps, as another process ends. NULL: as map_rows(). */
+static const char *open_rows(void)
 {
-	const char *wrong;
+	const char *wrong = NULL;
 
-	if (rows)
-		return lock_file();
-	if (failed)
-		return false;
-	snprintf(rows_path, sizeof(rows_path), "%s/containers", shim_settings.directory);
-	wrong = shim_make_directory();
-	if (!wrong) {
+	for (int i = 0; i < FOLDER_TRIES; i++) {
+		snprintf(rows_path, sizeof(rows_path), "%s/containers",
+			 shim_settings.directory);
+		wrong = shim_make_directory();
+		if (wrong)
+			return wrong;
 		mkdir(rows_path, 0755);
 		snprintf(rows_path, sizeof(rows_path), "%s/containers/%s",
 			 shim_settings.directory, shim_settings.container);
 		wrong = map_rows();
+		if (!wrong || rows_fd.fd >= 0 || errno != ENOENT)
+			return wrong;
+	}
+	return wrong;
+}
+
+/* The application has closed our descriptor. False: the file has gone, too. */
+static bool open_again(void)
+{
+	struct shim_descriptor again;
+
+	descriptor_set(&again, open(rows_path, O_RDWR | O_CLOEXEC));
+	if (again.device == rows_fd.device && again.inode == rows_fd.inode) {
+		rows_fd.fd = again.fd;
+		return again.fd >= 0;
+	}
+	descriptor_close(&again);
+	return false;
+}
+
+/* Under shared_lock. On success the file is locked. */
+static bool lock_rows(void)
+{
+	const char *wrong = NULL;
+
+	if (failed)
+		return false;
+	if (rows && (descriptor_of(&rows_fd) >= 0 || open_again()))
+		return lock_file();
+	if (rows) {
+		wrong = "it was closed";
+		munmap(rows, ROWS * sizeof(*rows));
+		mine = NULL;
+	} else {
+		wrong = open_rows();
 	}
 	if (!wrong)
 		return true;
 	shim_warn("%s: %s; the limit holds for this process alone", rows_path, wrong);
 	failed = true;
-	if (rows_fd >= 0)
-		close(rows_fd);
-	rows_fd = -1;
+	descriptor_close(&rows_fd);
 	rows = NULL;
 	return false;
 }
@@ -195,7 +228,7 @@ bool shared_charge(int device, u64 bytes, u64 limit)
 		}
 		if (fits)
 			mine->bytes[device] += bytes;
-		flock(rows_fd, LOCK_UN);
+		flock(rows_fd.fd, LOCK_UN);
 	}
 	pthread_mutex_unlock(&shared_lock);
 	return fits;
@@ -206,7 +239,7 @@ void shared_uncharge(int device, u64 bytes)
 	pthread_mutex_lock(&shared_lock);
 	if (rows && lock_rows()) {
 		mine->bytes[device] -= bytes;
-		flock(rows_fd, LOCK_UN);
+		flock(rows_fd.fd, LOCK_UN);
 	}
 	pthread_mutex_unlock(&shared_lock);
 }
@@ -218,10 +251,21 @@ u64 shared_used(int device)
 	pthread_mutex_lock(&shared_lock);
 	if (device >= 0 && device < SHIM_DEVICES && lock_rows()) {
 		sum = sum_rows(device);
-		flock(rows_fd, LOCK_UN);
+		flock(rows_fd.fd, LOCK_UN);
 	}
 	pthread_mutex_unlock(&shared_lock);
 	return sum;
+}
+
+/* The last process removes the folders, too, if nothing else is in them. */
+static void remove_file(void)
+{
+	char folder[sizeof(rows_path)];
+
+	unlink(rows_path);
+	snprintf(folder, sizeof(folder), "%s/containers", shim_settings.directory);
+	if (!rmdir(folder))
+		rmdir(shim_settings.directory);
 }
 
 void shared_close(void)
@@ -235,11 +279,11 @@ void shared_close(void)
 		for (int i = 0; i < ROWS; i++)
 			others |= rows[i].pid != 0;
 		if (!others)
-			unlink(rows_path);
+			remove_file();
 		munmap(rows, ROWS * sizeof(*rows));
-		close(rows_fd);
+		descriptor_close(&rows_fd);
 		rows = NULL;
-		rows_fd = -1;
+		mine = NULL;
 		failed = true; /* what is freed now has left with the row */
 	}
 	pthread_mutex_unlock(&shared_lock);
@@ -255,12 +299,10 @@ void shared_abandon(void)
 void shared_reset(void)
 {
 	pthread_mutex_init(&shared_lock, NULL);
-	if (rows) {
+	if (rows)
 		munmap(rows, ROWS * sizeof(*rows));
-		close(rows_fd);
-	}
+	descriptor_close(&rows_fd);
 	rows = NULL;
 	mine = NULL;
-	rows_fd = -1;
 	failed = false;
 }

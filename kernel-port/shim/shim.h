@@ -20,6 +20,7 @@
  *     marks.c    events that say so
  *     wake.c     wakes the worker
  *     worker.c   the thread that looks which have ended, and hands the counts on
+ *     descriptor.c descriptors of ours, among those of the application
  *     report.c   files for gvmcollect, counts for gvm.ko
  *     turns.c    timeslices of the process's channel groups
  *     modules.c  code is fenced as it is loaded, fatbin.c finds its PTX (fence.h)
@@ -169,6 +170,26 @@ void shim_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same; without GVM_SHIM_LOG it goes to stderr: what the user has to know. */
 void shim_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 u64 shim_now_ns(void);
+
+/* descriptor.c */
+
+struct shim_descriptor {
+	_Atomic int fd; /* -1: none */
+	dev_t device;	/* of what it was when we opened it */
+	ino_t inode;
+};
+
+#define SHIM_NO_DESCRIPTOR \
+	{                  \
+		-1, 0, 0   \
+	}
+
+/* Take @fd, or -1. */
+void descriptor_set(struct shim_descriptor *descriptor, int fd);
+/* Its number; -1: there is none, or the application has closed it. */
+int descriptor_of(const struct shim_descriptor *descriptor);
+/* Close it, if it is still ours. */
+void descriptor_close(struct shim_descriptor *descriptor);
 
 /* real.c */
 

@@ -2,6 +2,9 @@
 /*
  * The shim's thread. It sleeps until something is launched, allocated or written to a control file.
  * While launches are pending it looks every GVM_SHIM_PERIOD which have ended; it never spins.
+ *
+ * If the application closes the descriptor that wakes it, there is nothing to wait for any more: the thread ends, or
+ * sleeps until the process ends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,23 +22,40 @@
 static pthread_t thread;
 static _Atomic bool started;
 static _Atomic bool stopping;
-static int wake_fd = -1;
+static struct shim_descriptor wake_fd = SHIM_NO_DESCRIPTOR;
+static _Atomic bool lost; /* the application has closed it */
 static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The number of the descriptor that wakes the thread; -1: it is lost, which is said once. */
+static int find_wake_fd(void)
+{
+	int fd = lost ? -1 : descriptor_of(&wake_fd);
+
+	if (fd < 0 && !atomic_exchange(&lost, true))
+		shim_warn("the program has closed the shim's descriptors: its launches are no "
+			  "more counted, and its control files not read");
+	return fd;
+}
 
 /* Wait for a kick, for a write to a control file, or for @timeout_ns; 0: without end. */
 static void wait_for_work(u64 timeout_ns)
 {
 	struct timespec timeout = { (time_t)(timeout_ns / 1000000000ull),
 				    (long)(timeout_ns % 1000000000ull) };
-	struct pollfd fds[2] = { { .fd = wake_fd, .events = POLLIN },
+	struct pollfd fds[2] = { { .fd = find_wake_fd(), .events = POLLIN },
 				 { .fd = report_watch_fd(), .events = POLLIN } };
 	u64 count;
 
+	if (lost)
+		return;
 	if (ppoll(fds, 2, timeout_ns ? &timeout : NULL, NULL) <= 0)
 		return;
-	if (fds[0].revents && read(wake_fd, &count, sizeof(count)) < 0)
+	/* Closed meanwhile, it has another file's number now. */
+	if (find_wake_fd() < 0)
+		return;
+	if (fds[0].revents && read(fds[0].fd, &count, sizeof(count)) < 0)
 		return; /* another look does no harm */
-	if (fds[1].revents)
+	if (fds[1].revents && report_watch_fd() >= 0)
 		report_take_writes();
 }
 
@@ -48,7 +68,7 @@ static void *work(void *unused)
 	/* Calls of this thread must not spoil a capture of another one. */
 	if (real->cuThreadExchangeStreamCaptureMode)
 		real->cuThreadExchangeStreamCaptureMode(&mode);
-	while (!stopping) {
+	while (!stopping && !lost) {
 		u64 pending = streams_poll(real);
 		u64 now = shim_now_ns();
 
@@ -85,8 +105,8 @@ static void start_locked(void)
 	static bool registered;
 	sigset_t all, old;
 
-	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (wake_fd < 0)
+	descriptor_set(&wake_fd, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (wake_fd.fd < 0)
 		return;
 	stopping = false;
 	shim_set_idle(false);
@@ -97,8 +117,7 @@ static void start_locked(void)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!started) {
 		shim_warn("no thread: launches are counted, and never end");
-		close(wake_fd);
-		wake_fd = -1;
+		descriptor_close(&wake_fd);
 		return;
 	}
 	pthread_setname_np(thread, "gvm-shim");
@@ -109,6 +128,7 @@ static void start_locked(void)
 static void wake_up(void)
 {
 	u64 one = 1;
+	int fd;
 
 	if (!started && shim_real()) {
 		pthread_mutex_lock(&worker_lock);
@@ -116,7 +136,8 @@ static void wake_up(void)
 			start_locked();
 		pthread_mutex_unlock(&worker_lock);
 	}
-	if (started && write(wake_fd, &one, sizeof(one)) < 0)
+	fd = started ? find_wake_fd() : -1;
+	if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
 		return; /* its counter is full: it will wake up */
 }
 
@@ -127,7 +148,8 @@ void worker_init(void)
 
 /*
  * The thread is in a call of the driver at most. If that waits for the GPU, the process ends without
- * it: half a second is enough for every other call.
+ * it: half a second is enough for every other call. Its descriptor stays open: a thread that still launches may be about
+ * to write to it.
  */
 void worker_stop(void)
 {
@@ -135,9 +157,11 @@ void worker_stop(void)
 	u64 one = 1;
 
 	pthread_mutex_lock(&worker_lock);
-	if (started && !pthread_equal(pthread_self(), thread)) {
+	if (started && !lost && !pthread_equal(pthread_self(), thread)) {
+		int fd = find_wake_fd();
+
 		stopping = true;
-		if (write(wake_fd, &one, sizeof(one)) < 0)
+		if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
 			shim_log("the shim's thread cannot be woken");
 		clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_nsec += 500000000;
@@ -145,11 +169,8 @@ void worker_stop(void)
 			until.tv_nsec -= 1000000000;
 			until.tv_sec++;
 		}
-		if (!pthread_timedjoin_np(thread, NULL, &until)) {
+		if (fd >= 0 && !pthread_timedjoin_np(thread, NULL, &until))
 			started = false;
-			close(wake_fd);
-			wake_fd = -1;
-		}
 	}
 	pthread_mutex_unlock(&worker_lock);
 }
@@ -157,9 +178,8 @@ void worker_stop(void)
 void worker_reset(void)
 {
 	pthread_mutex_init(&worker_lock, NULL);
-	if (wake_fd >= 0)
-		close(wake_fd);
-	wake_fd = -1;
+	descriptor_close(&wake_fd);
+	lost = false;
 	started = false;
 	shim_set_idle(true);
 	stopping = false;

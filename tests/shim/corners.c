@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Tasks of an application that are rare or wrong: program.c runs them. */
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -263,6 +267,126 @@ static void task_refused_free(int number)
 	wait_for_line();
 }
 
+/*
+ * The shim calls these of ours, as of any program that has functions of such names: a folder goes between two steps,
+ * and the user has no more watches.
+ */
+static bool folder_goes, no_watches;
+
+int mkdir(const char *path, mode_t mode);
+int mkdir(const char *path, mode_t mode)
+{
+	const char *name = strrchr(path, '/');
+	char folder[512];
+
+	if (folder_goes && name &&
+	    (atoi(name + 1) == getpid() || !strcmp(name, "/containers"))) {
+		folder_goes = false;
+		snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+		rmdir(folder);
+	}
+	return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+
+int inotify_init1(int flags)
+{
+	if (!no_watches)
+		return (int)syscall(SYS_inotify_init1, flags);
+	errno = EMFILE;
+	return -1;
+}
+
+/* Another process with the shim ends, and removes the folder that is empty. */
+static void task_folder_goes(int number)
+{
+	folder_goes = true;
+	task_fill(number);
+}
+
+static void task_no_watches(int number)
+{
+	no_watches = true;
+	task_fill(number);
+}
+
+/* A process of the same number was killed, and left its files. */
+static void task_fork_same_number(int number)
+{
+	char path[512];
+	pid_t child = fork();
+
+	if (child) {
+		if (waitpid(child, NULL, 0) != child)
+			fail("a child");
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%d", getenv("GVM_SHIM_DIR"), (int)getpid());
+	mkdir(getenv("GVM_SHIM_DIR"), 0755);
+	mkdir(path, 0755);
+	printf("child %d\n", (int)getpid());
+	task_fill(number);
+	exit(0);
+}
+
+/*
+ * The program closes all descriptors but the first three, as daemons do, and has files and pipes in their places. What
+ * it has there stays as it is. Then it allocates until there is no more.
+ */
+static void task_closes(int number)
+{
+	int pipes[2], places = 0;
+	char byte;
+	cu_ptr ptr;
+
+	open_device();
+	allocate_numbers();
+	launch(NULL);
+	usleep(50000);
+	close_range(3, ~0u, 0);
+	if (pipe(pipes) || write(pipes[1], "12345678901234567890", 20) != 20)
+		fail("a pipe");
+	dup2(pipes[0], 50);
+	dup2(pipes[1], 51);
+	for (int fd = 3; fd < 40; fd++)
+		dup2(fd % 2 == number % 2 ? 50 : fileno(tmpfile()), fd);
+	for (int i = 0; i < 20; i++) {
+		launch(NULL);
+		usleep(5000);
+	}
+	for (int fd = 3; fd < 40; fd++)
+		if (fd % 2 != number % 2 && lseek(fd, 0, SEEK_END))
+			printf("something was written to %d\n", fd);
+	while (poll(&(struct pollfd){ .fd = 50, .events = POLLIN }, 1, 0) == 1 &&
+	       read(50, &byte, 1) == 1)
+		places++;
+	printf("%d bytes are in the pipe\n", places);
+	places = 0;
+	while (places < number && cu.cuMemAlloc_v2(&ptr, MIB) == CU_OK)
+		places++;
+	printf("allocated %d\n", places);
+	print_numbers();
+}
+
+/* Graphs in graphs, NUMBER deep, a kernel in each. */
+static void task_deep_graphs(int number)
+{
+	struct CUgraph_st *graph = NULL, *outer;
+	struct CUgraphExec_st *exec;
+
+	open_device();
+	allocate_numbers();
+	for (int i = 0; i < number; i++) {
+		CHECK(graph_create(&outer));
+		graph_add(outer, kernel, arguments, NULL);
+		if (graph)
+			graph_add(outer, NULL, NULL, graph);
+		graph = outer;
+	}
+	CHECK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cu.cuGraphLaunch(exec, NULL));
+	print_numbers();
+}
+
 /* The program goes to another folder, as daemons do. */
 static void task_moves(int number)
 {
@@ -385,6 +509,11 @@ bool corner(const char *task, int number)
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },
 		{ "moves", task_moves },
+		{ "folder_goes", task_folder_goes },
+		{ "no_watches", task_no_watches },
+		{ "fork_same_number", task_fork_same_number },
+		{ "closes", task_closes },
+		{ "deep_graphs", task_deep_graphs },
 		{ "threads", task_threads },
 		{ "cold", task_cold },
 		{ "two_gpus", task_two_gpus },

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -117,6 +118,54 @@ static void task_partition(int number)
 	printf("free %zu of %zu\n", free_bytes, total);
 }
 
+static size_t resident_bytes(void)
+{
+	size_t pages[2] = { 0, 0 };
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%zu %zu", &pages[0], &pages[1]) != 2)
+		fail("/proc/self/statm");
+	fclose(file);
+	return pages[1] * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A program that loads and unloads code for ever. */
+static void task_libraries(int number)
+{
+	const char *image = read_image("plain.fatbin");
+	struct CUlib_st *library;
+	size_t before = 0;
+
+	open_device();
+	allocate_numbers();
+	for (int i = 0; i < 2 * number; i++) {
+		if (i == number)
+			before = resident_bytes();
+		CHECK(cu.cuLibraryLoadData(&library, image, NULL, NULL, 0, NULL, NULL, 0));
+		CHECK(cu.cuLibraryUnload(library));
+	}
+	printf("grown by %zu KiB\n", (resident_bytes() - before) / 1024);
+}
+
+/* The context goes with its memory, again and again: there is room for the next one. */
+static void task_resets(int number)
+{
+	struct CUctx_st *context;
+	int count[2] = { 0, 0 };
+	cu_ptr ptr;
+
+	find_calls();
+	CHECK(cu.cuInit(0));
+	for (int i = 0; i < 2; i++) {
+		CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+		CHECK(cu.cuCtxSetCurrent(context));
+		while (count[i] < number && cu.cuMemAlloc_v2(&ptr, MIB) == CU_OK)
+			count[i]++;
+		CHECK(cu.cuDevicePrimaryCtxReset_v2(0));
+	}
+	printf("allocated %d, %d\n", count[0], count[1]);
+}
+
 bool fenced(const char *task, int number)
 {
 	if (!strcmp(task, "images"))
@@ -125,6 +174,10 @@ bool fenced(const char *task, int number)
 		task_early_library(number);
 	else if (!strcmp(task, "partition"))
 		task_partition(number);
+	else if (!strcmp(task, "libraries"))
+		task_libraries(number);
+	else if (!strcmp(task, "resets"))
+		task_resets(number);
 	else
 		return false;
 	return true;

@@ -24,8 +24,8 @@ struct program_calls cu;
 void (*hold)(void);
 void (*release)(void);
 void (*end_first)(unsigned long count);
-static __typeof__(&fake_graph_create) graph_create;
-static __typeof__(&fake_graph_add) graph_add;
+__typeof__(&fake_graph_create) graph_create;
+__typeof__(&fake_graph_add) graph_add;
 static const char *way;
 static const char *self;
 
@@ -95,7 +95,7 @@ void open_device(void)
 	CHECK(cu.cuCtxSetCurrent(context));
 }
 
-/* Kernels: parameters are an array and its length. */
+/* Kernels: arguments are an array and its length. */
 
 static void add_one(void **parameters)
 {
@@ -109,11 +109,11 @@ static void add_one(void **parameters)
 struct CUfunc_st *const kernel = (struct CUfunc_st *)(uintptr_t)add_one;
 cu_ptr memory;
 unsigned int length = 1000;
-static void *parameters[2] = { &memory, &length };
+void *arguments[2] = { &memory, &length };
 
 void launch(struct CUstream_st *stream)
 {
-	CHECK(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+	CHECK(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL));
 }
 
 void wait_for_line(void)
@@ -145,9 +145,8 @@ void print_numbers(void)
 static void task_launches(int number)
 {
 	struct shim_launch_config config = { .grid = { 1, 1, 1 }, .block = { 1, 1, 1 } };
-	struct shim_launch_params each[2] = { { .function = kernel, .parameters = parameters },
-					      { .function = kernel,
-						.parameters = parameters } };
+	struct shim_launch_params each[2] = { { .function = kernel, .parameters = arguments },
+					      { .function = kernel, .parameters = arguments } };
 	struct CUgraph_st *child, *graph;
 	struct CUgraphExec_st *exec;
 	struct CUgraphNode_st *last;
@@ -159,29 +158,29 @@ static void task_launches(int number)
 	for (int i = 0; i < number; i++) {
 		launch(NULL);
 		launch(stream);
-		CHECK(cu.cuLaunchKernel_ptsz(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, parameters,
+		CHECK(cu.cuLaunchKernel_ptsz(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments,
 					     NULL));
 	}
 	config.stream = stream;
-	CHECK(cu.cuLaunchKernelEx((struct CUlaunchConfig_st *)&config, kernel, parameters,
+	CHECK(cu.cuLaunchKernelEx((struct CUlaunchConfig_st *)&config, kernel, arguments,
 				  NULL));
-	CHECK(cu.cuLaunchCooperativeKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters));
+	CHECK(cu.cuLaunchCooperativeKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, arguments));
 	each[0].stream = each[1].stream = stream;
 	CHECK(cu.cuLaunchCooperativeKernelMultiDevice((struct CUDA_LAUNCH_PARAMS_st *)each, 2,
 						      0));
-	if (cu.cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL) == CU_OK)
+	if (cu.cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, stream, arguments, NULL) == CU_OK)
 		fail("a launch of nothing");
 	launch(CU_LEGACY);
 	/* A child graph of two kernels, and two kernels by a capture. */
 	CHECK(graph_create(&child));
-	graph_add(child, kernel, parameters, NULL);
-	graph_add(child, kernel, parameters, NULL);
+	graph_add(child, kernel, arguments, NULL);
+	graph_add(child, kernel, arguments, NULL);
 	CHECK(cu.cuStreamBeginCapture_v2(stream, 0));
 	launch(stream);
 	launch(stream);
 	CHECK(cu.cuStreamEndCapture(stream, &graph));
 	graph_add(graph, NULL, NULL, child);
-	last = graph_add(graph, kernel, parameters, NULL);
+	last = graph_add(graph, kernel, arguments, NULL);
 	CHECK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
 	for (int i = 0; i < 4; i++)
 		CHECK(cu.cuGraphLaunch(exec, stream));
@@ -240,7 +239,7 @@ static void task_memory(int number)
 }
 
 /* Allocate MiB by MiB until there is no more. */
-static void task_fill(int number)
+void task_fill(int number)
 {
 	static cu_ptr ptrs[4096];
 	size_t free_bytes, total, device;
@@ -395,7 +394,7 @@ static void *launch_for_ever(void *unused)
 	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cu.cuCtxSetCurrent(context));
 	for (;;)
-		cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, parameters, NULL);
+		cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL);
 	return unused;
 }
 

@@ -21,9 +21,12 @@ extern struct program_calls cu;
 extern void (*hold)(void);
 extern void (*release)(void);
 extern void (*end_first)(unsigned long count);
+extern __typeof__(&fake_graph_create) graph_create;
+extern __typeof__(&fake_graph_add) graph_add;
 
 /* A kernel that changes the numbers in memory. */
 extern struct CUfunc_st *const kernel;
+extern void *arguments[2];
 extern cu_ptr memory;
 extern unsigned int length;
 
@@ -35,6 +38,7 @@ void launch(struct CUstream_st *stream);
 void wait_for_line(void);
 void allocate_numbers(void);
 void print_numbers(void);
+void task_fill(int number);
 
 /* Run a task of corners.c. False: it has none of that name. */
 bool corner(const char *task, int number);

@@ -451,8 +451,126 @@ START_TEST(the_last_write_of_a_control_file_holds)
 }
 END_TEST
 
+/* Where many processes start and end, the folder goes between two steps of another one. */
+START_TEST(a_folder_that_goes_is_made_again)
+{
+	struct program program;
+
+	for (int i = 0; i < 2; i++) {
+		start(&program, true, "ask", "folder_goes", 3, i ? "GVM_CONTAINER=llm" : NULL);
+		wait_ready(&program);
+		await(&program, "gmem.current", "3145728\n");
+		go_on(&program);
+		wait_ready(&program);
+		go_on(&program);
+		finish(&program);
+		ck_assert_ptr_null(strstr(content("log"), "for this process alone"));
+		ck_assert_ptr_null(strstr(content("log"), "no control files"));
+	}
+}
+END_TEST
+
+START_TEST(a_child_replaces_what_a_dead_process_of_its_number_left)
+{
+	struct program program;
+	const char *number;
+
+	start(&program, true, "ask", "fork_same_number", 3, NULL);
+	wait_ready(&program);
+	number = strstr(program.out, "child ");
+	ck_assert_ptr_nonnull(number);
+	program.pid = (pid_t)atoi(number + strlen("child "));
+	await(&program, "gmem.current", "3145728\n");
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	while (fgets(program.out, sizeof(program.out), program.from))
+		;
+	ck_assert_int_gt(wait(NULL), 0);
+	fclose(program.to);
+	fclose(program.from);
+	assert_nothing_left();
+}
+END_TEST
+
+/* Nobody would know why a limit that is written does not hold. */
+START_TEST(control_files_that_cannot_be_watched_are_named)
+{
+	struct program program;
+
+	start(&program, true, "ask", "no_watches", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "3145728\n");
+	ck_assert_msg(strstr(content("log"), "what is written to control files is not seen"),
+		      "%s", content("log"));
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+/* The shim loses its own descriptors, and does not take the program's for them. The limit holds. */
+START_TEST(a_program_may_close_all_descriptors)
+{
+	static const char *const variables[] = { "GVM_LIMIT=10M GVM_CONTAINER=llm",
+						 "GVM_LIMIT=10M" };
+	struct program program;
+
+	for (int i = 0; i < 4; i++) {
+		forget_files();
+		run(&program, true, "ask", "closes", 100 + i % 2, variables[i / 2]);
+		ck_assert_msg(!strncmp(program.out, "20 bytes are in the pipe\nallocated 9\n",
+				       37),
+			      "%s", program.out);
+		ck_assert_msg(strstr(content("log"), "has closed the shim's descriptors"), "%s",
+			      content("log"));
+		assert_nothing_left();
+	}
+}
+END_TEST
+
+START_TEST(graphs_in_graphs_are_counted)
+{
+	struct program program;
+
+	run(&program, true, "ask", "deep_graphs", 20, NULL);
+	ck_assert_int_eq(last_number("log", ": launched "), 20);
+	ck_assert_int_eq(last_number("report", " launches "), 20);
+}
+END_TEST
+
+/* There is no timeslice to come back: the file goes. */
+START_TEST(a_refused_timeslice_does_not_stay)
+{
+	struct program program;
+	char path[256];
+
+	start(&program, true, "ask", "fill", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "3145728\n");
+	snprintf(path, sizeof(path), "%s/shim/%d/0/compute.timeslice", folder,
+		 (int)program.pid);
+	suite_put_file(path, "soon\n");
+	await(&program, "compute.timeslice", "");
+	ck_assert_int_ne(access(path, F_OK), 0);
+	await_line("compute.timeslice: soon is refused");
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+	assert_nothing_left();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, a_folder_that_goes_is_made_again);
+	tcase_add_test(tests, a_child_replaces_what_a_dead_process_of_its_number_left);
+	tcase_add_test(tests, control_files_that_cannot_be_watched_are_named);
+	tcase_add_test(tests, a_program_may_close_all_descriptors);
+	tcase_add_test(tests, graphs_in_graphs_are_counted);
+	tcase_add_test(tests, a_refused_timeslice_does_not_stay);
 	tcase_add_test(tests, a_log_that_cannot_be_written_is_named);
 	tcase_add_test(tests, a_log_stays_where_it_is_when_the_program_moves);
 	tcase_add_test(tests, each_wrong_setting_is_one_line);

@@ -92,8 +92,29 @@ START_TEST(no_mistake_turns_a_fence_off)
 }
 END_TEST
 
+START_TEST(code_that_is_unloaded_leaves_no_memory)
+{
+	struct program program;
+
+	run(&program, true, "ask", "libraries", 2000, "GVM_FENCE=fence");
+	ck_assert_int_eq(sscanf(program.out, "grown by %d KiB", &(int){ 0 }), 1);
+	ck_assert_msg(atoi(program.out + strlen("grown by ")) < 512, "%s", program.out);
+}
+END_TEST
+
+START_TEST(a_context_gives_its_memory_back_to_the_partition)
+{
+	struct program program;
+
+	run(&program, true, "ask", "resets", 1000, "GVM_FENCE=check GVM_FENCE_SIZE=64M");
+	ck_assert_str_eq(program.out, "allocated 64, 64\n");
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, code_that_is_unloaded_leaves_no_memory);
+	tcase_add_test(tests, a_context_gives_its_memory_back_to_the_partition);
 	tcase_add_test(tests, images_are_fenced_or_refused);
 	tcase_add_test(tests, code_of_an_allowed_library_runs_without_a_fence);
 	tcase_add_test(tests, a_library_that_was_loaded_early_has_bounds_at_the_first_launch);
