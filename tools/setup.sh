@@ -12,7 +12,7 @@ if [ "$wanted" = softgpu ]; then # kernel-port/softgpu/try.sh alone, without the
 	packages="ca-certificates gcc libc6-dev make xz-utils cpio linux-headers-cloud-amd64 qemu-system-x86"
 fi
 if [ "$wanted" = test ] || [ "$wanted" = nightly ]; then
-	packages="$packages check protobuf-compiler zstd clang clang-format jq mandoc python3 python3-jsonschema shellcheck \
+	packages="$packages check protobuf-compiler zstd clang clang-format jq mandoc mypy python3 python3-jsonschema shellcheck \
 linux-headers-cloud-amd64 qemu-system-x86 cpio xz-utils coccinelle debhelper dh-dkms lintian rpm rpmlint kmod procps"
 fi
 if [ "$wanted" = nightly ]; then

@@ -34,7 +34,7 @@ class Listener:
         self._retry = retry
         self._stopped: Optional[int]
         self._stop, self._stopped = os.pipe()
-        self._told = None
+        self._told: Optional[str] = None
         self._thread = threading.Thread(target=self._run, name="gvm-pressure", daemon=True)
         self._thread.start()
 
@@ -47,13 +47,13 @@ class Listener:
         if threading.current_thread() is not self._thread:
             self._thread.join()
 
-    def _say_once(self, text):
+    def _say_once(self, text: str) -> None:
         if text != self._told:
             log.info("GPU %s: %s", "any" if self.gpu is None else self.gpu, text)
             self._told = text
 
     # Wait for the source, or for the end of the listener. Returns whether the source is ready.
-    def _wait(self, source, timeout=None):
+    def _wait(self, source: Optional[Source], timeout: Optional[float] = None) -> bool:
         poll = select.poll()
         poll.register(self._stop, 0)  # POLLHUP alone
         if source is not None:
@@ -63,7 +63,7 @@ class Listener:
             raise StopIteration
         return bool(ready)
 
-    def _run(self):
+    def _run(self) -> None:
         try:
             while True:
                 try:
@@ -85,7 +85,7 @@ class Listener:
             os.close(self._stop)
 
     # Until the source ends. Of several events only the newest of each process and GPU counts.
-    def _hear(self, source):
+    def _hear(self, source: Source) -> None:
         while True:
             self._wait(source)
             events = source.read()

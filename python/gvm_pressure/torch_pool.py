@@ -18,13 +18,15 @@ capture with an error.
 """
 import logging
 import threading
+from typing import Any, Optional
 
 from .listener import Listener
+from .source import Event
 
 log = logging.getLogger("gvm_pressure")
 
 
-def import_torch():
+def import_torch() -> Any:
     """PyTorch with a GPU, or None and a line in the log."""
     try:
         import torch
@@ -40,32 +42,32 @@ def import_torch():
 class Pool:
     """The caching allocator of one GPU. @torch: the module; by default it is imported."""
 
-    def __init__(self, device=0, torch=None):
+    def __init__(self, device: int = 0, torch: Any = None) -> None:
         self.device = device
         self.torch = torch or import_torch()
         self._asked = threading.Event()
 
-    def idle_bytes(self):
+    def idle_bytes(self) -> int:
         """Bytes of segments without a tensor: what give() can free."""
         if self.torch is None:
             return 0
         return sum(s["total_size"] for s in self.torch.cuda.memory_snapshot()
                    if s["device"] == self.device and not s["allocated_size"])
 
-    def give(self, event=None):
+    def give(self, event: Optional[Event] = None) -> int:
         """Free these segments. Returns the bytes that went back to the driver."""
         if self.torch is None or not self.torch.cuda.is_initialized():
             return 0
-        before = self.torch.cuda.memory_reserved(self.device)
+        before: int = self.torch.cuda.memory_reserved(self.device)
         self.torch.cuda.empty_cache()
-        return max(0, before - self.torch.cuda.memory_reserved(self.device))
+        return max(0, before - int(self.torch.cuda.memory_reserved(self.device)))
 
-    def ask(self, event):
+    def ask(self, event: Event) -> int:
         """For a Listener: leave the work to at_step()."""
         self._asked.set()
         return 0
 
-    def at_step(self):
+    def at_step(self) -> int:
         """Give what was asked for since the last call. Returns the bytes; costs nothing else."""
         if not self._asked.is_set():
             return 0
@@ -73,7 +75,7 @@ class Pool:
         return self.give()
 
 
-def listen(device=0, gpu=None, **options):
+def listen(device: int = 0, gpu: Optional[int] = None, **options: Any) -> Optional[Listener]:
     """Give at once whenever pressure is heard. Returns the Listener, or None without PyTorch.
 
     @device: PyTorch's number. @gpu: the host's number of the same GPU, if it is another one.

@@ -22,23 +22,25 @@ import logging
 import os
 import threading
 import time
+from typing import Any, AsyncIterator, Callable, Dict, List, Tuple
 
 from .listener import Listener
+from .source import Event
 from .torch_pool import Pool
 
 log = logging.getLogger("gvm_pressure")
 enabled = False
 
 
-def register():
+def register() -> None:
     """The entry point. vLLM calls it in each of its processes, and more than once."""
     global enabled
     enabled = True
 
 
-def bytes_per_block(kv_cache_config):
+def bytes_per_block(kv_cache_config: Any) -> int:
     """Bytes of the GPU that one KV block takes, over all layers."""
-    return sum(t.size for t in kv_cache_config.kv_cache_tensors) // kv_cache_config.num_blocks
+    return int(sum(t.size for t in kv_cache_config.kv_cache_tensors) // kv_cache_config.num_blocks)
 
 
 class Balloon:
@@ -47,18 +49,19 @@ class Balloon:
     @pool: vLLM's BlockPool. @block_bytes: of one block. @keep: blocks that requests can always have.
     """
 
-    def __init__(self, pool, block_bytes, keep, hold=10.0, clock=time.monotonic):
+    def __init__(self, pool: Any, block_bytes: int, keep: int, hold: float = 10.0,
+                 clock: Callable[[], float] = time.monotonic) -> None:
         self.pool = pool
         self.block_bytes = block_bytes
-        self.most = max(0, pool.num_gpu_blocks - 1 - keep)  # block 0 is never used
+        self.most: int = max(0, pool.num_gpu_blocks - 1 - keep)  # block 0 is never used
         self.hold = hold
-        self.blocks = []
+        self.blocks: List[Any] = []
         self._clock = clock
         self._since = clock()
 
-    def take(self, target_bytes):
+    def take(self, target_bytes: int) -> int:
         """Take blocks of @target_bytes, as far as there are free ones. Returns the bytes taken."""
-        count = min(-(-target_bytes // self.block_bytes), self.most - len(self.blocks),
+        count: int = min(-(-target_bytes // self.block_bytes), self.most - len(self.blocks),
                     self.pool.get_num_free_blocks())
         self._since = self._clock()
         if count <= 0:
@@ -66,14 +69,14 @@ class Balloon:
         self.blocks += self.pool.get_new_blocks(count)
         return count * self.block_bytes
 
-    def release(self, count):
+    def release(self, count: int) -> None:
         """Give blocks back to requests: the last ones first, which are likelier to be on the GPU."""
         if count > 0:
             released = self.blocks[-count:]
             del self.blocks[-count:]
             self.pool.free_blocks(released)
 
-    def ease(self):
+    def ease(self) -> None:
         """Shrink by half if there was no pressure for @hold seconds."""
         if self.blocks and self._clock() - self._since >= self.hold:
             self.release(-(-len(self.blocks) // 2))
@@ -83,16 +86,16 @@ class Balloon:
 class Mailbox:
     """The newest event of each worker, from the listener's thread to the scheduler's."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._targets = {}
+        self._targets: Dict[Tuple[int, int], int] = {}
 
-    def put(self, event):
+    def put(self, event: Event) -> int:
         with self._lock:
             self._targets[event.pid, event.gpu] = event.target_bytes
         return 0
 
-    def take(self):
+    def take(self) -> int:
         """Bytes that the neediest worker is asked for since the last call; 0: none. A block frees memory of each."""
         if not self._targets:  # each step comes here
             return 0
@@ -102,7 +105,7 @@ class Mailbox:
         return target
 
 
-def hold_seconds():
+def hold_seconds() -> float:
     text = os.environ.get("GVM_PRESSURE_HOLD", "10")
     try:
         seconds = float(text)
@@ -117,7 +120,9 @@ def hold_seconds():
 class WorkerExtension:
     """Methods for vLLM's workers. They run in the worker's own thread, between two steps."""
 
-    def gvm_give(self):
+    device: Any  # of vLLM's worker
+
+    def gvm_give(self) -> int:
         """Returns the bytes that PyTorch's pool gave."""
         return Pool(self.device.index or 0).give() if enabled else 0
 
@@ -129,7 +134,7 @@ class SleepWhenIdle:
     drops them. @least_bytes: less than this is not worth the copy of the weights.
     """
 
-    def __init__(self, engine, level=1, least_bytes=1 << 30, **options):
+    def __init__(self, engine: Any, level: int = 1, least_bytes: int = 1 << 30, **options: Any) -> None:
         self.engine = engine
         self.level = level
         self.least_bytes = least_bytes
@@ -142,16 +147,16 @@ class SleepWhenIdle:
         self.listener = Listener(self._ask, **options)
 
     # In the listener's thread.
-    def _ask(self, event):
+    def _ask(self, event: Event) -> int:
         if event.target_bytes >= self.least_bytes and not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._pressure(), self._loop)
         return 0
 
-    async def _pressure(self):
+    async def _pressure(self) -> None:
         self._wanted = True
         await self._sleep_if_idle()
 
-    async def _sleep_if_idle(self):
+    async def _sleep_if_idle(self) -> None:
         async with self._lock:
             if not self._wanted or self._running:
                 return
@@ -166,7 +171,7 @@ class SleepWhenIdle:
             self._asleep = True
             self.sleeps += 1
 
-    async def generate(self, *args, **kwargs):
+    async def generate(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         """As engine.generate(). Wakes the engine up first, if it sleeps."""
         async with self._lock:
             self._running += 1
