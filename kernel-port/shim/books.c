@@ -21,6 +21,7 @@ static u64 serial;
 static _Atomic u64 used[SHIM_DEVICES];
 static _Atomic u64 peak[SHIM_DEVICES];
 static _Atomic u64 counts[SHIM_KINDS];
+static _Atomic u64 refused[SHIM_DEVICES];
 /* Written to a control file. */
 static _Atomic u64 own_limit[SHIM_DEVICES];
 static _Atomic bool own_limit_given[SHIM_DEVICES];
@@ -136,7 +137,16 @@ static bool charge(int device, u64 bytes, u64 limit)
 
 bool books_charge(int device, u64 bytes, u64 total)
 {
-	return charge(device, bytes, books_limit(device, total));
+	if (charge(device, bytes, books_limit(device, total)))
+		return true;
+	refused[device]++;
+	shim_wake_if_idle();
+	return false;
+}
+
+u64 books_refused(int device)
+{
+	return valid(device) ? refused[device] : 0;
 }
 
 void books_uncharge(int device, u64 bytes)
@@ -268,4 +278,5 @@ void books_reset(void)
 	memset((void *)used, 0, sizeof(used));
 	memset((void *)peak, 0, sizeof(peak));
 	memset((void *)counts, 0, sizeof(counts));
+	memset((void *)refused, 0, sizeof(refused));
 }

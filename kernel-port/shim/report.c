@@ -36,11 +36,11 @@
 #define FOLDER_TRIES   100
 #define WAS	       ".was."
 
-enum report_file { CURRENT, PEAK, SWAP, STAT, LIMIT, TIMESLICE, PRIORITY, FILES };
+enum report_file { CURRENT, PEAK, SWAP, STAT, EVENTS, LIMIT, TIMESLICE, PRIORITY, FILES };
 
 static const char *const names[FILES] = {
-	"gmem.current", "gmem.peak",	"gmem.swap.current", "gcgroup.stat",
-	FILE_LIMIT,	FILE_TIMESLICE, FILE_PRIORITY,
+	"gmem.current", "gmem.peak", "gmem.swap.current", "gcgroup.stat",
+	"gmem.events",	FILE_LIMIT,  FILE_TIMESLICE,	  FILE_PRIORITY,
 };
 
 struct report_device {
@@ -304,6 +304,9 @@ static void publish_device(int index)
 	put(device, PEAK, text);
 	snprintf(text, sizeof(text), "%llu\n", on_host);
 	put(device, SWAP, text);
+	/* The others are of gvm.ko: no eviction is forbidden here, and no context dies for lack of memory. */
+	snprintf(text, sizeof(text), "high %llu\nhmem 0\noom 0\n", books_refused(index));
+	put(device, EVENTS, text);
 	if (books_limit_given(index) &&
 	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
 		limit = books_limit(index, total);

@@ -255,6 +255,8 @@ void books_forget_context(struct CUctx_st *context);
 u64 books_used(int device);	/* of this process */
 u64 books_used_all(int device); /* of its container */
 u64 books_peak(int device);
+/* Allocations that found no room below the limit. */
+u64 books_refused(int device);
 /* The limit of a device: by its control file, by GVM_LIMIT, or @total. */
 u64 books_limit(int device, u64 total);
 bool books_limit_given(int device);

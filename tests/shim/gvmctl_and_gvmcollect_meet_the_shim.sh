@@ -64,6 +64,10 @@ wait $collector || fail "gvmcollect failed"
 grep -q '^[0-9]*,fill,10485760,' collected/timeline.csv || fail "$(head -3 collected/timeline.csv)"
 grep -q ',compute.timeslice,2000us$' collected/controls.csv || fail "$(cat collected/controls.csv)"
 grep -q ',gmem.limit.high,12582912$' collected/controls.csv || fail "$(cat collected/controls.csv)"
+grep -q ',gcgroup.stat,nr_submitted_kernels: ' collected/controls.csv || fail "$(cat collected/controls.csv)"
+# Pressure: one allocation found no room.
+jq -e '.containers.fill.gmem_events == { "high": 1, "hmem": 0, "oom": 0 }' collected/summary.json >/dev/null ||
+	fail "$(cat collected/summary.json)"
 [ ! -e root ] || fail "files are left: $(find root)"
 
 # A program that has UVM's device open, and made no call that the shim saw, is named at its end: also without a log.
