@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Tasks of an application that are rare or wrong: program.c runs them. */
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -367,6 +369,74 @@ static void task_closes(int number)
 	print_numbers();
 }
 
+static int entries_of(const char *path)
+{
+	DIR *folder = opendir(path);
+	int count = 0;
+
+	while (folder && readdir(folder))
+		count++;
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+/* A context, streams, a graph, all kinds of memory, and the end of the context. */
+static void use_and_reset(void)
+{
+	struct CUctx_st *context;
+	struct CUstream_st *streams[8];
+	struct CUgraph_st *graph;
+	struct CUgraphExec_st *exec;
+	cu_ptr ptrs[64];
+
+	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	CHECK(cu.cuCtxSetCurrent(context));
+	allocate_numbers();
+	for (int i = 0; i < 8; i++) {
+		CHECK(cu.cuStreamCreate(&streams[i], 0));
+		launch(streams[i]);
+	}
+	for (int i = 0; i < 64; i++)
+		CHECK(i % 2 ? cu.cuMemAllocAsync(&ptrs[i], 4096, NULL) :
+			      cu.cuMemAlloc_v2(&ptrs[i], 4096));
+	CHECK(cu.cuStreamBeginCapture_v2(streams[0], 0));
+	launch(streams[0]);
+	CHECK(cu.cuStreamEndCapture(streams[0], &graph));
+	CHECK(cu.cuGraphInstantiateWithFlags(&exec, graph, 0));
+	CHECK(cu.cuGraphLaunch(exec, streams[0]));
+	CHECK(cu.cuGraphExecDestroy(exec));
+	for (int i = 0; i < 64; i++)
+		CHECK(cu.cuMemFree_v2(ptrs[i]));
+	for (int i = 0; i < 8; i++)
+		CHECK(cu.cuStreamDestroy_v2(streams[i]));
+	CHECK(cu.cuMemFree_v2(memory));
+	CHECK(cu.cuDevicePrimaryCtxReset_v2(0));
+}
+
+/* NUMBER starts and ends of CUDA within a process, after as many that fill caches. */
+static void task_cycles(int number)
+{
+	int threads = 0, descriptors = 0;
+	size_t bytes = 0;
+
+	find_calls();
+	CHECK(cu.cuInit(0));
+	for (int i = 0; i < 2 * number; i++) {
+		if (i == number) {
+			threads = entries_of("/proc/self/task");
+			descriptors = entries_of("/proc/self/fd");
+			bytes = mallinfo2().uordblks;
+		}
+		use_and_reset();
+		usleep(5000);
+	}
+	printf("threads %d, descriptors %d, bytes %zd\n",
+	       entries_of("/proc/self/task") - threads,
+	       entries_of("/proc/self/fd") - descriptors,
+	       (ssize_t)(mallinfo2().uordblks - bytes));
+}
+
 /* Graphs in graphs, NUMBER deep, a kernel in each. */
 static void task_deep_graphs(int number)
 {
@@ -509,6 +579,7 @@ bool corner(const char *task, int number)
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },
 		{ "moves", task_moves },
+		{ "cycles", task_cycles },
 		{ "folder_goes", task_folder_goes },
 		{ "no_watches", task_no_watches },
 		{ "fork_same_number", task_fork_same_number },
