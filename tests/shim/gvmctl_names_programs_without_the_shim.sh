@@ -3,13 +3,14 @@
 #
 # A container whose shell has the shim starts programs that have it, and programs that have not: with an empty environment,
 # with LD_PRELOAD taken away, without a dynamic loader. gvmctl names the latter, a line each, and no other.
-# Usage: NAME.sh GVMCTL SHIM DRIVER PROGRAM STATIC
+# Usage: NAME.sh GVMCTL SHIM DRIVER PROGRAM STATIC UNIT
 set -eu
 gvmctl=$1
 shim=$2
 driver=$3
 program=$4
 static=$5
+unit=$6
 work=$(mktemp -d)
 cgroups=
 cd "$work"
@@ -97,6 +98,13 @@ grep -q "^ *$(cat shim.pid) " list.out || fail "the program with the shim is not
 grep -qx '# TYPE gvm_without_shim gauge' metrics.out || fail "$(cat metrics.out)"
 grep -qx "gvm_without_shim{pid=\"$(cat empty.pid)\",command=\"shim_program_lo\"} 1" metrics.out || fail "$(cat metrics.out)"
 ! grep "gvm_without_shim{pid=\"$(cat shim.pid)\"" metrics.out || fail "the program with the shim is counted"
+
+# The service has no more rights than its unit leaves it.
+if [ "$(id -u)" = 0 ] && setpriv --bounding-set -all true 2>/dev/null; then
+	rights=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | sed 's/CAP_/+/g; s/ /,/g')
+	setpriv --bounding-set "-all,$rights" "$gvmctl" metrics >metrics.out
+	grep -q "gvm_without_shim{pid=\"$(cat empty.pid)\"" metrics.out || fail "not with the rights $rights: $(cat metrics.out)"
+fi
 
 # Without an ancestor that is left, a process is found by its cgroup; in another one it is a stranger.
 for folder in /sys/fs/cgroup /sys/fs/cgroup/pids; do
