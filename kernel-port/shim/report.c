@@ -35,6 +35,7 @@
 #define TEXT_MAX       128
 #define FOLDER_TRIES   100
 #define WAS	       ".was."
+#define NAMESPACE      ".namespace" /* in the folder of a process: its PID namespace */
 
 enum report_file { CURRENT, PEAK, SWAP, STAT, EVENTS, LIMIT, TIMESLICE, PRIORITY, FILES };
 
@@ -67,6 +68,56 @@ static bool is_pid(const char *name)
 	return strspn(name, "0123456789") == strlen(name) && *name;
 }
 
+/* False: it cannot be read. */
+static bool read_text(const char *path, char text[TEXT_MAX])
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
+
+	if (fd >= 0)
+		close(fd);
+	if (length < 0)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+/* 0: not known. */
+static u64 own_namespace(void)
+{
+	struct stat info;
+
+	return stat("/proc/self/ns/pid", &info) ? 0 : info.st_ino;
+}
+
+/*
+ * Is this folder of a process of another PID namespace, as where a container has the folder as a volume? Its number says
+ * nothing here: the process may live.
+ */
+static bool is_foreign(const char *path)
+{
+	char file[SHIM_PATH_MAX + 384];
+	char text[TEXT_MAX];
+	u64 own = own_namespace();
+
+	snprintf(file, sizeof(file), "%s/" NAMESPACE, path);
+	return own && read_text(file, text) && strtoull(text, NULL, 10) != own;
+}
+
+/* Without it the folder is taken for one of this namespace. */
+static void note_namespace(void)
+{
+	char path[SHIM_PATH_MAX + 64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/" NAMESPACE, process_path);
+	file = fopen(path, "wxe");
+	if (!file)
+		return;
+	fprintf(file, "%llu\n", own_namespace());
+	fclose(file);
+}
+
 /* Remove <directory>/<pid>: GPUs with files, no deeper. */
 static void remove_process(const char *path)
 {
@@ -89,8 +140,10 @@ static void remove_process(const char *path)
 			closedir(files);
 		rmdir(inner);
 	}
-	if (process)
+	if (process) {
+		unlinkat(dirfd(process), NAMESPACE, 0);
 		closedir(process);
+	}
 	rmdir(path);
 }
 
@@ -106,7 +159,8 @@ static void remove_dead(void)
 		    !kill((pid_t)strtol(process->d_name, NULL, 10), 0) || errno != ESRCH)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", shim_settings.directory, process->d_name);
-		remove_process(path);
+		if (!is_foreign(path))
+			remove_process(path);
 	}
 	if (root)
 		closedir(root);
@@ -123,7 +177,8 @@ void report_init(void)
 	if (access(shim_settings.directory, W_OK) || shim_make_directory())
 		return;
 	set_process_path();
-	remove_process(process_path);
+	if (!is_foreign(process_path))
+		remove_process(process_path);
 	remove_dead();
 	rmdir(shim_settings.directory); /* if nothing is in it */
 }
@@ -142,15 +197,23 @@ static void tell_unwatched(void)
 static const char *make_process_folder(void)
 {
 	const char *wrong;
+	int error;
 
 	for (int i = 0; i < FOLDER_TRIES; i++) {
 		wrong = shim_make_directory();
-		if (wrong || !mkdir(process_path, 0755))
+		if (wrong)
 			return wrong;
-		wrong = strerror(errno);
-		if (errno == EEXIST)
+		if (!mkdir(process_path, 0755)) {
+			note_namespace();
+			return NULL;
+		}
+		error = errno;
+		wrong = strerror(error);
+		if (error == EEXIST && is_foreign(process_path))
+			return "a process of another PID namespace has this number";
+		if (error == EEXIST)
 			remove_process(process_path);
-		else if (errno != ENOENT)
+		else if (error != ENOENT)
 			return wrong;
 	}
 	return wrong;
@@ -378,20 +441,6 @@ static bool take(int device, enum report_file file, const char *text)
 	}
 }
 
-/* False: it cannot be read. */
-static bool read_text(const char *path, char text[TEXT_MAX])
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (length < 0)
-		return false;
-	text[length] = '\0';
-	return true;
-}
-
 /* What others wrote, if they did: into the file, or into the one before it. */
 static bool find_write(struct report_device *device, enum report_file file, char text[TEXT_MAX])
 {
@@ -476,6 +525,8 @@ void report_abandon(void)
 		path_of(&devices[i], "", path, sizeof(path));
 		rmdir(path);
 	}
+	snprintf(path, sizeof(path), "%s/" NAMESPACE, process_path);
+	unlink(path);
 	rmdir(process_path);
 	rmdir(shim_settings.directory); /* if it was the last one */
 }

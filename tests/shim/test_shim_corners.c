@@ -585,8 +585,51 @@ START_TEST(starts_and_ends_leave_no_memory_thread_or_descriptor)
 }
 END_TEST
 
+/*
+ * A container with process numbers of its own has our folder as a volume: it knows nothing of our process, and takes
+ * nothing of it. One that has our number goes without control files, and says so.
+ */
+START_TEST(processes_of_another_pid_namespace_are_left_alone)
+{
+	static const char script[] =
+		"exec unshare --pid --fork env LD_LIBRARY_PATH=%s LD_PRELOAD=%s "
+		"GVM_SHIM_DIR=%s/shim "
+		"GVM_SHIM_LOG=%s/log2 sh -c 'exec %s ask %s' >%s/out2 2>&1";
+	struct program program;
+	char command[2048], path[256];
+
+	if (system("unshare --pid --fork true 2>/dev/null"))
+		return;
+	start(&program, true, "ask", "fill", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "3145728\n");
+	snprintf(command, sizeof(command), script, DRIVER, SHIM, folder, folder, LOADED,
+		 "cycles 50", folder);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_str_eq(control(&program, "gmem.current"), "3145728\n");
+	/* There it has the number 1. */
+	path_of("shim/1", path, sizeof(path));
+	ck_assert_int_eq(mkdir(path, 0755), 0);
+	path_of("shim/1/.namespace", path, sizeof(path));
+	suite_put_file(path, "12345\n");
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_msg(strstr(content("log2"), "shim/1: a process of another PID namespace"),
+		      "%s", content("log2"));
+	ck_assert_str_eq(content("shim/1/.namespace"), "12345\n");
+	unlink(path);
+	path_of("shim/1", path, sizeof(path));
+	ck_assert_int_eq(rmdir(path), 0);
+	go_on(&program);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+	assert_nothing_left();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, processes_of_another_pid_namespace_are_left_alone);
 	tcase_add_test(tests, starts_and_ends_leave_no_memory_thread_or_descriptor);
 	tcase_add_test(tests, a_folder_that_goes_is_made_again);
 	tcase_add_test(tests, a_child_replaces_what_a_dead_process_of_its_number_left);
