@@ -454,7 +454,8 @@ static bool find_write(struct report_device *device, enum report_file file, char
 		return true;
 	}
 	was_path_of(device, file, path, sizeof(path));
-	if (!read_text(path, text) || !strcmp(text, device->was[file]))
+	/* Empty: its writer is not ready, and we keep the file until then. */
+	if (!read_text(path, text) || !*text || !strcmp(text, device->was[file]))
 		return false;
 	strcpy(device->was[file], text);
 	return true;
