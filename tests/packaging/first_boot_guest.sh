@@ -31,7 +31,7 @@ ln -s ../bin "$guest/usr/bin"
 ln -s ../bin "$guest/usr/sbin"
 # Programs and the libraries that ldd names.
 for name in sh cat ls mkdir rm ln mount sleep grep sed awk tail head wc tee tr cut sort paste find tar gzip dmesg \
-	modprobe rmmod depmod modinfo uname basename dirname readlink; do
+	modprobe rmmod depmod modinfo uname basename dirname readlink stty; do
 	program=$(chroot "$root" sh -c "command -v $name")
 	cp -L "$root$program" "$guest/bin/$name"
 	chroot "$root" ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
@@ -68,6 +68,7 @@ gvm-first-boot --seconds 5 -- tenant || status=$?
 [ "$status" = 0 ] || cat gvm-first-boot/steps.log gvm-first-boot/application.log
 echo "first boot ended with $status"
 ls /sys/module | grep -E '^(gvm|gvm_nvidia)$' || echo "no module of ours is left"
+stty -echo </dev/console # returns when the console has sent all: a reset drops the rest
 echo b >/proc/sysrq-trigger
 END
 chmod +x "$guest/init" "$guest/bin/gvm-preflight"
