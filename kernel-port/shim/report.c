@@ -51,9 +51,10 @@ struct report_device {
 	struct shim_descriptor gvm; /* /dev/gvm; none: it is not there, or does not know us */
 	bool gvm_tried;
 	u64 told_launched, told_ended;
-	char text[FILES][TEXT_MAX]; /* what the files hold, as far as we have looked */
-	char was[FILES][TEXT_MAX];  /* what the ones before them hold */
-	bool again[FILES];	    /* to be written, also if the text is the same */
+	char text[FILES][TEXT_MAX];  /* what the files hold, as far as we have looked */
+	char was[FILES][TEXT_MAX];   /* what the ones before them hold */
+	bool again[FILES];	     /* to be written, also if the text is the same */
+	struct timespec date[FILES]; /* when we wrote it: a write of the same text changes it */
 };
 
 static struct report_device devices[SHIM_DEVICES];
@@ -68,12 +69,15 @@ static bool is_pid(const char *name)
 	return strspn(name, "0123456789") == strlen(name) && *name;
 }
 
-/* False: it cannot be read. */
-static bool read_text(const char *path, char text[TEXT_MAX])
+/* False: it cannot be read. *ret_date, if wanted: when it was written. */
+static bool read_text(const char *path, char text[TEXT_MAX], struct timespec *ret_date)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	ssize_t length = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
+	struct stat info;
 
+	if (ret_date && fd >= 0 && !fstat(fd, &info))
+		*ret_date = info.st_mtim;
 	if (fd >= 0)
 		close(fd);
 	if (length < 0)
@@ -101,7 +105,7 @@ static bool is_foreign(const char *path)
 	u64 own = own_namespace();
 
 	snprintf(file, sizeof(file), "%s/" NAMESPACE, path);
-	return own && read_text(file, text) && strtoull(text, NULL, 10) != own;
+	return own && read_text(file, text, NULL) && strtoull(text, NULL, 10) != own;
 }
 
 /* Without it the folder is taken for one of this namespace. */
@@ -285,6 +289,7 @@ static void put(struct report_device *device, enum report_file file, const char 
 {
 	char path[SHIM_PATH_MAX + 64];
 	char new_path[SHIM_PATH_MAX + 64];
+	struct stat info;
 	bool written;
 	int fd;
 
@@ -295,13 +300,14 @@ static void put(struct report_device *device, enum report_file file, const char 
 	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return;
-	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !fstat(fd, &info);
 	close(fd); /* before it has its name: our own writes are no events of interest */
 	if (!written)
 		return;
 	keep_old(device, file, path);
 	if (rename(new_path, path))
 		return;
+	device->date[file] = info.st_mtim;
 	strcpy(device->text[file], text);
 	device->again[file] = false;
 }
@@ -445,17 +451,20 @@ static bool take(int device, enum report_file file, const char *text)
 static bool find_write(struct report_device *device, enum report_file file, char text[TEXT_MAX])
 {
 	char path[SHIM_PATH_MAX + 64];
+	struct timespec date = { 0, 0 };
 
 	path_of(device, names[file], path, sizeof(path));
-	if (!read_text(path, text))
+	if (!read_text(path, text, &date))
 		return false;
-	if (strcmp(text, device->text[file]) != 0) {
+	if (strcmp(text, device->text[file]) != 0 || date.tv_sec != device->date[file].tv_sec ||
+	    date.tv_nsec != device->date[file].tv_nsec) {
 		strcpy(device->text[file], text);
+		device->date[file] = date;
 		return true;
 	}
 	was_path_of(device, file, path, sizeof(path));
 	/* Empty: its writer is not ready, and we keep the file until then. */
-	if (!read_text(path, text) || !*text || !strcmp(text, device->was[file]))
+	if (!read_text(path, text, NULL) || !*text || !strcmp(text, device->was[file]))
 		return false;
 	strcpy(device->was[file], text);
 	return true;

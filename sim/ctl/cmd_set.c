@@ -11,8 +11,9 @@
 #include "engine/guess.h"
 #include "gvm/control.h"
 
-#define TRIES  50
-#define TRY_US 20000
+#define TRIES	   50
+#define SHIM_TRIES 250
+#define TRY_US	   20000
 
 static int run(int argc, char **argv, struct sim_error *err);
 
@@ -78,32 +79,51 @@ static bool usual_form(const struct gvm_control_file *file, const char *text)
 }
 
 /*
- * gvm.ko answers a write. The shim takes it a moment later, and writes the value in force. So the file
- * is read until that stands there; after a second it is what was written, or it was refused.
+ * Wait until a write holds. gvm.ko answers a write. The shim takes it a moment later, and replaces the file by one with the
+ * value in force. Files of others are read until they have the usual form, for a second. *ret_taken: the shim has taken it.
  */
+static bool await_value(const struct ctl_container *container,
+			const struct gvm_control_file *file, ino_t written, u64 wanted,
+			char now[CTL_TEXT_MAX], bool *ret_taken)
+{
+	bool shim = ctl_is_shim(container);
+	bool holds = false;
+	u64 value;
+
+	for (int i = 0; i < (shim ? SHIM_TRIES : TRIES); i++) {
+		if (i)
+			usleep(TRY_US);
+		*ret_taken = !shim || ctl_inode(container, file->name) != written;
+		holds = !ctl_read(container, file->name, now) && number_of(file, now, &value) &&
+			value == wanted;
+		if (shim ? *ret_taken : holds && usual_form(file, now))
+			break;
+	}
+	return holds;
+}
+
 static int set_one(const struct ctl_container *container, const struct gvm_control_file *file,
 		   const char *text, u64 wanted, struct sim_error *err)
 {
-	char now[CTL_TEXT_MAX];
-	u64 value = 0;
-	bool holds = false;
+	char now[CTL_TEXT_MAX] = "";
+	ino_t written = 0;
+	bool taken, holds;
 	int status;
 
 	if (container->ended)
 		return sim_runtime_error(err, "process %llu has ended, and left %s",
 					 container->pid, container->path);
-	status = ctl_write(container, file->name, text);
+	status = ctl_write(container, file->name, text, &written);
 	if (status)
 		return sim_runtime_error(err, "%s/%s: %s", container->path, file->name,
 					 strerror(-status));
-	for (int i = 0; i < TRIES; i++) {
-		if (i)
-			usleep(TRY_US);
-		holds = !ctl_read(container, file->name, now) && number_of(file, now, &value) &&
-			value == wanted;
-		if (holds && usual_form(file, now))
-			break;
-	}
+	holds = await_value(container, file, written, wanted, now, &taken);
+	if (!taken)
+		return sim_runtime_error(err,
+					 "process %llu has not read its %s for %d s: it may be "
+					 "stopped",
+					 container->pid, file->name,
+					 SHIM_TRIES * TRY_US / 1000000);
 	if (!holds)
 		return sim_runtime_error(err, "%s/%s holds '%s' and not %s", container->path,
 					 file->name, now, text);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "gvm/control.h"
@@ -246,20 +247,44 @@ int ctl_read(const struct ctl_container *container, const char *file, char text[
 }
 
 /* The shim has no file of a setting that was never made: it is created there, and nowhere else. */
-int ctl_write(const struct ctl_container *container, const char *file, const char *text)
+int ctl_write(const struct ctl_container *container, const char *file, const char *text,
+	      ino_t *ret_inode)
 {
 	char line[CTL_TEXT_MAX + 1];
 	int length = snprintf(line, sizeof(line), "%s\n", text);
 	int fd = open_file(container, file, O_WRONLY | O_TRUNC);
+	struct stat info = { 0 };
 	int status = 0;
 
 	if (fd == -ENOENT)
 		fd = open_file(container, file, O_WRONLY | O_CREAT);
 	if (fd < 0)
 		return fd;
+	fstat(fd, &info);
+	*ret_inode = info.st_ino;
 	if (write(fd, line, (size_t)length) != length)
 		status = errno ? -errno : -EIO;
 	if (close(fd) && !status)
 		status = -errno;
 	return status;
+}
+
+bool ctl_is_shim(const struct ctl_container *container)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/../.namespace", container->path);
+	return !access(path, F_OK);
+}
+
+ino_t ctl_inode(const struct ctl_container *container, const char *file)
+{
+	int fd = open_file(container, file, O_RDONLY);
+	struct stat info = { 0 };
+
+	if (fd < 0)
+		return 0;
+	fstat(fd, &info);
+	close(fd);
+	return info.st_ino;
 }

@@ -50,7 +50,17 @@ bool ctl_command(u64 pid, char command[CTL_COMMAND_MAX]);
  */
 int ctl_read(const struct ctl_container *container, const char *file, char text[CTL_TEXT_MAX]);
 
-/* Write a control file. Returns 0 or -errno. */
-int ctl_write(const struct ctl_container *container, const char *file, const char *text);
+/* Write a control file. Returns 0 or -errno. *ret_inode: the file that was written. */
+int ctl_write(const struct ctl_container *container, const char *file, const char *text,
+	      ino_t *ret_inode);
+
+/*
+ * Are these files of the shim, which takes a write when its thread has read it, and then replaces the file? Else a
+ * driver answers the write itself.
+ */
+bool ctl_is_shim(const struct ctl_container *container);
+
+/* The file of that name now; 0: there is none. */
+ino_t ctl_inode(const struct ctl_container *container, const char *file);
 
 #endif

@@ -50,6 +50,12 @@ grep -q "^ *$pid shim_program_lo 0 10.0M 10.0M 10.0M - - 0 0 *$" list.out || fai
 "$gvmctl" set "$pid" compute.timeslice 2 --root root >set.out
 [ "$(cat set.out)" = "$pid:0 compute.timeslice 2000us" ] || fail "$(cat set.out)"
 
+# A write that the program does not take does not count as done, also in the usual form.
+kill -STOP "$pid"
+expect 1 "process $pid has not read its gmem.limit.high for 5 s" set "$pid" gmem.limit.high 12582912 --root root
+kill -CONT "$pid"
+"$gvmctl" set "$pid" gmem.limit.high 12582912 --root root >set.out
+
 # gvmcollect while it runs, and until it has gone.
 "$gvmcollect" sample --root root --container fill="$pid" --interval 20ms --out collected --quiet &
 collector=$!
