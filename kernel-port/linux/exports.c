@@ -7,6 +7,7 @@
 #include "gvm/activity.h"
 #include "gvm/block.h"
 #include "gvm/charge.h"
+#include "gvm/child.h"
 #include "gvm/clock.h"
 #include "gvm/container.h"
 #include "gvm/device.h"
@@ -103,6 +104,10 @@ EXPORT_SYMBOL_GPL(gvm_uncharge_part);
 EXPORT_SYMBOL_GPL(gvm_uncharge_unevictable);
 EXPORT_SYMBOL_GPL(gvm_swap_charge);
 EXPORT_SYMBOL_GPL(gvm_swap_uncharge);
+
+/* Who pays: children. */
+EXPORT_SYMBOL_GPL(gvm_child_payer);
+EXPORT_SYMBOL_GPL(gvm_container_get);
 
 /* Victims. */
 EXPORT_SYMBOL_GPL(gvm_clock_count_taken);

@@ -12,6 +12,7 @@
 #define GVM_NVIDIA_H
 
 #include <linux/mutex.h>
+#include <linux/rbtree.h>
 #include <linux/xarray.h>
 
 #include "gvm/evictor.h"
@@ -24,7 +25,7 @@
 #define GVM_NVIDIA_PIECES      (GVM_PAGE_BYTES / GVM_NVIDIA_PIECE_BYTES)
 
 /*
- * How often a VA space makes room without getting a chunk, before it is refused. Room for 2 MB may
+ * How often a payer makes room without getting a chunk, before it is refused. Room for 2 MB may
  * take 32 evictions: each root chunk holds a page of 64 KB of the container's, or more.
  */
 #define GVM_NVIDIA_TRIES_MAX 64
@@ -54,12 +55,21 @@ struct gvm_nvidia_gpu {
 	struct xarray tsgs; /* gvm_nvidia_tsgs.c, by the core's id */
 };
 
+/* Who pays for managed memory of a VA space. */
+struct gvm_nvidia_payer {
+	struct gvm_container *container;
+	atomic_t tries;	     /* to make room, since the last bind or loss */
+	struct rb_node node; /* of a child, in gvm_nvidia_space.children, by address */
+	u64 first, last;     /* what it pays for */
+};
+
 /* A VA space on it. */
 struct gvm_nvidia_space {
 	struct gvm_uvm_space uvm;
 	struct gvm_member *member;
-	struct gvm_container *container; /* the member's */
-	atomic_t tries;			 /* to make room, since the last bind or loss */
+	struct gvm_nvidia_payer own; /* the member's container, for what is no child's */
+	struct gvm_spinlock lock;    /* leaf; guards children */
+	struct rb_root children;     /* gvm_nvidia_payers.c */
 };
 
 static inline struct gvm_nvidia_gpu *gvm_nvidia_gpu(struct gvm_uvm_gpu *uvm)
@@ -83,11 +93,22 @@ void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu);
 bool gvm_nvidia_is_charged(struct gvm_nvidia_gpu *gpu, u32 index);
 
 /* The calls of struct gvm_uvm_calls, with their contracts. */
-int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 bytes);
-void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 bytes);
-int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes);
-void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes);
+int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 va, u64 bytes);
+void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 va, u64 bytes);
+int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes);
+void gvm_nvidia_swapped(struct gvm_uvm_space *space, u64 va, s64 bytes);
 void gvm_nvidia_leaves(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
+
+/*
+ * gvm_nvidia_payers.c. destroy: the VA space goes, and has no memory on the GPU any more. payer: who pays for the VA
+ * block that begins at @va; it stays as long as the block. CONTEXT: destroy: process; payer: atomic.
+ */
+void gvm_nvidia_payers_init(struct gvm_nvidia_space *space);
+void gvm_nvidia_payers_destroy(struct gvm_nvidia_space *space);
+struct gvm_nvidia_payer *gvm_nvidia_payer(struct gvm_nvidia_space *space, u64 va);
+int gvm_nvidia_range_made(struct gvm_uvm_space *space, u64 first, u64 last);
+int gvm_nvidia_range_split(struct gvm_uvm_space *space, u64 first);
+void gvm_nvidia_range_gone(struct gvm_uvm_space *space, u64 first, u64 last);
 
 /* gvm_nvidia_tsgs.c. */
 extern const struct gvm_gpu_ops gvm_nvidia_gpu_ops;
@@ -98,7 +119,7 @@ void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel);
 
 /* gvm_nvidia_victims.c. */
 extern const struct gvm_memory_ops gvm_nvidia_memory_ops;
-int gvm_nvidia_make_room(struct gvm_uvm_space *space, bool own);
+int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, bool own);
 void gvm_nvidia_used(struct gvm_uvm_gpu *gpu, u32 index, bool used);
 u32 gvm_nvidia_victim(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
 		      bool first_is_free);

@@ -56,14 +56,19 @@ bool gvm_nvidia_is_charged(struct gvm_nvidia_gpu *gpu, u32 index)
 	return READ_ONCE(gpu->charged[index]) != 0;
 }
 
-int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 bytes)
+static struct gvm_container *payer_of(struct gvm_uvm_space *space, u64 va)
 {
-	return gvm_charge_reserve_bytes(gvm_nvidia_space(space)->container, bytes);
+	return gvm_nvidia_payer(gvm_nvidia_space(space), va)->container;
 }
 
-void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 bytes)
+int gvm_nvidia_reserve(struct gvm_uvm_space *space, u64 va, u64 bytes)
 {
-	gvm_charge_cancel_bytes(gvm_nvidia_space(space)->container, bytes);
+	return gvm_charge_reserve_bytes(payer_of(space, va), bytes);
+}
+
+void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 va, u64 bytes)
+{
+	gvm_charge_cancel_bytes(payer_of(space, va), bytes);
 }
 
 static int bind_piece(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u64 address)
@@ -99,10 +104,11 @@ static int bind_part(struct gvm_nvidia_gpu *gpu, struct gvm_container *container
 	return 0;
 }
 
-int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes)
+int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes)
 {
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(space->gpu);
-	struct gvm_container *container = gvm_nvidia_space(space)->container;
+	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(space), va);
+	struct gvm_container *container = payer->container;
 	u32 first = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
 	int status;
 
@@ -115,18 +121,18 @@ int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 address, u64 bytes)
 		gvm_charge_cancel_bytes(container, bytes);
 		return status;
 	}
-	atomic_set(&gvm_nvidia_space(space)->tries, 0);
+	atomic_set(&payer->tries, 0);
 	atomic_set(&gpu->kept, (int)gpu->uvm->services->kept_chunks(gpu->uvm->pmm));
 	gvm_evictors_kick(container, 0);
 	return 0;
 }
 
-void gvm_nvidia_swapped(struct gvm_uvm_space *space, s64 bytes)
+void gvm_nvidia_swapped(struct gvm_uvm_space *space, u64 va, s64 bytes)
 {
 	if (bytes > 0)
-		gvm_swap_charge(gvm_nvidia_space(space)->container, (u64)bytes);
+		gvm_swap_charge(payer_of(space, va), (u64)bytes);
 	else
-		gvm_swap_uncharge(gvm_nvidia_space(space)->container, (u64)-bytes);
+		gvm_swap_uncharge(payer_of(space, va), (u64)-bytes);
 }
 
 /*

@@ -132,11 +132,19 @@ static int nvidia_attach(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space **ret_spa
 		kfree(space);
 		return status;
 	}
+	/* Its process can divide it among children from now on. */
+	status = gvm_space_begin(space->member, &space->uvm);
+	if (status) {
+		gvm_process_detach(space->member);
+		kfree(space);
+		return status;
+	}
 	space->uvm.gpu = uvm;
-	space->container = gvm_member_container(space->member);
+	space->own.container = gvm_member_container(space->member);
+	gvm_nvidia_payers_init(space);
 	/* Without memory for a thread there is no eviction ahead of need: faults do it. */
 	if (evictors)
-		(void)gvm_container_evictor_get(space->container);
+		(void)gvm_container_evictor_get(space->own.container);
 	*ret_space = &space->uvm;
 	return 0;
 }
@@ -146,7 +154,9 @@ static void nvidia_detach(struct gvm_uvm_space *uvm)
 	struct gvm_nvidia_space *space = gvm_nvidia_space(uvm);
 
 	if (evictors)
-		gvm_container_evictor_put(space->container);
+		gvm_container_evictor_put(space->own.container);
+	gvm_nvidia_payers_destroy(space);
+	gvm_space_end(space->member, &space->uvm);
 	gvm_process_detach(space->member);
 	kfree(space);
 }
@@ -162,6 +172,9 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.detach = nvidia_detach,
 	.channel_attach = gvm_nvidia_channel_attach,
 	.channel_detach = gvm_nvidia_channel_detach,
+	.range_made = gvm_nvidia_range_made,
+	.range_split = gvm_nvidia_range_split,
+	.range_gone = gvm_nvidia_range_gone,
 	.reserve = gvm_nvidia_reserve,
 	.cancel = gvm_nvidia_cancel,
 	.bind = gvm_nvidia_bind,

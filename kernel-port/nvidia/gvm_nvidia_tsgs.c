@@ -213,7 +213,7 @@ static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
 int gvm_nvidia_channel_attach(struct gvm_uvm_channel *channel)
 {
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(channel->space->gpu);
-	struct gvm_container *container = gvm_nvidia_space(channel->space)->container;
+	struct gvm_container *container = gvm_nvidia_space(channel->space)->own.container;
 	struct gvm_nvidia_tsg *tsg;
 	int status;
 

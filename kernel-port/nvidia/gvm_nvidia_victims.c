@@ -86,22 +86,22 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
  * An allocation may fail for ever although there is room: the host has no memory to split a chunk,
  * or RM refuses. So the tries are bounded.
  */
-int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, bool own)
+int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own)
 {
-	struct gvm_nvidia_space *space = gvm_nvidia_space(uvm);
+	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(uvm), va);
 	int status = -ENOMEM;
 
-	if (atomic_inc_return(&space->tries) <= GVM_NVIDIA_TRIES_MAX)
-		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), space->container, own);
+	if (atomic_inc_return(&payer->tries) <= GVM_NVIDIA_TRIES_MAX)
+		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), payer->container, own);
 	if (!status || status == -EINTR)
 		return status;
 	/*
 	 * The access is lost, and the next one begins anew. A wait for chunks in service (-EAGAIN) that
 	 * took too long loses it as well, and so does an eviction that failed.
 	 */
-	atomic_set(&space->tries, 0);
+	atomic_set(&payer->tries, 0);
 	if (status != -ENODEV)
-		gvm_container_count_event(space->container, GVM_EVENT_OOM);
+		gvm_container_count_event(payer->container, GVM_EVENT_OOM);
 	return status;
 }
 

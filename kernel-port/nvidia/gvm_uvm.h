@@ -135,28 +135,42 @@ struct gvm_uvm_calls {
 	void (*channel_detach)(struct gvm_uvm_channel *channel);
 
 	/*
-	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: the VA
-	 * space's container is at its limit. cancel: it was not allocated. bind: it was, and
-	 * is pinned. It is evictable as soon as nvidia-uvm has unpinned it. 0 or -errno; then
-	 * it is not charged. CONTEXT: process, under a VA-block lock.
+	 * Managed memory of the VA space at its addresses @first to @last. made: 0, -EINVAL (a child's
+	 * window has a part of them) or -ENOMEM: it must go again. split: it is in two parts from
+	 * now on, and the second begins at @first; 0, or -ENOMEM: it must not be split. gone: a
+	 * part that was made or split off goes, and has no chunk and nothing swapped out any more.
+	 * CONTEXT: process, the VA space locked for writing.
 	 */
-	int (*reserve)(struct gvm_uvm_space *space, u64 bytes);
-	void (*cancel)(struct gvm_uvm_space *space, u64 bytes);
-	int (*bind)(struct gvm_uvm_space *space, u64 address, u64 bytes);
+	int (*range_made)(struct gvm_uvm_space *space, u64 first, u64 last);
+	int (*range_split)(struct gvm_uvm_space *space, u64 first);
+	void (*range_gone)(struct gvm_uvm_space *space, u64 first, u64 last);
+
 	/*
-	 * Make room for a chunk: evict one of the container's own (@own), or one of any
-	 * container that may lose it. 0: try again. These lose the access, and are counted as oom:
+	 * From here on @va is where the VA block begins that the call is about. Who pays goes by it: the
+	 * VA space's container, or a child of it.
+	 *
+	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: who pays is at
+	 * its limit. cancel: it was not allocated. bind: it was, and is pinned. It is evictable as
+	 * soon as nvidia-uvm has unpinned it. 0 or -errno; then it is not charged. CONTEXT:
+	 * process, under a VA-block lock.
+	 */
+	int (*reserve)(struct gvm_uvm_space *space, u64 va, u64 bytes);
+	void (*cancel)(struct gvm_uvm_space *space, u64 va, u64 bytes);
+	int (*bind)(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes);
+	/*
+	 * Make room for a chunk: evict one of the payer's own (@own), or one of any container
+	 * that may lose it. 0: try again. These lose the access, and are counted as oom:
 	 * -ENOENT and -ENOSPC, there is no victim; -EAGAIN, all victims were in use for too long;
 	 * -ENOMEM, too many calls without a bind; and the error of an eviction that failed. Not
 	 * counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT: process, no VA-block lock.
 	 */
-	int (*make_room)(struct gvm_uvm_space *space, bool own);
+	int (*make_room)(struct gvm_uvm_space *space, u64 va, bool own);
 
 	/*
-	 * Bytes of the VA space moved to host memory by an eviction; or came back, if negative,
-	 * or are not needed any more. CONTEXT: atomic.
+	 * Bytes of the VA block moved to host memory by an eviction; or came back, if negative,
+	 * or are not needed any more. CONTEXT: atomic, under the VA-block lock.
 	 */
-	void (*swapped)(struct gvm_uvm_space *space, s64 bytes);
+	void (*swapped)(struct gvm_uvm_space *space, u64 va, s64 bytes);
 	/*
 	 * A chunk leaves its VA block: it was freed or evicted. Nothing happens if it is not
 	 * charged. CONTEXT: atomic.

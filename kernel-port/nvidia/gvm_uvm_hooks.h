@@ -14,6 +14,7 @@
 #include "uvm_pmm_gpu.h"
 #include "uvm_user_channel.h"
 #include "uvm_va_block.h"
+#include "uvm_va_range.h"
 
 /* uvm_pmm_gpu.c: see gvm_uvm_pmm.h. */
 void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm);
@@ -45,6 +46,11 @@ bool gvm_uvm_fault_refused_again(uvm_fault_service_batch_context_t *batch_contex
 /* uvm_global.c: see gvm_uvm_pmm.h. */
 void gvm_uvm_suspend(void);
 void gvm_uvm_resume(void);
+
+/* uvm_va_range.c: see gvm_uvm_range.h. */
+NV_STATUS gvm_uvm_range_made(const uvm_va_space_t *va_space, NvU64 first, NvU64 last);
+NV_STATUS gvm_uvm_range_split(const uvm_va_space_t *va_space, NvU64 first);
+void gvm_uvm_range_gone(uvm_va_space_t *va_space, NvU64 first, NvU64 last);
 
 /* uvm_va_space.c: see gvm_uvm_space.h. */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
@@ -92,6 +98,14 @@ bool gvm_uvm_is_attached(const uvm_va_space_t *va_space);
  */
 NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
 void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space);
+
+/*
+ * @call with these addresses for each managed GPU where the VA space is attached, until one fails. Returns 0 or
+ * its error. CONTEXT: process, while nvidia-uvm holds the VA space.
+ */
+int gvm_uvm_each_space(const uvm_va_space_t *va_space,
+		       int (*call)(struct gvm_uvm_space *space, u64 first, u64 last), u64 first,
+		       u64 last);
 
 /*
  * While a thread allocates for a VA space, gvm_uvm_victim() finds it here. One lives on the

@@ -389,6 +389,50 @@ void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space)
 	}
 }
 
+/*
+ * The next managed GPU where the VA space is attached, or NULL. It stays until gvm_uvm_put(). @before: the
+ * last one, which is put; NULL: from the first on.
+ */
+static struct gvm_uvm_managed *gvm_uvm_space_next(const uvm_va_space_t *va_space,
+						  struct gvm_uvm_managed *before,
+						  struct gvm_uvm_space **ret_space)
+{
+	struct gvm_uvm_managed *found = NULL;
+	struct gvm_uvm_managed *managed = list_prepare_entry(before, &gvm_uvm_gpus, node);
+
+	rcu_read_lock();
+	list_for_each_entry_continue_rcu(managed, &gvm_uvm_gpus, node)
+	{
+		if (!refcount_inc_not_zero(&managed->users))
+			continue;
+		*ret_space = xa_load(&managed->spaces, pointer_key(va_space));
+		if (*ret_space) {
+			found = managed;
+			break;
+		}
+		gvm_uvm_put(managed);
+	}
+	rcu_read_unlock();
+	if (before)
+		gvm_uvm_put(before);
+	return found;
+}
+
+int gvm_uvm_each_space(const uvm_va_space_t *va_space,
+		       int (*call)(struct gvm_uvm_space *space, u64 first, u64 last), u64 first,
+		       u64 last)
+{
+	struct gvm_uvm_managed *managed = NULL;
+	struct gvm_uvm_space *space;
+	int status = 0;
+
+	while (!status && (managed = gvm_uvm_space_next(va_space, managed, &space)))
+		status = call(space, first, last);
+	if (managed)
+		gvm_uvm_put(managed);
+	return status;
+}
+
 NV_STATUS gvm_uvm_status(int error)
 {
 	switch (error) {

@@ -25,6 +25,7 @@ tail_of() {
 	uvm_user_channel.c) echo gvm_uvm_channel.h ;;
 	uvm_pmm_gpu.c) echo gvm_uvm_pmm.h ;;
 	uvm_va_block.c) echo gvm_uvm_block.h ;;
+	uvm_va_range.c) echo gvm_uvm_range.h ;;
 	uvm_va_space.c) echo gvm_uvm_space.h ;;
 	esac
 }

@@ -7,6 +7,8 @@
 static long gvm_objects, gpu_objects;
 static long gvm_loaded_objects; /* gvm_objects once the GPU is loaded */
 
+const char *const gpu_module = "gvm_fakegpu";
+
 bool gpu_can(enum gpu_ability ability)
 {
 	(void)ability;
@@ -18,6 +20,12 @@ size_t gpu_words_out(uint64_t *ret_words, size_t max)
 	(void)ret_words;
 	(void)max;
 	return 0;
+}
+
+/* The GPU leaves a chunk free behind each mapping. */
+uint64_t gpu_next_va(int context)
+{
+	return tenant_map(context, CHUNK) + 2 * CHUNK;
 }
 
 uint64_t gpu_context_bytes(void)

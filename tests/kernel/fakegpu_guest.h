@@ -74,6 +74,7 @@ enum gpu_ability {
 	GPU_REFUSES_ONCE, /* a kernel without memory counts as one oom, not one for each page */
 	GPU_TELLS_EVICTIONS, /* gvm:gvm_evict says which block left */
 	GPU_COUNTS_LAUNCHES, /* gcgroup.stat */
+	GPU_OPENS_TO_USERS,  /* without privileges, and without a cgroup of one's own */
 };
 bool gpu_can(enum gpu_ability ability);
 
@@ -82,6 +83,15 @@ bool gpu_can(enum gpu_ability ability);
  * order, at most @max of them. Returns how many.
  */
 size_t gpu_words_out(uint64_t *ret_words, size_t max);
+
+/* The kernel module that has the GPU's memory managed by gvm.ko. */
+extern const char *const gpu_module;
+
+/*
+ * The address of the context's next mapping, a whole number of chunks. Each mapping from then on lies one free chunk behind
+ * the one before.
+ */
+uint64_t gpu_next_va(int context);
 
 /* What a context is charged for its page tables. */
 uint64_t gpu_context_bytes(void);

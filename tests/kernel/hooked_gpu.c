@@ -41,6 +41,9 @@ static struct hooked_context contexts[CONTEXTS_MAX];
 static pid_t contexts_of; /* whose they are: a child has none of its parent's */
 static struct softgpu_tenant keeper;
 static uint32_t gpu_chunks;
+static uint64_t next_va; /* of a process that has asked for it: gpu_next_va() */
+
+const char *const gpu_module = "gvm_nvidia";
 
 bool gpu_can(enum gpu_ability ability)
 {
@@ -61,6 +64,27 @@ size_t gpu_words_out(uint64_t *ret_words, size_t max)
 			    words < max)
 				ret_words[words++] = event->word;
 	return words;
+}
+
+/* Apart from what softgpu_managed() hands out. */
+uint64_t gpu_next_va(int number)
+{
+	(void)number;
+	if (!next_va)
+		next_va = 2 * SOFTGPU_FIRST_ADDRESS;
+	return next_va;
+}
+
+/* UVM wants the offset into the file to be the address. Returns NULL and errno. */
+static uint64_t *map_next(struct softgpu_tenant *tenant, uint64_t bytes)
+{
+	void *p = mmap((void *)next_va, bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_FIXED_NOREPLACE, tenant->fd, (off_t)next_va);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	next_va += (bytes + CHUNK - 1) / CHUNK * CHUNK + CHUNK;
+	return p;
 }
 
 uint64_t gpu_context_bytes(void)
@@ -175,9 +199,11 @@ int fakegpu_map(int number, uint64_t bytes, uint64_t *ret_va)
 
 	if (context->mapping_count == MAPPINGS_MAX)
 		return ENOSPC;
-	p = softgpu_managed(&context->tenant, bytes);
+	errno = ENOMEM;
+	p = next_va ? map_next(&context->tenant, bytes) :
+		      softgpu_managed(&context->tenant, bytes);
 	if (!p)
-		return ENOMEM;
+		return errno;
 	*ret_va = (uintptr_t)p;
 	context->mappings[context->mapping_count++] = (struct hooked_mapping){ *ret_va, bytes };
 	return 0;

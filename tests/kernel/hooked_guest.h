@@ -89,6 +89,8 @@ void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
 void test_mps(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
+void test_hooked_children(struct softgpu_tenant *tenant);
+void test_hooked_children_two_gpus(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);
 void test_numbers(void);
 void test_mig(void);

@@ -47,8 +47,8 @@
  * Locks: windows and lists are guarded by the device's lock. No call here takes another one.
  *
  * No paper has this. Guardian has partitions without paging. GVM and Ghost have limits and
- * paging for whole processes. On NVIDIA's driver the hook that finds the container of a VA range
- * would ask gvm_child_payer(); it does not do so yet. Processes reach it by /dev/gvm.
+ * paging for whole processes. On NVIDIA's driver gvm_nvidia.ko asks gvm_child_payer() when a
+ * managed range is made. Processes reach it by /dev/gvm.
  */
 #include "gvm/child.h"
 
