@@ -146,6 +146,8 @@ static int listen_on(const char *path, int *ret_fd, struct sim_error *err)
 	return sim_user_error(err, "%s: %s", path, strerror(errno));
 }
 
+#define ACCEPT_AGAIN_US 10000
+
 /* The child: open the GPU and serve for ever. */
 static int serve_clients(const struct fenced_args *args, int listener, struct sim_error *err)
 {
@@ -170,6 +172,8 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 		if (!tenant) {
 			if (fd >= 0)
 				close(fd);
+			/* Without descriptors or memory, until a client leaves. */
+			usleep(ACCEPT_AGAIN_US);
 			continue;
 		}
 		getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size);

@@ -20,6 +20,8 @@
 #include "tenant_code.h"
 #include "watch.h"
 
+#define HELLO_SECONDS 2 /* from connect() to the first message; ours sends it at once */
+
 /* Streams and events. */
 
 static cu_result stream_create(struct tenant *tenant, u32 slot)
@@ -320,7 +322,8 @@ static bool receive(int fd, struct fenced_request *request, int *ret_descriptor)
 
 	if (ret_descriptor) {
 		message.msg_control = control;
-		message.msg_controllen = sizeof(control);
+		/* Not CMSG_SPACE(): its padding has room for a second one, which would never be closed. */
+		message.msg_controllen = CMSG_LEN(sizeof(int));
 	}
 	do
 		got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
@@ -362,7 +365,18 @@ static bool map_window(struct tenant *tenant, int descriptor)
 	return true;
 }
 
-/* The first message. Gives the client a partition and its default stream. */
+/* How long recvmsg() waits; 0: for ever. */
+static void set_patience(int fd, time_t seconds)
+{
+	struct timeval patience = { .tv_sec = seconds };
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
+
+/*
+ * The first message. Gives the client a partition and its default stream. A client that says nothing loses its
+ * connection: others may need the descriptor.
+ */
 static bool welcome(struct tenant *tenant)
 {
 	struct fenced_request *hello = calloc(1, sizeof(*hello));
@@ -370,10 +384,12 @@ static bool welcome(struct tenant *tenant)
 	struct gvm_fence_partition *partition;
 	int descriptor = -1, status = -EINVAL;
 
+	set_patience(tenant->fd, HELLO_SECONDS);
 	if (hello && receive(tenant->fd, hello, &descriptor) && hello->call == FENCED_HELLO &&
 	    hello->a == FENCED_VERSION && map_window(tenant, descriptor))
 		status = gvm_fence_table_open(&tenant->gpu->table, tenant->id, hello->b,
 					      tenant->gpu->mode, &partition);
+	set_patience(tenant->fd, 0);
 	if (!status) {
 		tenant->base = partition->fence.base;
 		tenant->bytes = partition->fence.bytes;

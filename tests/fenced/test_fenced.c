@@ -3,9 +3,11 @@
  * gvmfenced over a driver library of the host's memory: what clients compute, what they cannot reach,
  * and what is left when they or their kernels end badly.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -374,6 +376,99 @@ START_TEST(messages_of_any_bytes_harm_nobody)
 }
 END_TEST
 
+static int connect_to_manager(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path, socket_path);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* How many descriptors the process has that serves: the manager's child. */
+static int count_descriptors(void)
+{
+	char path[64], entry[16] = "";
+	int count = 0, number, pid = 0;
+	struct dirent *file;
+	FILE *children;
+	DIR *folder_of_it;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", manager, manager);
+	children = fopen(path, "r");
+	ck_assert(children && fscanf(children, "%d", &pid) == 1);
+	fclose(children);
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	folder_of_it = opendir(path);
+	ck_assert_ptr_nonnull(folder_of_it);
+	while ((file = readdir(folder_of_it))) {
+		snprintf(entry, sizeof(entry), "%.15s", file->d_name);
+		count += sscanf(entry, "%d", &number) == 1;
+	}
+	closedir(folder_of_it);
+	return count;
+}
+
+/* Say hello with as many descriptors as the kernel lets through. */
+static void send_descriptors(void)
+{
+	struct fenced_request hello = { .call = FENCED_HELLO, .a = FENCED_VERSION };
+	int descriptors[16], fd = connect_to_manager();
+	char control[CMSG_SPACE(sizeof(descriptors))] = "";
+	struct iovec part = { &hello, FENCED_REQUEST_HEAD };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	for (int i = 0; i < 16; i++)
+		descriptors[i] = 0;
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(descriptors));
+	memcpy(CMSG_DATA(head), descriptors, sizeof(descriptors));
+	ck_assert_int_eq(sendmsg(fd, &message, 0), (ssize_t)FENCED_REQUEST_HEAD);
+	close(fd);
+}
+
+START_TEST(descriptors_of_a_client_do_not_stay)
+{
+	int before;
+
+	start_manager("once", "30s");
+	before = count_descriptors();
+	for (int i = 0; i < 8; i++)
+		send_descriptors();
+	await_log("has left", 8);
+	ck_assert_int_eq(count_descriptors(), before);
+	stop_manager();
+}
+END_TEST
+
+/* More connections than the manager may have descriptors, and none says a word. */
+START_TEST(clients_that_say_nothing_starve_nobody)
+{
+	struct rlimit few = { 40, 40 }, old;
+	struct client client;
+	int silent[60];
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	few.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	start_manager("once", "30s");
+	setrlimit(RLIMIT_NOFILE, &old);
+	for (int i = 0; i < 60; i++)
+		silent[i] = connect_to_manager();
+	run(&client, "all", 3, "16M");
+	ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+	for (int i = 0; i < 60; i++)
+		close(silent[i]);
+	stop_manager();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
@@ -385,6 +480,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, a_broken_context_is_survived);
 	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
+	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);
+	tcase_add_test(tests, clients_that_say_nothing_starve_nobody);
 }
 
 int main(void)
