@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 6u
+#define GVM_UVM_VERSION 7u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
