@@ -19,7 +19,7 @@ grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is
 [ -s whole/advice-1.png ] && [ -s whole/advice-1.svg ] || fail "no picture"
 grep -q "What each way of sharing gives; the advice: mps on 1 GPU" whole/advice-1.svg || fail "the picture lacks the advice"
 grep -q "diffusion.gmem.limit.high [0-9.]* GiB" table || fail "a limit has a unit: $(cat table)"
-grep -qE '>[a-z ]*[0-9.]+ GiB[^<]*<' whole/advice-1.svg || fail "a label has a unit: $(cat whole/advice-1.svg)"
+grep -qE '>[a-z0-9 ]*[0-9.]+ GiB[^<]*<' whole/advice-1.svg || fail "a label has a unit: $(cat whole/advice-1.svg)"
 if grep -E '>[^<]*[0-9]{9}[^<]*<' whole/advice-1.svg; then fail "a label in bytes"; fi
 for stage in systems settings-1 seeds hurts; do
 	[ -s "whole/$stage.json" ] || fail "no stage $stage"
@@ -59,7 +59,7 @@ sed 's/few/cut/' table | cmp - cut.table || fail "after kills it says something 
 "$gvmsim" advise three-tenants --set duration=70s --set containers.search.app.slo_ttft=0.08s \
 	--set containers.chat.app.slo_ttft=0.08s --seeds 1 --target 0.99 --out first >table 2>.err ||
 	fail "priorities: $(cat .err table)"
-grep -q "^Advice: gvm on 1 GPU, with chat.compute.priority 0" table || fail "priorities: $(cat table)"
+grep -q "^Advice: ghost-uvm on 1 GPU, with chat.compute.priority 0" table || fail "priorities: $(cat table)"
 grep -q "images.compute.priority 12" table || fail "settings in the table are cut off: $(cat table)"
 grep -qE " images\.compute\.priority 12$" table || fail "no row of settings ends with the last one: $(cat table)"
 grep -q "gvmctl set PID compute.priority .* 12 .* # images" table || fail "control files: $(cat table)"

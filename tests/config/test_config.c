@@ -100,7 +100,7 @@ START_TEST(keys_that_nothing_honours_are_listed)
 	resolved = json_object_get(config.resolved, "system");
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "scheduler")), "weighted");
 	resolved = json_object_get(resolved, "mechanisms");
-	ck_assert_uint_eq(json_object_size(resolved), 10);
+	ck_assert_uint_eq(json_object_size(resolved), 11);
 	ck_assert(json_is_false(json_object_get(resolved, "clean_drop")));
 	ck_assert_str_eq(json_string_value(json_object_get(resolved, "block")), "nvidia");
 }

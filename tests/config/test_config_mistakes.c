@@ -54,7 +54,8 @@ START_TEST(unused_keys_are_checked)
 	assert_bad_set(
 		"system.mechanisms=all",
 		"--set:system.mechanisms: invalid token near 'all', allowed: an object with "
-		"sub_chunks, memory_isolation, compute_isolation, fast_paging, clean_drop, "
+		"sub_chunks, memory_isolation, compute_isolation, fast_paging, one_list, "
+		"clean_drop, "
 		"priority_batches, hint_faults, lirs, owner_prefetch, block");
 	assert_bad_set("host.cores=0", "--set:host.cores: 0 is out of range, allowed: an "
 				       "integer from 1 to 4096");
