@@ -10,8 +10,8 @@
  *     preferred location GPU   A fault of the GPU brings its page in, as without advice. The first
  *                              touch of a block that is nowhere brings all of it (prefetch).
  *     preferred location CPU   A fault of the GPU maps its page where it is, and copies nothing.
- *     accessed by the GPU      What is in host memory is mapped on the GPU, at once: when the advice
- *                              is given, when the CPU takes pages back, and after an eviction.
+ *     accessed by the GPU      The GPU has a mapping of each page in host memory: from the advice on,
+ *                              after the CPU has taken pages back, and after an eviction.
  *                              Pages that are nowhere go to the GPU at their first touch.
  *
  *     evicted                   copy out   mapped again, by a kernel thread

@@ -49,9 +49,9 @@
  *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk, and
  *     the fault is fatal. With a limit below one chunk it always ends so. Here the refill goes
  *     back, and the fault comes again.
- *  2. Without fast_path no refill is tried above the limit, and each search for a victim walks the
- *     list of all chunks (walk.c). That was the driver before its commits 03519869 (lazy freeing,
- *     September 2025) and 919ce57a (lists by process, October 2025).
+ *  2. Without fast_path no refill is tried above the limit: the driver before its commit 03519869
+ *     (lazy freeing, September 2025). With one_list each search for a victim walks the list of all
+ *     chunks (walk.c): the driver before 919ce57a (lists by process, October 2025).
  */
 #include "nvuvm/driver.h"
 

@@ -60,9 +60,9 @@ struct nvuvm_hooks {
 	int (*make_room_for_rm)(struct nvuvm *nvuvm, struct gvm_container *container);
 	/*
 	 * service_fault_batch_block_locked(), before uvm_va_block_service_locked(). Returns the
-	 * pages to bring in: @faulted and others that are not resident. @ret_promoted: it is
-	 * the whole block, out of one chunk of 2 MB on the host; so it is one copy and one PTE, and costs nothing for each of its
-	 * pages. CONTEXT: the VA block's lock held.
+	 * pages to bring in: @faulted and others that are not resident. @ret_promoted: this is
+	 * the whole block, out of one chunk of 2 MB on the host. So it is one copy and one PTE,
+	 * and no page is looked at. CONTEXT: the VA block's lock held.
 	 */
 	u32 (*service_block_pages)(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 				   u32 faulted, bool *ret_promoted);

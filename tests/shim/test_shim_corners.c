@@ -436,9 +436,9 @@ static bool comes(const struct program *program, const char *file, const char *t
 }
 
 /*
- * A script writes faster than the shim takes: the last value holds, whatever came before. A writer
- * that is preempted between its open and its write, for as long as two reports take, loses the
- * write: of 4000 at most two here, and the same write again holds.
+ * A script writes faster than the shim reads. The last value holds. The shim may lose a write if
+ * two of its reports fall between the writer's open and write. The test permits two such losses in
+ * 20 rounds, and writes the value again.
  */
 START_TEST(the_last_write_of_a_control_file_holds)
 {
