@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Payers: whose managed memory is at an address of a VA space. All of it is the container's, but for what was made in
- * the window of a child (gvm/child.h). Who pays is fixed when the driver makes a range, and remembered here, since
- * windows open, move and close later:
+ * Payers: which container or child pays for the managed memory at an address of a VA space. The
+ * container pays, except for ranges that were made in the window of a child (gvm/child.h). The payer is fixed
+ * when the driver makes a range. It is kept here, since windows open, move and close later:
  *
  *     windows               [.....1.....][.......2.......]
  *     ranges      [=======]  [===][====]     [=====]

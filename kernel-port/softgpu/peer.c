@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * GPUs, each of which can access another one's vidmem once RM has a P2P object for both: by PTEs with the aperture PEER, and
- * by physical addresses of the copy engine. Each names the others by ids of its own, so that ids which are mixed up lead
- * elsewhere. Over PCIe UVM asks for the object when a process enables peer access; over NVLink as soon as it knows
- * both.
+ * Peers. A GPU accesses another GPU's vidmem by PTEs with the aperture PEER, and by physical addresses
+ * of the copy engine. RM has to have a P2P object for the pair. Over PCIe UVM asks for it when
+ * a process enables peer access, over NVLink as soon as it knows both GPUs. A GPU has ids of its own
+ * for its peers. So a test sees when a driver uses the id of another GPU.
  */
 #include "softgpu.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Advice of the application (cuMemAdvise), and mappings of host memory on the GPU: a model of
- * open-gpu-kernel-modules 535.261.03, uvm_policy.c and uvm_va_block.c. 575.57.08 does the same
- * (block_select_residency, uvm_va_block_evict_chunks, block_add_eviction_mappings).
+ * open-gpu-kernel-modules 535.261.03, uvm_policy.c and uvm_va_block.c (block_select_residency,
+ * uvm_va_block_evict_chunks, block_add_eviction_mappings). Later versions were not compared.
  *
  *
  * Three kinds

@@ -112,8 +112,8 @@ bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 bool gmmu_find_remote(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 
 /*
- * Count the touched pages in host memory from the cursor on, before block number @end_ordinal: those
- * that are read, as often as they are, and those that are written.
+ * Count accesses to pages in host memory, from the cursor to block number @end_ordinal. A page that
+ * the kernel reads n times counts n times in @ret_reads. A written page counts once in @ret_writes.
  */
 void gmmu_count_remote(const struct gmmu_walk *walk, struct gmmu_cursor cursor, u64 end_ordinal,
 		       u64 *ret_reads, u64 *ret_writes);

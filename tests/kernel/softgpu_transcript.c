@@ -123,8 +123,9 @@ static int block_order(const void *a, const void *b)
 }
 
 /*
- * The driver has two channels for copies to the host, and victims of a limit keep both busy. So the order of these
- * copies is not that of the victims.
+ * The driver copies to the host through two channels. With many victims of a limit both are busy, and
+ * copies of later victims may end first. So copies between two accesses are sorted by block: which
+ * blocks leave is compared, and their order is not.
  */
 static void sort_victims(void)
 {
