@@ -11,6 +11,9 @@
  *
  *     writer      open ........................ write "9G", close
  *     we                 link .was, rename                        NAME holds our text: .was has the write
+ *
+ * If both have a write, the later one holds. While ".was.NAME" is empty, its writer is between open
+ * and write, and NAME is not replaced again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,6 +37,7 @@
 
 #define TEXT_MAX       128
 #define FOLDER_TRIES   100
+#define WRITER_WAIT_MS 200
 #define WAS	       ".was."
 #define NAMESPACE      ".namespace" /* in the folder of a process: its PID namespace */
 
@@ -272,6 +276,29 @@ static void was_path_of(const struct report_device *device, enum report_file fil
 }
 
 /* Of a setting the old file stays, for a writer that has it open. */
+/*
+ * Must the file before this one stay? A writer that has emptied it is waited for, but not for ever.
+ * A write that was not taken has an event, after which this file is written.
+ */
+static bool old_is_needed(struct report_device *device, enum report_file file)
+{
+	const struct timespec pause = { 0, 1000000 };
+	char was_path[SHIM_PATH_MAX + 64];
+	char text[TEXT_MAX];
+
+	if (file < LIMIT)
+		return false;
+	was_path_of(device, file, was_path, sizeof(was_path));
+	for (int i = 0; i < WRITER_WAIT_MS; i++) {
+		if (!read_text(was_path, text, NULL) || !strcmp(text, device->was[file]))
+			return false;
+		if (*text)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
 static void keep_old(struct report_device *device, enum report_file file, const char *path)
 {
 	char was_path[SHIM_PATH_MAX + 64];
@@ -295,6 +322,10 @@ static void put(struct report_device *device, enum report_file file, const char 
 
 	if (!device->again[file] && !strcmp(device->text[file], text))
 		return;
+	if (old_is_needed(device, file)) {
+		device->again[file] = true;
+		return;
+	}
 	path_of(device, ".new", new_path, sizeof(new_path));
 	path_of(device, names[file], path, sizeof(path));
 	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -447,27 +478,51 @@ static bool take(int device, enum report_file file, const char *text)
 	}
 }
 
-/* What others wrote, if they did: into the file, or into the one before it. */
-static bool find_write(struct report_device *device, enum report_file file, char text[TEXT_MAX])
+/* Has somebody else written the file? @ret_date is its date. */
+static bool name_is_written(struct report_device *device, enum report_file file,
+			    char text[TEXT_MAX], struct timespec *ret_date)
 {
 	char path[SHIM_PATH_MAX + 64];
-	struct timespec date = { 0, 0 };
+	const struct timespec *ours = &device->date[file];
 
 	path_of(device, names[file], path, sizeof(path));
-	if (!read_text(path, text, &date))
-		return false;
-	if (strcmp(text, device->text[file]) != 0 || date.tv_sec != device->date[file].tv_sec ||
-	    date.tv_nsec != device->date[file].tv_nsec) {
+	return read_text(path, text, ret_date) &&
+	       (strcmp(text, device->text[file]) != 0 || ret_date->tv_sec != ours->tv_sec ||
+		ret_date->tv_nsec != ours->tv_nsec);
+}
+
+/* Has somebody written the file before it? An empty one has a writer that is not ready. */
+static bool was_is_written(struct report_device *device, enum report_file file,
+			   char text[TEXT_MAX], struct timespec *ret_date)
+{
+	char path[SHIM_PATH_MAX + 64];
+
+	was_path_of(device, file, path, sizeof(path));
+	return read_text(path, text, ret_date) && *text && strcmp(text, device->was[file]) != 0;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+/* What others wrote last, if they did: into the file, or into the one before it. */
+static bool find_write(struct report_device *device, enum report_file file, char text[TEXT_MAX])
+{
+	struct timespec date = { 0, 0 }, was_date = { 0, 0 };
+	char was[TEXT_MAX];
+	bool written = name_is_written(device, file, text, &date);
+	bool was_written = was_is_written(device, file, was, &was_date);
+
+	if (written) {
 		strcpy(device->text[file], text);
 		device->date[file] = date;
-		return true;
 	}
-	was_path_of(device, file, path, sizeof(path));
-	/* Empty: its writer is not ready, and we keep the file until then. */
-	if (!read_text(path, text, NULL) || !*text || !strcmp(text, device->was[file]))
-		return false;
-	strcpy(device->was[file], text);
-	return true;
+	if (was_written)
+		strcpy(device->was[file], was);
+	if (was_written && (!written || is_later(&was_date, &date)))
+		strcpy(text, was);
+	return written || was_written;
 }
 
 static void take_write(struct report_device *device, const char *name)
