@@ -196,3 +196,24 @@ void world_check(void)
 	/* During a limit write, the write may hold some of the chunks. */
 	ck_assert_uint_ge(world_gpu.device.bound_chunks, own);
 }
+
+const struct nvuvm_stats *world_stats(void)
+{
+	return nvuvm_stats(world_nvuvm());
+}
+
+u32 world_charged(const struct sim_process *process)
+{
+	return (u32)(process->container->charged_bytes >> GVM_CHUNK_SHIFT);
+}
+
+void world_set_limit(struct sim_process *process, u32 chunks)
+{
+	gvm_limit_set_high(process->container, chunks * CHUNK);
+}
+
+void world_fault_each(struct gvm_range *range, u32 first, u32 count)
+{
+	for (u32 i = 0; i < count; i++)
+		ck_assert_int_eq(world_fault(range, first + i, 0), 0);
+}

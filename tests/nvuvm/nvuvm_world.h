@@ -80,6 +80,24 @@ u32 world_fault_blocks(struct gvm_range *range, u32 first, u32 count);
 /* The chunk of a block. */
 u32 world_chunk(const struct gvm_range *range, u32 block);
 
+/*
+ * What a container alone exceeds its limit by, once it has been enforced: 63 chunks of a refill.
+ * Before, it can be 64: see a_first_refill_at_the_limit_adds_64_chunks.
+ */
+#define WORLD_OVERSHOOT 63u
+
+/* Events of the model since its start. */
+const struct nvuvm_stats *world_stats(void);
+
+/* Chunks that a process has. */
+u32 world_charged(const struct sim_process *process);
+
+/* Set a limit without a write of the control file. */
+void world_set_limit(struct sim_process *process, u32 chunks);
+
+/* world_fault() on page 0 of @count blocks from @first on, each of which has to succeed. */
+void world_fault_each(struct gvm_range *range, u32 first, u32 count);
+
 /* Check that the states, lists and books of all chunks agree. */
 void world_check(void);
 

@@ -7,35 +7,6 @@
 #include "nvuvm_world.h"
 #include "runner.h"
 
-/*
- * What a container alone exceeds its limit by, once it has been enforced: 63 chunks of a refill.
- * Before, it can be 64: see first_refill().
- */
-#define OVERSHOOT 63u
-
-static const struct nvuvm_stats *stats(void)
-{
-	return nvuvm_stats(world_nvuvm());
-}
-
-static u32 charged(const struct sim_process *process)
-{
-	return (u32)(process->container->charged_bytes >> GVM_CHUNK_SHIFT);
-}
-
-static void set_limit(struct sim_process *process, u32 chunks)
-{
-	gvm_limit_set_high(process->container, chunks * CHUNK);
-}
-
-static void fault_blocks(struct gvm_range *range, u32 first, u32 count)
-{
-	u32 i;
-
-	for (i = 0; i < count; i++)
-		ck_assert_int_eq(world_fault(range, first + i, 0), 0);
-}
-
 /* Promotion. */
 
 static void evict_and_return(u32 expected)
@@ -47,14 +18,14 @@ static void evict_and_return(u32 expected)
 	/* Memory that exists nowhere is never promoted. */
 	for (i = 0; i < ARRAY_SIZE(pages); i++)
 		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
-	ck_assert_uint_eq(stats()->rounds, 6);
-	ck_assert_uint_eq(stats()->promoted, 0);
+	ck_assert_uint_eq(world_stats()->rounds, 6);
+	ck_assert_uint_eq(world_stats()->promoted, 0);
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
-	ck_assert_uint_eq(charged(&world_process), 0);
+	ck_assert_uint_eq(world_charged(&world_process), 0);
 	ck_assert_int_eq(world_fault(range, 0, 13), 0);
 	ck_assert_uint_eq(range->blocks[0].resident, expected);
-	ck_assert_uint_eq(stats()->promoted, expected == GVM_BLOCK_FULL);
-	ck_assert_uint_eq(stats()->copies_in, 1);
+	ck_assert_uint_eq(world_stats()->promoted, expected == GVM_BLOCK_FULL);
+	ck_assert_uint_eq(world_stats()->copies_in, 1);
 }
 
 static void promoted(void)
@@ -84,14 +55,14 @@ static u64 return_ns(void)
 static void promoted_pages_cost_nothing(void)
 {
 	ck_assert_uint_eq(return_ns(), BLOCK_NS + COPY_NS);
-	ck_assert_uint_eq(stats()->promoted, 1);
+	ck_assert_uint_eq(world_stats()->promoted, 1);
 }
 
 /* One page comes, and is looked at. */
 static void other_pages_cost(void)
 {
 	ck_assert_uint_eq(return_ns(), BLOCK_NS + 5 * US + 1 * US + PAGE_NS);
-	ck_assert_uint_eq(stats()->promoted, 0);
+	ck_assert_uint_eq(world_stats()->promoted, 0);
 }
 
 START_TEST(pages_of_a_promoted_block_cost_nothing)
@@ -137,12 +108,12 @@ static void out_and_back(void)
 	for (i = 0; i < ARRAY_SIZE(pages) && range->blocks[0].resident != GVM_BLOCK_FULL; i++)
 		ck_assert_int_eq(world_fault(range, 0, pages[i]), 0);
 	ck_assert_uint_eq(range->blocks[0].resident, GVM_BLOCK_FULL);
-	ck_assert_uint_le(stats()->copies_in, 6);
-	in = stats()->copies_in;
+	ck_assert_uint_le(world_stats()->copies_in, 6);
+	in = world_stats()->copies_in;
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
-	copies_of_block = stats()->copies_out;
+	copies_of_block = world_stats()->copies_out;
 	ck_assert_int_eq(world_fault(range, 0, 0), 0);
-	copies_of_page = stats()->copies_in - in;
+	copies_of_page = world_stats()->copies_in - in;
 }
 
 START_TEST(a_fragmented_host_takes_4_kb_pages)
@@ -196,7 +167,7 @@ static void conditions(void)
 	ck_assert_uint_eq(end->blocks[0].resident, 1);
 	/* Once a page of the block is resident, it pages as in stock. */
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), staged, 0, 0xffff), 0);
-	ck_assert_uint_eq(stats()->promoted, 2);
+	ck_assert_uint_eq(world_stats()->promoted, 2);
 }
 
 START_TEST(promotion_has_its_conditions)
@@ -216,23 +187,24 @@ static void sawtooth(void)
 {
 	struct gvm_range *range = world_map(&world_process, 200, false);
 
-	set_limit(&world_process, 8);
-	fault_blocks(range, 0, 64);
-	ck_assert_uint_eq(charged(&world_process), 64);
-	ck_assert_uint_eq(stats()->evictions, 0);
+	world_set_limit(&world_process, 8);
+	world_fault_each(range, 0, 64);
+	ck_assert_uint_eq(world_charged(&world_process), 64);
+	ck_assert_uint_eq(world_stats()->evictions, 0);
 	/* Above the limit each block was begun twice, although there was a free chunk. */
-	ck_assert_uint_eq(stats()->restarts, 64 - 9);
-	fault_blocks(range, 64, 1);
-	ck_assert_uint_eq(charged(&world_process), 8);
-	ck_assert_uint_eq(stats()->evictions_own, 57);
-	ck_assert_uint_eq(stats()->lazy_given, 57);
-	fault_blocks(range, 65, 63);
-	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT);
-	ck_assert_uint_eq(stats()->refills, 2);
-	fault_blocks(range, 128, 1);
-	ck_assert_uint_eq(charged(&world_process), 8);
-	ck_assert_uint_eq(stats()->evictions_own, 57 + 64);
-	ck_assert_uint_eq(gvm_peak_bytes(world_process.container), (8 + OVERSHOOT) * CHUNK);
+	ck_assert_uint_eq(world_stats()->restarts, 64 - 9);
+	world_fault_each(range, 64, 1);
+	ck_assert_uint_eq(world_charged(&world_process), 8);
+	ck_assert_uint_eq(world_stats()->evictions_own, 57);
+	ck_assert_uint_eq(world_stats()->lazy_given, 57);
+	world_fault_each(range, 65, 63);
+	ck_assert_uint_eq(world_charged(&world_process), 8 + WORLD_OVERSHOOT);
+	ck_assert_uint_eq(world_stats()->refills, 2);
+	world_fault_each(range, 128, 1);
+	ck_assert_uint_eq(world_charged(&world_process), 8);
+	ck_assert_uint_eq(world_stats()->evictions_own, 57 + 64);
+	ck_assert_uint_eq(gvm_peak_bytes(world_process.container),
+			  (8 + WORLD_OVERSHOOT) * CHUNK);
 	/* The first blocks in were the first out. */
 	ck_assert_uint_eq(world_chunk(range, 120), GVM_NO_CHUNK);
 	ck_assert_uint_ne(world_chunk(range, 121), GVM_NO_CHUNK);
@@ -249,15 +221,15 @@ static void first_refill(void)
 {
 	struct gvm_range *range = world_map(&world_process, 200, false);
 
-	set_limit(&world_process, 64);
-	fault_blocks(range, 0, 128);
-	ck_assert_uint_eq(charged(&world_process), 128);
-	fault_blocks(range, 128, 1);
-	ck_assert_uint_eq(charged(&world_process), 64);
-	fault_blocks(range, 129, 63);
-	ck_assert_uint_eq(charged(&world_process), 64 + OVERSHOOT);
-	fault_blocks(range, 192, 1);
-	ck_assert_uint_eq(charged(&world_process), 64);
+	world_set_limit(&world_process, 64);
+	world_fault_each(range, 0, 128);
+	ck_assert_uint_eq(world_charged(&world_process), 128);
+	world_fault_each(range, 128, 1);
+	ck_assert_uint_eq(world_charged(&world_process), 64);
+	world_fault_each(range, 129, 63);
+	ck_assert_uint_eq(world_charged(&world_process), 64 + WORLD_OVERSHOOT);
+	world_fault_each(range, 192, 1);
+	ck_assert_uint_eq(world_charged(&world_process), 64);
 }
 
 START_TEST(a_first_refill_at_the_limit_adds_64_chunks)
@@ -275,14 +247,14 @@ static void unused_own(void)
 	struct gvm_range *other = world_map(&world_other, 1, true);
 	struct gvm_range *range = world_map(&world_process, 64, true);
 
-	set_limit(&world_process, 61);
-	fault_blocks(other, 0, 1);
-	fault_blocks(range, 0, 63);
+	world_set_limit(&world_process, 61);
+	world_fault_each(other, 0, 1);
+	world_fault_each(range, 0, 63);
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), other, 0, GVM_BLOCK_FULL), 0);
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 40, GVM_BLOCK_FULL), 0);
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 30, GVM_BLOCK_FULL), 0);
-	fault_blocks(range, 63, 1);
-	ck_assert_uint_eq(stats()->evictions_own, 3);
+	world_fault_each(range, 63, 1);
+	ck_assert_uint_eq(world_stats()->evictions_own, 3);
 	for (u32 i = 0; i < 64; i++)
 		ck_assert_int_eq(world_chunk(range, i) == GVM_NO_CHUNK,
 				 i == 0 || i == 30 || i == 40);
@@ -304,13 +276,13 @@ static void no_victim(void)
 {
 	struct gvm_range *range = world_map(&world_process, 80, false);
 
-	set_limit(&world_process, 8);
+	world_set_limit(&world_process, 8);
 	ck_assert_uint_eq(world_fault_blocks(range, 0, 80), 64);
-	ck_assert_uint_eq(charged(&world_process), 64);
+	ck_assert_uint_eq(world_charged(&world_process), 64);
 	ck_assert_uint_eq(world_gpu.free_count, 256 - 64);
 	ck_assert_uint_eq(world_fault_blocks(range, 64, 16), 16);
-	ck_assert_uint_eq(stats()->evictions_own, 57);
-	ck_assert_uint_eq(charged(&world_process), 8 + 15);
+	ck_assert_uint_eq(world_stats()->evictions_own, 57);
+	ck_assert_uint_eq(world_charged(&world_process), 8 + 15);
 }
 
 START_TEST(a_fresh_chunk_is_not_lost_for_want_of_a_victim)
@@ -327,12 +299,12 @@ static void no_limit_at_all(void)
 {
 	struct gvm_range *range = world_map(&world_process, 65, false);
 
-	set_limit(&world_process, 0);
-	fault_blocks(range, 0, 64);
+	world_set_limit(&world_process, 0);
+	world_fault_each(range, 0, 64);
 	ck_assert_int_eq(world_fault(range, 64, 0), -EAGAIN);
-	ck_assert_uint_eq(charged(&world_process), 0);
+	ck_assert_uint_eq(world_charged(&world_process), 0);
 	ck_assert_int_eq(world_fault(range, 64, 0), 0);
-	ck_assert_uint_eq(charged(&world_process), 1);
+	ck_assert_uint_eq(world_charged(&world_process), 1);
 }
 
 START_TEST(a_limit_of_nothing_defers_a_fault)
@@ -347,14 +319,14 @@ static void neighbours_refill(void)
 	struct gvm_range *range = world_map(&world_process, 200, false);
 	struct gvm_range *other = world_map(&world_other, 1, false);
 
-	set_limit(&world_process, 8);
-	fault_blocks(range, 0, 128);
-	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT);
+	world_set_limit(&world_process, 8);
+	world_fault_each(range, 0, 128);
+	ck_assert_uint_eq(world_charged(&world_process), 8 + WORLD_OVERSHOOT);
 	ck_assert_uint_eq(world_nvuvm()->free.count, 0);
-	fault_blocks(other, 0, 1);
+	world_fault_each(other, 0, 1);
 	ck_assert_uint_eq(world_nvuvm()->free.count, 63);
-	fault_blocks(range, 128, 63);
-	ck_assert_uint_eq(charged(&world_process), 8 + OVERSHOOT + 63);
+	world_fault_each(range, 128, 63);
+	ck_assert_uint_eq(world_charged(&world_process), 8 + WORLD_OVERSHOOT + 63);
 }
 
 START_TEST(a_neighbours_refill_adds_to_the_overshoot)
@@ -374,31 +346,31 @@ static void full_gpu(void)
 	struct gvm_range *other = world_map(&world_other, 32, false);
 	u32 last;
 
-	set_limit(&world_process, 4);
-	fault_blocks(other, 0, 8);
-	fault_blocks(range, 0, 8);
+	world_set_limit(&world_process, 4);
+	world_fault_each(other, 0, 8);
+	world_fault_each(range, 0, 8);
 	last = world_chunk(range, 4);
-	fault_blocks(range, 8, 1);
+	world_fault_each(range, 8, 1);
 	ck_assert_uint_eq(world_chunk(range, 8), last);
-	ck_assert_uint_eq(charged(&world_process), 4);
+	ck_assert_uint_eq(world_charged(&world_process), 4);
 	ck_assert_uint_eq(world_process.stats.block.evictions, 5);
 	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
-	ck_assert_uint_eq(stats()->lazy_given, 0);
+	ck_assert_uint_eq(world_stats()->lazy_given, 0);
 	/*
 	 * There is room for 4 more blocks. For the next block, the neighbour, which has no limit,
 	 * evicts the chunk that was unused for longest: one of its own.
 	 */
-	fault_blocks(other, 8, 4);
-	fault_blocks(other, 12, 1);
+	world_fault_each(other, 8, 4);
+	world_fault_each(other, 12, 1);
 	ck_assert_uint_eq(world_other.stats.block.evictions, 1);
-	ck_assert_uint_eq(charged(&world_other), 12);
+	ck_assert_uint_eq(world_charged(&world_other), 12);
 	/*
 	 * The next 7 victims are its own chunks, too. The one after that is a chunk of this
 	 * container, which is not above its limit.
 	 */
-	fault_blocks(other, 13, 7);
+	world_fault_each(other, 13, 7);
 	ck_assert_uint_eq(world_process.stats.block.evictions, 5);
-	fault_blocks(other, 20, 1);
+	world_fault_each(other, 20, 1);
 	ck_assert_uint_eq(world_process.stats.block.evictions, 6);
 }
 
@@ -416,17 +388,17 @@ static void lazy_fetch(void)
 {
 	struct gvm_range *range = world_map(&world_process, 65, true);
 
-	set_limit(&world_process, 8);
-	fault_blocks(range, 0, 64);
+	world_set_limit(&world_process, 8);
+	world_fault_each(range, 0, 64);
 	ck_assert_uint_eq(world_touch(&world_process, range, 64, 1),
 			  INTERRUPT_NS + BATCH_NS + ENTRY_NS + 57 * EVICT_NS + BLOCK_NS +
 				  COPY_NS + 1 * US);
-	ck_assert_uint_eq(stats()->lazy_given, 57);
-	ck_assert_uint_eq(stats()->lazy_returned, 1);
+	ck_assert_uint_eq(world_stats()->lazy_given, 57);
+	ck_assert_uint_eq(world_stats()->lazy_returned, 1);
 	eng_sleep_until(eng_now() + 55 * COPY_NS);
-	ck_assert_uint_eq(stats()->lazy_returned, 56);
+	ck_assert_uint_eq(world_stats()->lazy_returned, 56);
 	eng_sleep_until(eng_now() + COPY_NS);
-	ck_assert_uint_eq(stats()->lazy_returned, 57);
+	ck_assert_uint_eq(world_stats()->lazy_returned, 57);
 	ck_assert_uint_eq(world_process.stats.bytes_d2h, 57 * CHUNK);
 }
 
@@ -445,15 +417,15 @@ static void eager_fetch(void)
 	struct gvm_range *range = world_map(&world_process, 65, true);
 	u32 i;
 
-	set_limit(&world_process, 8);
+	world_set_limit(&world_process, 8);
 	for (i = 0; i < 64; i++)
 		world_touch(&world_process, range, i, 1);
-	ck_assert_uint_eq(charged(&world_process), 64);
+	ck_assert_uint_eq(world_charged(&world_process), 64);
 	ck_assert_uint_eq(world_touch(&world_process, range, 64, 1),
 			  INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + 57 * (EVICT_NS + COPY_NS) +
 				  COPY_NS + 1 * US);
-	ck_assert_uint_eq(charged(&world_process), 8);
-	ck_assert_uint_eq(stats()->refills, 1);
+	ck_assert_uint_eq(world_charged(&world_process), 8);
+	ck_assert_uint_eq(world_stats()->refills, 1);
 	/* The stall was for these copies. Service and replay hide behind the last one. */
 	ck_assert_uint_eq(fifo_stall_out_ns(&world_process.tsg.stall),
 			  57 * COPY_NS - BLOCK_NS - REPLAY_NS);
@@ -478,23 +450,23 @@ static void walk_over_a_neighbour(void)
 	struct gvm_range *range = world_map(&world_process, 114, true);
 	const u64 evict_ns = EVICT_NS + 16 * WALK_NS;
 
-	set_limit(&world_process, 8);
+	world_set_limit(&world_process, 8);
 	world_touch(&world_other, other, 0, 16);
 	for (u32 i = 0; i < 48; i++)
 		world_touch(&world_process, range, i, 1);
-	ck_assert_uint_eq(stats()->walked, 0);
+	ck_assert_uint_eq(world_stats()->walked, 0);
 	ck_assert_uint_eq(world_touch(&world_process, range, 48, 1),
 			  INTERRUPT_NS + BATCH_NS + 32 * ENTRY_NS + 41 * (evict_ns + COPY_NS) +
 				  COPY_NS + 1 * US);
-	ck_assert_uint_eq(stats()->evictions_own, 41);
-	ck_assert_uint_eq(stats()->walked, 41 * 16);
+	ck_assert_uint_eq(world_stats()->evictions_own, 41);
+	ck_assert_uint_eq(world_stats()->walked, 41 * 16);
 	world_touch(&world_other, other, 0, 16);
-	fault_blocks(other, 16, 1);
-	fault_blocks(range, 49, 64);
+	world_fault_each(other, 16, 1);
+	world_fault_each(range, 49, 64);
 	/* The neighbour has taken one chunk of the refill, so usage is 63 above the limit. */
-	ck_assert_uint_eq(stats()->evictions_own, 41 + 64);
+	ck_assert_uint_eq(world_stats()->evictions_own, 41 + 64);
 	/* The neighbour's last chunk is behind the 8 that this container had then. */
-	ck_assert_uint_eq(stats()->walked, (41 + 8) * 16 + 56 * 17);
+	ck_assert_uint_eq(world_stats()->walked, (41 + 8) * 16 + 56 * 17);
 }
 
 START_TEST(without_fast_path_a_victim_is_found_behind_the_neighbours)
@@ -510,262 +482,16 @@ static void no_walk(void)
 	struct gvm_range *other = world_map(&world_other, 16, false);
 	struct gvm_range *range = world_map(&world_process, 65, true);
 
-	set_limit(&world_process, 8);
-	fault_blocks(other, 0, 16);
-	fault_blocks(range, 0, 65);
-	ck_assert_uint_gt(stats()->evictions_own, 0);
-	ck_assert_uint_eq(stats()->walked, 0);
+	world_set_limit(&world_process, 8);
+	world_fault_each(other, 0, 16);
+	world_fault_each(range, 0, 65);
+	ck_assert_uint_gt(world_stats()->evictions_own, 0);
+	ck_assert_uint_eq(world_stats()->walked, 0);
 }
 
 START_TEST(with_fast_path_a_victim_is_found_at_once)
 {
 	world_run(256, &world_gvm, no_walk);
-}
-END_TEST
-
-/* Limit writes. */
-
-/*
- * Two ranges of 10 blocks, of which the second one is used first. 8 chunks have to go, and all 10 of
- * the first range do, in one batch.
- */
-static void address_order(void)
-{
-	struct gvm_range *low = world_map(&world_process, 10, true);
-	struct gvm_range *high = world_map(&world_process, 10, true);
-	u64 start;
-	u32 i;
-
-	fault_blocks(high, 0, 10);
-	for (i = 10; i-- > 0;)
-		ck_assert_int_eq(world_fault(low, i, 0), 0);
-	start = eng_now();
-	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 12 * CHUNK),
-			 0);
-	ck_assert_uint_eq(eng_now() - start, EVICT_NS + 10 * COPY_NS);
-	for (i = 0; i < 10; i++) {
-		ck_assert_uint_eq(world_chunk(low, i), GVM_NO_CHUNK);
-		ck_assert_uint_ne(world_chunk(high, i), GVM_NO_CHUNK);
-	}
-	ck_assert_uint_eq(stats()->evictions_limit, 10);
-	/* The limit itself has not changed, so a fault gets a chunk. */
-	ck_assert_int_eq(world_fault(low, 0, 0), 0);
-	ck_assert_uint_eq(charged(&world_process), 11);
-	/* Usage is below the new limit: nothing to do. */
-	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 11 * CHUNK),
-			 0);
-	ck_assert_uint_eq(stats()->evictions_limit, 10);
-}
-
-START_TEST(a_limit_write_evicts_by_address)
-{
-	world_run(64, &world_gvm, address_order);
-}
-END_TEST
-
-/*
- * Through the control file, under both of its names: the evictions come first, then the limit.
- */
-static void control_file(void)
-{
-	struct gvm_range *ranges[] = { world_map(&world_process, 4, true),
-				       world_map(&world_process, 1, true),
-				       world_map(&world_process, 15, true) };
-	struct gvm_container *container = world_process.container;
-
-	fault_blocks(ranges[0], 0, 4);
-	fault_blocks(ranges[1], 0, 1);
-	fault_blocks(ranges[2], 0, 15);
-	ck_assert_int_ge(gvm_control_write(container, "gmem.limit.high", "33554432", 8), 0);
-	ck_assert_uint_eq(stats()->evictions_limit, 4);
-	ck_assert_uint_eq(container->gmem_high_bytes, 16 * CHUNK);
-	ck_assert_int_ge(gvm_control_write(container, "memory.limit", "31457280", 8), 0);
-	ck_assert_uint_eq(stats()->evictions_limit, 5);
-	ck_assert_int_eq(gvm_control_write(container, "gmem.limit.high", "some", 4), -EINVAL);
-	ck_assert_int_ge(gvm_control_write(container, "gmem.limit.low", "0", 1), 0);
-	ck_assert_uint_eq(stats()->evictions, 5);
-	ck_assert_uint_eq(charged(&world_process), 15);
-}
-
-START_TEST(the_control_file_evicts_before_it_limits)
-{
-	world_run(64, &world_gvm, control_file);
-}
-END_TEST
-
-/*
- * 300 blocks have had a chunk in turn, under a limit of 8. Blocks 249 to 299 have one now. The first
- * 256 blocks count as evicted, so the write ends behind them, with 7 evictions. The limit holds
- * although usage is above it. A second write counts what it evicts.
- */
-static void counted_twice(void)
-{
-	struct gvm_range *range = world_map(&world_process, 300, true);
-	struct gvm_container *container = world_process.container;
-
-	set_limit(&world_process, 8);
-	fault_blocks(range, 0, 300);
-	ck_assert_uint_eq(charged(&world_process), 51);
-	ck_assert_int_ge(gvm_control_write(container, "gmem.limit.high", "8388608", 7), 0);
-	ck_assert_uint_eq(stats()->evictions_limit, 7);
-	ck_assert_uint_eq(charged(&world_process), 44);
-	ck_assert_uint_eq(container->gmem_high_bytes, 4 * CHUNK);
-	ck_assert_int_ge(gvm_control_write(container, "gmem.limit.high", "8388608", 7), 0);
-	ck_assert_uint_eq(charged(&world_process), 0);
-}
-
-START_TEST(a_limit_write_counts_what_was_evicted_before)
-{
-	world_run(320, &world_gvm, counted_twice);
-}
-END_TEST
-
-/* 300 blocks: 256 are evicted and waited for, then 44. */
-static void in_batches(void)
-{
-	struct gvm_range *range = world_map(&world_process, 300, true);
-	u64 start;
-
-	fault_blocks(range, 0, 300);
-	start = eng_now();
-	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
-	ck_assert_uint_eq(eng_now() - start,
-			  EVICT_NS + 256 * COPY_NS + EVICT_NS + 44 * COPY_NS);
-	ck_assert_uint_eq(charged(&world_process), 0);
-}
-
-START_TEST(a_limit_write_waits_after_256_blocks)
-{
-	world_run(320, &world_gvm, in_batches);
-}
-END_TEST
-
-static u64 faulted_ns[2];
-static struct gvm_range *faulting[2];
-
-static void fault_main(void *data)
-{
-	size_t which = (size_t)data;
-
-	eng_sleep_until(eng_now() + 100 * US);
-	ck_assert_int_eq(world_fault(faulting[which], 1, 0), 0);
-	faulted_ns[which] = eng_now();
-}
-
-/* During a limit write, the container's own faults wait. A neighbour's do not. */
-static void write_blocks_faults(void)
-{
-	struct eng_actor *actors[2];
-	u64 start, end;
-	size_t i;
-
-	faulting[0] = world_map(&world_process, 20, true);
-	faulting[1] = world_map(&world_other, 2, true);
-	fault_blocks(faulting[0], 0, 20);
-	/* These faults have no common fault handler, so one does not wait for the other. */
-	for (i = 0; i < 2; i++) {
-		start = eng_now();
-		actors[i] = eng_spawn("faults", fault_main, (void *)i);
-		ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0),
-				 0);
-		end = eng_now();
-		eng_join(actors[i]);
-		if (i == 0)
-			ck_assert_uint_ge(faulted_ns[0], end + COPY_NS);
-		else
-			ck_assert_uint_lt(faulted_ns[1], start + 100 * US + 2 * COPY_NS);
-		fault_blocks(faulting[0], 2, 18);
-	}
-}
-
-START_TEST(a_limit_write_blocks_the_containers_faults)
-{
-	world_run(64, &world_gvm, write_blocks_faults);
-}
-END_TEST
-
-static void limit_zero(void *data)
-{
-	(void)data;
-	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
-}
-
-/*
- * A limit write holds all chunks and none is charged. A fault then has to wait, and not to die.
- */
-static void fault_under_limit_write(void)
-{
-	struct gvm_range *range = world_map(&world_process, 16, true);
-	struct gvm_range *other = world_map(&world_other, 1, true);
-	struct eng_actor *writer;
-
-	fault_blocks(range, 0, 16);
-	writer = eng_spawn("writer", limit_zero, NULL);
-	eng_sleep_until(eng_now() + 100 * US);
-	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);
-	ck_assert_int_eq(world_fault(other, 0, 0), -EAGAIN);
-	eng_join(writer);
-	ck_assert_int_eq(world_fault(other, 0, 0), 0);
-}
-
-START_TEST(chunks_in_a_limit_writes_hands_come_back)
-{
-	world_run(16, &world_limits, fault_under_limit_write);
-}
-END_TEST
-
-/* Random. */
-
-static u64 random_state;
-
-static u32 draw(u32 below)
-{
-	random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
-	return (u32)(random_state >> 33) % below;
-}
-
-/*
- * A container alone at its limit, beside an idle one that has its memory: usage never exceeds
- * the limit by more than 64 chunks, and the other container loses none.
- */
-static void random_limits(void)
-{
-	struct gvm_range *range = world_map(&world_process, 150, true);
-	struct gvm_range *other = world_map(&world_other, 40, false);
-	u32 limit = 100;
-	u32 i;
-
-	random_state = runner_seed();
-	fault_blocks(other, 0, 40);
-	set_limit(&world_process, limit);
-	for (i = 0; i < 3000; i++) {
-		ck_assert_int_eq(world_fault(range, draw(150), draw(32)), 0);
-		ck_assert_uint_le(charged(&world_process), limit + OVERSHOOT + 1);
-		ck_assert_uint_eq(world_other.stats.block.evictions, 0);
-		ck_assert_uint_eq(charged(&world_other), 40);
-		if (draw(100))
-			continue;
-		limit = 1 + draw(129);
-		ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container,
-						   limit * CHUNK),
-				 0);
-		ck_assert_uint_le(charged(&world_process), limit);
-		set_limit(&world_process, limit);
-	}
-	ck_assert_uint_gt(stats()->evictions_own, 100);
-	ck_assert_uint_eq(stats()->evictions,
-			  stats()->evictions_own + stats()->evictions_limit);
-}
-
-START_TEST(the_overshoot_is_bounded)
-{
-	world_run(256, &world_gvm, random_limits);
-}
-END_TEST
-
-START_TEST(the_overshoot_is_bounded_without_fast_path)
-{
-	world_run(256, &world_limits, random_limits);
 }
 END_TEST
 
@@ -780,8 +506,4 @@ TEST_MAIN("nvuvm gvm", an_evicted_block_returns_whole_with_fast_path,
 	  own_victims_at_the_limit_and_anybodys_on_a_full_gpu,
 	  a_lazily_freed_victim_is_not_waited_for, without_fast_path_every_victim_is_waited_for,
 	  without_fast_path_a_victim_is_found_behind_the_neighbours,
-	  with_fast_path_a_victim_is_found_at_once, a_limit_write_evicts_by_address,
-	  the_control_file_evicts_before_it_limits,
-	  a_limit_write_counts_what_was_evicted_before, a_limit_write_waits_after_256_blocks,
-	  a_limit_write_blocks_the_containers_faults, chunks_in_a_limit_writes_hands_come_back,
-	  the_overshoot_is_bounded, the_overshoot_is_bounded_without_fast_path)
+	  with_fast_path_a_victim_is_found_at_once);
