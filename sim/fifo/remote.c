@@ -9,9 +9,9 @@
  * them is no fault: its bytes cross the link each time. A kernel has thousands of accesses under
  * way, so its other work goes on beside them, and it takes the longer of the two times:
  *
- *     kernel, all of it on the GPU     |== 1.0 ms ==|
- *     the same, 7 MB in host memory    |============ 0.5 ms more than on its own ====|
- *                                      7 MB at 14.1 GB/s = 0.5 ms: it hides in 1.0 ms; 28 MB do not
+ *     all of it on the GPU             |== 1.0 ms ==|
+ *     7 MB in host memory              |== 1.0 ms ==|               0.5 ms at 14.1 GB/s: hidden
+ *     28 MB in host memory             |========== 2.0 ms =========|
  *
  * A burst touches its blocks at an even pace (fifo.h). It is cut into pieces: a block each, or a
  * kernel each where a kernel touches several blocks. A piece wants its bytes over its GPU time, in
