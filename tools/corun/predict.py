@@ -38,15 +38,21 @@ METRICS = (("TTFT p50", "llm", "ttft_ms_p50", ("ttft_ms", "p50")),
            ("image", "diffusion", "image_latency_s_p50", ("latency_s", "p50")))
 MARK = "<!-- tools/corun/predict.py: {} -->\n"
 END = "<!-- end -->\n"
-LAYER_PRODUCTS = 4  # of a layer: qkv, o, gate_up, down
-NEW_SHAPE_MS = 0.2  # plots/reference/hardware/h200-580-new-shapes.txt
+
+
+def new_shapes_ms(gpu):
+    """Host time of a step for a number of tokens that is new (sim/apps/llm_shapes.h)."""
+    app = collect.profile("app", collect.PROFILES["llm"])
+    products = int(app["weight_matrices"]) // int(app["layers"])
+    return products * float(app["host_per_new_shape"].removesuffix("us")) / 1e3 / \
+        collect.host_speed(gpu)
 
 
 class Kept:
     """A folder that keep.py wrote."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, gpu):
+        self.folder, self.new_shapes_ms = folder, new_shapes_ms(gpu)
         with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
             self.manifest = json.load(file)
         with open(os.path.join(folder, "summary.csv"), newline="", encoding="utf-8") as file:
@@ -67,9 +73,13 @@ class Kept:
     def launch_ms(self, run, process):
         """Host time to launch a step, less what products of new shapes took in it."""
         row = self.rows[run, process]
-        shapes = LAYER_PRODUCTS * NEW_SHAPE_MS
         admitted = min(1, float(row["requests_arrived"]) / float(row["steps"]))
-        return float(row["launch_ms_a_step"]) - shapes * admitted
+        return float(row["launch_ms_a_step"]) - self.new_shapes_ms * admitted
+
+    def apps(self, run):
+        """The application of each process, by name."""
+        return {process: facts["app"] for process, facts in
+                self.manifest["runs"][run]["processes"].items()}
 
     def alone(self):
         """(run, process) of each server that was alone."""
@@ -136,11 +146,11 @@ def simulate(options, folders, kept, run):
 def errors(kept, run, predicted):
     """For each process of a run: its errors by metric, of those that both have."""
     result = {}
-    for process, facts in kept.manifest["runs"][run]["processes"].items():
+    for process, of in kept.apps(run).items():
         row, found = kept.rows[run, process], {}
         for name, app, column, (key, part) in METRICS:
             value = (predicted[process].get(key) or {}).get(part)
-            if app == facts["app"] and row[column] and isinstance(value, (int, float)) \
+            if app == of and row[column] and isinstance(value, (int, float)) \
                     and float(row[column]) > 0 and value > 0:
                 found[name] = value / float(row[column])
         result[process] = found
@@ -152,12 +162,12 @@ def cell(ratio):
     return f"{round(100 * (ratio - 1)):+d} %" if round(100 * (ratio - 1)) else "0 %"
 
 
-def table(results):
+def table(kept, results):
     """A document's table: a row for each server. The image of a run stands in its first one."""
     lines = ["| run | " + " | ".join(m[0] for m in METRICS) + " |\n",
              "|---|" + "---|" * len(METRICS) + "\n"]
     for run, processes in results.items():
-        servers = [name for name, found in processes.items() if "image" not in found]
+        servers = [name for name, app in kept.apps(run).items() if app == "llm"]
         image = {"image": found["image"] for found in processes.values() if "image" in found}
         for i, server in enumerate(servers or [None]):
             found = {**processes.get(server, {}), **({} if i else image)}
@@ -212,12 +222,12 @@ def main():
     options = parser.parse_args()
     tables, ratios = {}, {"alone": [], "together": []}
     try:
-        folders = [Kept(os.path.normpath(folder)) for folder in options.folders]
+        folders = [Kept(os.path.normpath(folder), options.gpu) for folder in options.folders]
         for kept in folders:
             results = {run: errors(kept, run, simulate(options, folders, kept, run))
                        for run in kept.manifest["runs"]}
             name = os.path.basename(kept.folder) + (" own" if options.own else "")
-            tables[name] = table(results)
+            tables[name] = table(kept, results)
             for run, processes in results.items():
                 part = "alone" if len(processes) == 1 else "together"
                 ratios[part] += [v for found in processes.values() for v in found.values()]
