@@ -21,18 +21,39 @@ static void end(struct program *program)
 	assert_nothing_left();
 }
 
-/* Eleven MiB in ten blocks, of which four may be on the GPU. The sum is exact, before and after an exchange. */
+/*
+ * Eleven MiB in ten blocks, of which four may be on the GPU. Returns true if the block of two
+ * MiB is on the host, and nothing has come back. It is the first block above the share, unless
+ * a round of the shim falls between two allocations: then the oldest blocks go, and this one may
+ * stay.
+ */
+static bool start_above_the_share(struct program *program)
+{
+	forget_files();
+	start(program, true, "ask", "cold", 10, "GVM_RESIDENT=4M");
+	wait_ready(program);
+	await(program, "gmem.current", "4194304\n");
+	await(program, "gmem.swap.current", "7340032\n");
+	return strstr(content("log"), "2097152 bytes go to the host") &&
+	       !strstr(content("log"), "go to the GPU");
+}
+
+/* The sum is exact, before and after an exchange. */
 START_TEST(the_share_holds_and_what_is_used_comes_back)
 {
 	struct program program;
 	bool back = false;
+	int tries = 1;
 
-	start(&program, true, "ask", "cold", 10, "GVM_RESIDENT=4M");
-	wait_ready(&program);
-	await(&program, "gmem.current", "4194304\n");
-	await(&program, "gmem.swap.current", "7340032\n");
-	ck_assert_ptr_null(strstr(content("log"), "go to the GPU"));
-	/* The fifth block of two MiB was the first to be above the share. It is used again now. */
+	while (!start_above_the_share(&program)) {
+		ck_assert_int_lt(tries++, 10);
+		go_on(&program);
+		go_on(&program);
+		wait_ready(&program);
+		go_on(&program);
+		finish(&program);
+	}
+	/* The block of two MiB is used again now. */
 	go_on(&program);
 	for (int i = 0; !back && i < 1000; i++) {
 		usleep(10000);
