@@ -11,9 +11,9 @@
  * Opening a file runs its tests. Reading it returns the results:
  *
  *   ok 1 - test_tsg:settings:an_untouched_container_programs_nothing
- *   not ok 2 - test_tsg:failures:a_tsg_that_is_gone_is_no_error (3): test_tsg.c:321: is_frozen()
- *   ok 3 - test_tsg:failures:to_plan_...: # SKIP a broken invariant only warns here
- *   1..3
+ *   not ok 2 - test_tsg:failures:a_tsg_that_is_gone_is_no_error (3):
+ *   test_tsg.c:321: is_frozen() ok 3 - test_tsg:failures:to_plan_...: # SKIP a
+ *   broken invariant only warns here 1..3
  *
  * The plan, "1..3", counts tests as they are added. A test's number is counted when it has run.
  * So a test that is added but does not run is noticed.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The calls of CUDA's driver library that gvmfenced makes and that its client library offers, beside
- * those of the shim's cuda_api.h. Source: the driver API reference of CUDA 13.
+ * The calls of CUDA's driver library that gvmfenced makes and that its client library offers,
+ * beside those of the shim's cuda_api.h. Source: the driver API reference of CUDA 13.
  */
 #ifndef KERNEL_PORT_FENCED_CUDA_CALLS_H
 #define KERNEL_PORT_FENCED_CUDA_CALLS_H

@@ -20,7 +20,10 @@ static int find_calls(struct gpu_cuda *cuda, struct sim_error *err)
 	return 0;
 }
 
-/* A range of addresses at a multiple of its size, with memory behind all of it: no wild access faults. */
+/*
+ * A range of addresses at a multiple of its size, with memory behind all of
+ * it: no wild access faults.
+ */
 static int take_memory(const struct gpu *gpu, u64 bytes, u64 *ret_base, struct sim_error *err)
 {
 	struct shim_allocation_prop_whole prop = { .head = { .type = CU_ALLOC_PINNED,

@@ -33,9 +33,9 @@ struct gpu {
 };
 
 /*
- * Load the driver, make the context on GPU @ordinal and take @bytes of its memory, a power of two;
- * 0: half of it, rounded down. Returns 0, or a negative enum sim_exit with one line in *err; what was
- * made stays until the process ends. CONTEXT: once in a process, before threads.
+ * Load the driver, make the context on GPU @ordinal and take @bytes of its memory, a power of
+ * two; 0: half of it, rounded down. Returns 0, or a negative enum sim_exit with one line in
+ * *err; what was made stays until the process ends. CONTEXT: once in a process, before threads.
  */
 int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
 	     struct sim_error *err);

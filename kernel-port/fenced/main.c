@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvmfenced: one process has the one CUDA context, and runs the kernels of all clients in it (Guardian 4).
+ * gvmfenced: one process has the one CUDA context, and runs the kernels of all
+ * clients in it (Guardian 4).
  *
  *     parent   has the socket; starts a child, and starts it again when it has ended
  *     child    has the context; a thread for each client (tenant.c), one that watches (watch.c)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What gvmfenced and its clients say to each other, over a Unix socket that keeps messages apart
- * (SOCK_SEQPACKET). Bytes of copies and PTX texts lie in a window: a memfd that both have mapped.
+ * What gvmfenced and its clients say to each other, over a Unix socket that keeps
+ * messages apart (SOCK_SEQPACKET). Bytes of copies and PTX texts lie in a window: a
+ * memfd that both have mapped.
  *
  *     client  HELLO with the window   -> manager   a partition, or why there is none
  *             a request               ->           carries it out on the client's own streams
  *                                     <- a reply, but not for those of FENCED_SILENT
  *
- * A failure of a silent request is the result of the next one that has a reply, as CUDA returns errors of
- * earlier launches. The manager trusts nothing here: sizes, addresses and numbers are checked.
+ * A failure of a silent request is the result of the next one that has a reply, as CUDA
+ * returns errors of earlier launches. The manager trusts nothing here: sizes, addresses
+ * and numbers are checked.
  */
 #ifndef KERNEL_PORT_FENCED_MESSAGE_H
 #define KERNEL_PORT_FENCED_MESSAGE_H

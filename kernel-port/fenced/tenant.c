@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * One client of gvmfenced, in a thread of its own: requests are carried out in order, those of different
- * clients side by side (Guardian 4.2.4). Every address that a client names is checked against its
- * partition (4.2.2). When the connection ends, however that comes about, its kernels end, its
- * partition is cleared, and all of it is free for others.
+ * One client of gvmfenced, in a thread of its own: requests are carried out in order, those of
+ * different clients side by side (Guardian 4.2.4). Every address that a client names is checked
+ * against its partition (4.2.2). When the connection ends, however that comes about, its
+ * kernels end, its partition is cleared, and all of it is free for others.
  */
 #include "tenant.h"
 
@@ -322,7 +322,10 @@ static bool receive(int fd, struct fenced_request *request, int *ret_descriptor)
 
 	if (ret_descriptor) {
 		message.msg_control = control;
-		/* Not CMSG_SPACE(): its padding has room for a second one, which would never be closed. */
+		/*
+		 * Not CMSG_SPACE(): its padding has room for a second one,
+		 * which would never be closed.
+		 */
 		message.msg_controllen = CMSG_LEN(sizeof(int));
 	}
 	do
@@ -374,8 +377,8 @@ static void set_patience(int fd, time_t seconds)
 }
 
 /*
- * The first message. Gives the client a partition and its default stream. A client that says nothing loses its
- * connection: others may need the descriptor.
+ * The first message. Gives the client a partition and its default stream. A client that says
+ * nothing loses its connection: others may need the descriptor.
  */
 static bool welcome(struct tenant *tenant)
 {
@@ -410,7 +413,10 @@ static bool welcome(struct tenant *tenant)
 	return answer(tenant->fd, &reply) && reply.result == CU_OK;
 }
 
-/* All that the client had is free when this returns. Its memory is cleared: the next one reads none of it. */
+/*
+ * All that the client had is free when this returns. Its memory is cleared: the
+ * next one reads none of it.
+ */
 static void farewell(struct tenant *tenant)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;

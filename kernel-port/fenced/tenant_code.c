@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A tenant's code. Each module is patched and verified here, whatever the client says of it, and its
- * bounds are written before any kernel of it can be launched (Guardian 4.2.3 and 4.3). The client
- * gets numbers, and never the address of a variable.
+ * A tenant's code. Each module is patched and verified here, whatever the client says of it,
+ * and its bounds are written before any kernel of it can be launched (Guardian 4.2.3 and 4.3).
+ * The client gets numbers, and never the address of a variable.
  */
 #include "tenant_code.h"
 
@@ -44,9 +44,10 @@ static bool patch_mode_of(enum gvm_fence_mode mode, enum patch_mode *ret_mode)
 #define CU_FUNC_LOCAL_BYTES 3u
 
 /*
- * Can a kernel that stores to any place of local memory change bounds there? Not if it has no local
- * memory. It is the driver that says how much it has; nothing of the client's text is believed.
- * A size that equals that of the kernel's own variables is no proof: docs/guardian.md.
+ * Can a kernel that stores to any place of local memory change bounds there? Not if it
+ * has no local memory. It is the driver that says how much it has; nothing of the
+ * client's text is believed. A size that equals that of the kernel's own variables is
+ * no proof: docs/guardian.md.
  */
 static bool keeps_bounds(const struct tenant *tenant, struct CUmod_st *module,
 			 const struct confined *confined, const struct verify_entry *entry)
@@ -172,8 +173,8 @@ void tenant_unload_all(struct tenant *tenant)
 }
 
 /*
- * A place for a function of the driver's: the one it has already, one of an unloaded module, or a new one.
- * TENANT_FUNCTIONS: there is none.
+ * A place for a function of the driver's: the one it has already, one of an unloaded module, or
+ * a new one. TENANT_FUNCTIONS: there is none.
  */
 static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *driver_function)
 {
@@ -189,8 +190,8 @@ static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *drive
 }
 
 /*
- * The places and sizes of @driver_function's parameters. False: there are more than a message has room
- * for; said in one line.
+ * The places and sizes of @driver_function's parameters. False: there are more than a message
+ * has room for; said in one line.
  */
 static bool read_parameters(const struct tenant *tenant, struct CUfunc_st *driver_function,
 			    const char *name, struct tenant_function *function)

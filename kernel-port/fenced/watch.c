@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A kernel that never ends, or that breaks the context, cannot be ended alone: CUDA ends a context as a
- * whole. So the process that has it ends, and its parent starts it again. All clients lose what they
- * had; new ones are served.
+ * A kernel that never ends, or that breaks the context, cannot be ended alone: CUDA ends a
+ * context as a whole. So the process that has it ends, and its parent starts it again. All
+ * clients lose what they had; new ones are served.
  */
 #include "watch.h"
 
@@ -46,8 +46,8 @@ void watch_remove(struct tenant *tenant)
 }
 
 /*
- * Errors after which every call of the context fails: memory errors, an illegal address, a timeout,
- * an assertion, and what stops a kernel (CUDA 13, cuda.h: CUresult).
+ * Errors after which every call of the context fails: memory errors, an illegal address, a
+ * timeout, an assertion, and what stops a kernel (CUDA 13, cuda.h: CUresult).
  */
 static bool is_fatal(cu_result result)
 {

@@ -36,7 +36,9 @@ int access_decode(const struct ptx_text *text, const struct ptx_statement *state
 		  const struct opcode *opcode, struct access *ret_access,
 		  struct sim_error *err);
 
-/* Does the opcode at token @at have the modifier @modifier, ".shared"? Also as ".shared::cta". */
+/*
+ * Does the opcode at token @at have the modifier @modifier, ".shared"? Also as ".shared::cta".
+ */
 bool access_has_modifier(const struct ptx_text *text, size_t at, const char *modifier);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * The bounds of a partition as patched code reads them: sixteen 64-bit words in the constant
- * array PATCH_BOUNDS of each patched module. The program that loads the module writes all of them once,
- * before the first launch. With --pass params a kernel has the first words as parameters.
+ * array PATCH_BOUNDS of each patched module. The program that loads the module
+ * writes all of them once, before the first launch. With --pass params a kernel has
+ * the first words as parameters.
  */
 #ifndef KERNEL_PORT_GUARDIAN_BOUNDS_H
 #define KERNEL_PORT_GUARDIAN_BOUNDS_H
@@ -36,10 +37,10 @@ struct patch_bounds {
 };
 
 /*
- * Fill in *@ret_bounds (bounds.c: by the core's gvm/address_fence.h). Returns false if @mode cannot
- * have such a partition: fence and once want a power of two that the base is a multiple of; 4g
- * wants 4 GiB at least, too. The others want a base and a size that are multiples of 128 bytes
- * and no sum above 2^64; modulo at most 2^63 bytes.
+ * Fill in *@ret_bounds (bounds.c: by the core's gvm/address_fence.h). Returns false if @mode
+ * cannot have such a partition: fence and once want a power of two that the base is a multiple
+ * of; 4g wants 4 GiB at least, too. The others want a base and a size that are multiples of 128
+ * bytes and no sum above 2^64; modulo at most 2^63 bytes.
  */
 bool patch_bounds_set(struct patch_bounds *ret_bounds, enum patch_mode mode, u64 base,
 		      u64 size);

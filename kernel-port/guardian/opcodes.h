@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the patcher does with each opcode of the PTX ISA (version in ptx_lex.h). An opcode that is
- * not in the table is refused. The verifier has a list of its own; a test compares both.
+ * What the patcher does with each opcode of the PTX ISA (version in ptx_lex.h). An opcode that
+ * is not in the table is refused. The verifier has a list of its own; a test compares both.
  */
 #ifndef KERNEL_PORT_GUARDIAN_OPCODES_H
 #define KERNEL_PORT_GUARDIAN_OPCODES_H

@@ -21,8 +21,8 @@
 #include "patch_result.h"
 
 /*
- * Patch a parsed module. Returns 0, or a negative enum sim_exit with one line in *err, "FILE:LINE:
- * OPCODE: reason", and nothing to destroy.
+ * Patch a parsed module. Returns 0, or a negative enum sim_exit with one line in *err,
+ * "FILE:LINE: OPCODE: reason", and nothing to destroy.
  */
 int patch_module(const struct ptx_module *module, const struct patch_options *options,
 		 struct patch_result *ret_result, struct sim_error *err);

@@ -44,7 +44,10 @@ static int check_call(const struct patcher *patcher, const struct ptx_statement 
 	return patcher_refuse(patcher, target, "a function without a body here is called");
 }
 
-/* In memory that calls keep return addresses in, a wild store could choose the next instruction. */
+/*
+ * In memory that calls keep return addresses in, a wild store could choose
+ * the next instruction.
+ */
 static int check_stack(const struct patcher *patcher, const struct ptx_statement *statement,
 		       const struct access *access)
 {

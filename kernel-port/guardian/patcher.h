@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The state of the patcher, and how it writes: the text is copied as it is, and instructions are put
- * in between. Each part of the patcher has a file of its own:
+ * The state of the patcher, and how it writes: the text is copied as it is, and instructions
+ * are put in between. Each part of the patcher has a file of its own:
  *
  *   patch_decide.c    first pass: what is refused, and what functions need
  *   patch_fence.c     second pass: the instructions in front of an access, or of a jump

@@ -101,7 +101,9 @@ static size_t token_at(const char *bytes, size_t size, size_t at, enum ptx_token
 	return end - at;
 }
 
-/* A byte that may not be anywhere, comments included: ptxas could end or break the text there. */
+/*
+ * A byte that may not be anywhere, comments included: ptxas could end or break the text there.
+ */
 static bool is_bad_anywhere(char c)
 {
 	return ((unsigned char)c < ' ' && !is_space(c)) || c == 127;
@@ -136,7 +138,10 @@ int ptx_lex(const char *file, const char *bytes, size_t size, struct ptx_text *r
 			token.length = (u32)token_at(bytes, size, at, &token.kind, &wrong);
 			for (size_t i = 0; i < token.length; i++) {
 				line += bytes[at + i] == '\n';
-				/* A line comment goes on behind a carriage return alone, in ptxas. */
+				/*
+				 * A line comment goes on behind a carriage
+				 * return alone, in ptxas.
+				 */
 				if (bytes[at + i] == '\r' &&
 				    (at + i + 1 == size || bytes[at + i + 1] != '\n'))
 					wrong = "a carriage return alone", token.length = 0;
@@ -165,7 +170,10 @@ void ptx_text_destroy(struct ptx_text *text)
 	text->count = 0;
 }
 
-/* Most questions have the answer no, by the first byte: words are asked for one after the other. */
+/*
+ * Most questions have the answer no, by the first byte: words are asked for
+ * one after the other.
+ */
 static u32 equal_bytes(const struct ptx_text *text, size_t at, const char *word)
 {
 	const struct ptx_token *token = &text->tokens[at];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Words of PTX text. Every byte of the text belongs to one token, so the tokens in order are the
- * text again. The lexer is the only code that the patcher and the verifier share.
+ * Words of PTX text. Every byte of the text belongs to one token, so the tokens in order are
+ * the text again. The lexer is the only code that the patcher and the verifier share.
  *
  * It is stricter than ptxas. It refuses text that two readers could understand in two ways: a
- * preprocessor line, a zero byte, a control character, a comment without an end, a backslash in a
- * string or at the end of a line comment, a carriage return without a newline, a % inside of a word.
+ * preprocessor line, a zero byte, a control character, a comment without an end, a
+ * backslash in a string or at the end of a line comment, a carriage return without a
+ * newline, a % inside of a word.
  */
 #ifndef KERNEL_PORT_GUARDIAN_PTX_LEX_H
 #define KERNEL_PORT_GUARDIAN_PTX_LEX_H
@@ -48,8 +49,8 @@ struct ptx_text {
 };
 
 /*
- * Cut @size bytes into tokens. @bytes and @file are borrowed until ptx_text_destroy(). Returns 0,
- * or a negative enum sim_exit with one line in *err and nothing to destroy.
+ * Cut @size bytes into tokens. @bytes and @file are borrowed until ptx_text_destroy(). Returns
+ * 0, or a negative enum sim_exit with one line in *err and nothing to destroy.
  */
 int ptx_lex(const char *file, const char *bytes, size_t size, struct ptx_text *ret_text,
 	    struct sim_error *err);

@@ -200,7 +200,9 @@ static int parse_head(struct parser *parser, struct head *ret_head)
 	return 0;
 }
 
-/* Cut the operands of an instruction at commas outside of brackets; ends behind the semicolon. */
+/*
+ * Cut the operands of an instruction at commas outside of brackets; ends behind the semicolon.
+ */
 static int parse_operands(struct parser *parser, struct ptx_statement *statement)
 {
 	u32 depth = 0, first = 0, last = 0;

@@ -5,7 +5,10 @@
 
 #include "ptx_parse.h"
 
-/* A file of PTX, read and cut into tokens. Owned by the caller: source_read(), source_destroy(). */
+/*
+ * A file of PTX, read and cut into tokens. Owned by the caller:
+ * source_read(), source_destroy().
+ */
 struct source {
 	char *bytes;
 	struct ptx_text text;

@@ -21,9 +21,9 @@ struct variables {
 };
 
 /*
- * Collect the variables of a module, also those inside of functions. A variable whose initial value
- * holds the address of a .global one is refused: the address would be fenced later. Returns 0, or
- * a negative enum sim_exit with one line in *err and nothing to destroy.
+ * Collect the variables of a module, also those inside of functions. A variable whose initial
+ * value holds the address of a .global one is refused: the address would be fenced later.
+ * Returns 0, or a negative enum sim_exit with one line in *err and nothing to destroy.
  */
 int variables_find(const struct ptx_module *module, struct variables *ret_variables,
 		   struct sim_error *err);

@@ -161,7 +161,10 @@ static int verify_header(struct verifier *verifier, bool *ret_header)
 	return 0;
 }
 
-/* The kernel whose head begins at @first gets an entry in the report, and the verifier is in it. */
+/*
+ * The kernel whose head begins at @first gets an entry in the report, and
+ * the verifier is in it.
+ */
 static int begin_entry(struct verifier *verifier, size_t first)
 {
 	struct verify_report *report = verifier->report;

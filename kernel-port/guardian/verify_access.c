@@ -77,9 +77,9 @@ static bool read_address(const struct ptx_text *text, size_t first, size_t last,
 }
 
 /*
- * Does a store lie inside of the parameter that its address names? Parameters of a call lie on the
- * stack, beside return addresses. The nearest declaration in front is the one in scope; blocks that
- * are closed are skipped.
+ * Does a store lie inside of the parameter that its address names? Parameters of a call lie on
+ * the stack, beside return addresses. The nearest declaration in front is the one in scope;
+ * blocks that are closed are skipped.
  */
 static bool is_inside_parameter(const struct ptx_text *text, const struct flow_address *address)
 {
@@ -200,9 +200,9 @@ static int read_access(const struct verifier *verifier,
 }
 
 /*
- * A store to local memory, or to an address that may lie there. Return addresses lie in local memory
- * too, so a module with calls may store only inside of its variables. Stores that may reach all of
- * local memory are counted.
+ * A store to local memory, or to an address that may lie there. Return addresses lie in local
+ * memory too, so a module with calls may store only inside of its variables. Stores that may
+ * reach all of local memory are counted.
  */
 static int verify_local_store(struct verifier *verifier, const struct memory_access *access)
 {

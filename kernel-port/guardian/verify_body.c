@@ -7,8 +7,8 @@
 #include "verify_opcodes.h"
 
 /*
- * How many labels the table has that the name at @name stands for; 0: it is not in this function,
- * or more than once, since scopes are not told apart.
+ * How many labels the table has that the name at @name stands for; 0: it is not in this
+ * function, or more than once, since scopes are not told apart.
  */
 static u64 count_labels(const struct verifier *verifier, size_t name)
 {
@@ -208,7 +208,9 @@ static int verify_declaration(struct verifier *verifier)
 	u64 bytes = 0;
 	int status;
 
-	/* ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on. */
+	/*
+	 * ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on.
+	 */
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
 		known |= verify_is(verifier, spaces[i]);
 	if (!known)
@@ -279,7 +281,10 @@ static bool step_loc(struct verifier *verifier)
 	return true;
 }
 
-/* What stands behind the first word of a header: ".file 1 "x.cu", 2, 3", ".target sm_90, debug". */
+/*
+ * What stands behind the first word of a header: ".file 1 "x.cu", 2, 3",
+ * ".target sm_90, debug".
+ */
 static bool step_header(struct verifier *verifier, bool file)
 {
 	if (file && (!step_numbers(verifier, 1) ||
@@ -297,8 +302,9 @@ static bool step_header(struct verifier *verifier, bool file)
 }
 
 /*
- * A directive without a semicolon: .loc and the headers. Nothing else stands on its line, and nothing
- * of it on another one, so it ends at the same place for a reader of lines and for a reader of words.
+ * A directive without a semicolon: .loc and the headers. Nothing else stands on its
+ * line, and nothing of it on another one, so it ends at the same place for a reader of
+ * lines and for a reader of words.
  */
 int verify_skip_line(struct verifier *verifier)
 {

@@ -5,7 +5,10 @@
 
 #include "verify_names.h"
 
-/* From behind the brace that opens a body to behind the one that closes it. 0 or -SIM_EXIT_USER. */
+/*
+ * From behind the brace that opens a body to behind the one that closes it.
+ * 0 or -SIM_EXIT_USER.
+ */
 int verify_body(struct verifier *verifier);
 
 /* Step over a header or a .loc, which have a line of their own. 0 or -SIM_EXIT_USER. */

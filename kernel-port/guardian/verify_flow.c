@@ -20,8 +20,8 @@ static const struct {
 #define M_SELECT (M_ALL & ~M(PATCH_CHECK))
 
 /*
- * In patterns "?" is a register of the program, "#" a number, "-#" one with a sign, and "*" at the
- * end of a name its width.
+ * In patterns "?" is a register of the program, "#" a number, "-#" one with a sign, and "*" at
+ * the end of a name its width.
  */
 static const struct {
 	u32 modes;
@@ -211,7 +211,10 @@ static bool matches(const struct ptx_text *text, const struct flow_instruction *
 	return at == instruction->end;
 }
 
-/* Are all registers of a fence that it names declared, and those with bounds loaded? @skip is written. */
+/*
+ * Are all registers of a fence that it names declared, and those with bounds
+ * loaded? @skip is written.
+ */
 static bool are_ready(const struct flow *flow, const struct flow_instruction *instruction,
 		      size_t skip)
 {
@@ -272,7 +275,10 @@ bool flow_step(struct flow *flow, const struct flow_instruction *instruction)
 	bool clear = flow->step == FLOW_CLEAR || flow->step == FLOW_CLEAR2;
 	struct found found;
 
-	/* Only two instructions of a sequence have a guard: the test that follows a cleared p, and the trap. */
+	/*
+	 * Only two instructions of a sequence have a guard: the test that follows a
+	 * cleared p, and the trap.
+	 */
 	if (trap ? !tested || !instruction->guard || instruction->negated ||
 			    !ptx_is(flow->text, instruction->guard, "%gvmf_p") :
 		   clear != (instruction->guard != 0))
@@ -325,7 +331,10 @@ bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
 		return false;
 	if (keeps ? address->offset < -room || address->offset >= room : address->offset != 0)
 		return false;
-	/* The test of check has the guard of the access: neither more nor fewer threads are tested. */
+	/*
+	 * The test of check has the guard of the access: neither more nor
+	 * fewer threads are tested.
+	 */
 	if (check &&
 	    (flow->guard ? !instruction->guard || instruction->negated != flow->negated ||
 				   !ptx_same(flow->text, instruction->guard, flow->guard) :

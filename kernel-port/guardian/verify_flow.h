@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The data flow of the verifier: which value the registers of a fence hold, from one instruction
- * to the next. All of them are written by one sequence at a time, so the state is one step in it.
+ * The data flow of the verifier: which value the registers of a fence hold, from one
+ * instruction to the next. All of them are written by one sequence at a time, so the
+ * state is one step in it.
  */
 #ifndef KERNEL_PORT_GUARDIAN_VERIFY_FLOW_H
 #define KERNEL_PORT_GUARDIAN_VERIFY_FLOW_H
@@ -76,8 +77,8 @@ void flow_begin(struct flow *flow);
 bool flow_is_reserved(const struct ptx_text *text, size_t at);
 
 /*
- * A register of a fence is declared with @type, ".b64". False: that is no such register, another
- * type, or a second time.
+ * A register of a fence is declared with @type, ".b64". False: that is no such register,
+ * another type, or a second time.
  */
 bool flow_declare(struct flow *flow, size_t type, size_t name);
 
@@ -96,8 +97,8 @@ struct flow_address {
 };
 
 /*
- * The access that a sequence is for; a mode that keeps offsets keeps them below @margin bytes. Ends
- * the sequence. False: the address is not proven.
+ * The access that a sequence is for; a mode that keeps offsets keeps them below @margin bytes.
+ * Ends the sequence. False: the address is not proven.
  */
 bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
 		 const struct flow_address *address, u64 margin);

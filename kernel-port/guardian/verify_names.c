@@ -191,8 +191,9 @@ bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier
 }
 
 /*
- * Does a directive stand behind the word at @at without a space, ".visible.global", "f.noreturn"? ptxas
- * reads two words there. Opcodes have their modifiers so, but none of these.
+ * Does a directive stand behind the word at @at without a space,
+ * ".visible.global", "f.noreturn"? ptxas reads two words there. Opcodes have
+ * their modifiers so, but none of these.
  */
 static bool is_joined(const struct ptx_text *text, size_t at)
 {
@@ -214,9 +215,9 @@ static bool is_joined(const struct ptx_text *text, size_t at)
 }
 
 /*
- * Directives that change what verified code does. A .pragma may have registers spilled to shared memory,
- * where any store reaches them. A function that is said not to return may do so, to any code behind
- * the call.
+ * Directives that change what verified code does. A .pragma may have registers spilled to
+ * shared memory, where any store reaches them. A function that is said not to return may do so,
+ * to any code behind the call.
  */
 static int refuse_directives(const struct verifier *verifier)
 {

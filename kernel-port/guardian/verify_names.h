@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The state of the verifier, and the names that it knows: variables, functions, parameters. They are
- * collected before anything is proven, so a name that is declared later counts, too.
+ * The state of the verifier, and the names that it knows: variables, functions, parameters.
+ * They are collected before anything is proven, so a name that is declared later counts, too.
  */
 #ifndef KERNEL_PORT_GUARDIAN_VERIFY_NAMES_H
 #define KERNEL_PORT_GUARDIAN_VERIFY_NAMES_H
@@ -45,16 +45,16 @@ bool verify_at_end(const struct verifier *verifier);
 void verify_step(struct verifier *verifier);
 
 /*
- * First pass: names of variables in device and local memory, of parameters and of functions with a
- * body, and whether there are calls. Refuses directives that are not followed. Returns 0, or a
- * negative enum sim_exit with one line in verifier->err.
+ * First pass: names of variables in device and local memory, of parameters and of functions
+ * with a body, and whether there are calls. Refuses directives that are not followed. Returns
+ * 0, or a negative enum sim_exit with one line in verifier->err.
  */
 int verify_collect(struct verifier *verifier);
 
 /*
- * Names of the variables of one declaration, from its token @first to its semicolon @end. One of
- * unknown length gets 0 bytes: nothing of it may be touched. Adds their bytes to *bytes. Returns 0
- * or a negative enum sim_exit.
+ * Names of the variables of one declaration, from its token @first to its semicolon @end. One
+ * of unknown length gets 0 bytes: nothing of it may be touched. Adds their bytes to *bytes.
+ * Returns 0 or a negative enum sim_exit.
  */
 int verify_variables(struct verifier *verifier, size_t first, size_t end, enum name_kind kind,
 		     u64 *bytes);
@@ -73,8 +73,9 @@ u64 verify_element_bytes(const struct ptx_text *text, size_t at);
 bool verify_is_inside(const struct name *variable, s64 offset, u32 shift);
 
 /*
- * Refuse a declaration of token @at that would hide a variable or a function; @local: it declares a
- * local variable, which may have the name of another one. Returns 0 or -SIM_EXIT_USER.
+ * Refuse a declaration of token @at that would hide a variable or a function;
+ * @local: it declares a local variable, which may have the name of another one.
+ * Returns 0 or -SIM_EXIT_USER.
  */
 int verify_refuse_hiding(const struct verifier *verifier, size_t at, bool local);
 

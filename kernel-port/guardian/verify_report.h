@@ -7,9 +7,9 @@
 #include "ptx_lex.h"
 
 /*
- * A kernel with stores that a register may lead to any place of local memory. ptxas keeps values
- * there that it has no register for, fenced addresses and bounds too: such a kernel may change
- * them, if it has any there (docs/guardian.md).
+ * A kernel with stores that a register may lead to any place of local memory. ptxas keeps
+ * values there that it has no register for, fenced addresses and bounds too: such a kernel may
+ * change them, if it has any there (docs/guardian.md).
  */
 struct verify_entry {
 	size_t name; /* where its name begins in the text, and its length */

@@ -88,8 +88,8 @@ EXPORT_SYMBOL_GPL(gvm_trace_wait);
 
 /*
  * Group 2. The glue to NVIDIA's driver, which manages chunks itself and asks the policy layer
- * at its hook points (docs/kernel-modules.md): gvm_nvidia.ko. gvm_selftest.ko stands in for it in
- * tests without that driver.
+ * at its hook points (docs/kernel-modules.md): gvm_nvidia.ko. gvm_selftest.ko stands in for it
+ * in tests without that driver.
  */
 
 /* Charges: reserve before the chunk is allocated, bind it, uncharge it when it is freed. */

@@ -152,7 +152,8 @@ struct gvm_cgroup_setting {
 };
 
 /*
- * Take the next word off *@rest, and cut it. False: there is none. *@rest has room for all settings, and is changed.
+ * Take the next word off *@rest, and cut it. False: there is none. *@rest has room for all
+ * settings, and is changed.
  */
 static bool gvm_cgroup_next_setting(char **rest, struct gvm_cgroup_setting *ret_setting)
 {
@@ -222,7 +223,10 @@ static int gvm_cgroup_keep_settings(struct gvm_cgroup *cgroup, const char *setti
 	return status;
 }
 
-/* Write the settings of a cgroup to one of its members, without a wait for reclaim. Returns 0 or -errno. */
+/*
+ * Write the settings of a cgroup to one of its members, without a wait for
+ * reclaim. Returns 0 or -errno.
+ */
 static int gvm_cgroup_set_up_locked(struct gvm_member *member)
 {
 	const char *name = member->registration->device.name;
@@ -239,7 +243,10 @@ static int gvm_cgroup_set_up_locked(struct gvm_member *member)
 	return status;
 }
 
-/* Exchange the settings of a cgroup that is a container. Returns 0, -ENOENT (it is none), or another -errno. */
+/*
+ * Exchange the settings of a cgroup that is a container. Returns 0, -ENOENT (it is
+ * none), or another -errno.
+ */
 static int gvm_cgroup_set_again_locked(const struct gvm_cgroup *wanted)
 {
 	struct gvm_registration *registration;

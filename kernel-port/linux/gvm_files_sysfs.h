@@ -22,9 +22,9 @@ struct kobject *gvm_files_sysfs_root(void);
 
 /*
  * Make @parent/@name/ with the control files of @container, which must outlive it: all of them,
- * or none. They belong to @user and @group. remove: no operation on its files is under way any more, and none will begin: files
- * that are still open answer -ENODEV. free comes after it. create: NULL when out of memory.
- * CONTEXT: process.
+ * or none. They belong to @user and @group. remove: no operation on its files is under way any
+ * more, and none will begin: files that are still open answer -ENODEV. free comes after it.
+ * create: NULL when out of memory. CONTEXT: process.
  */
 struct gvm_sysfs_dir *gvm_files_sysfs_create(struct kobject *parent, const char *name,
 					     struct gvm_container *container, kuid_t user,

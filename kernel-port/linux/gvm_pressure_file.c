@@ -54,8 +54,8 @@ static int gvm_pressure_take(struct gvm_pressure_file *pressure,
 }
 
 /*
- * An event that could not be copied to its reader. Another reader may have found nothing meanwhile,
- * and sleeps; the wait queue lives as long as the file.
+ * An event that could not be copied to its reader. Another reader may have found nothing
+ * meanwhile, and sleeps; the wait queue lives as long as the file.
  */
 static void gvm_pressure_give_back(struct gvm_pressure_file *pressure,
 				   const struct gvm_pressure_event *event)

@@ -32,9 +32,9 @@ struct gvm_member;
 struct seq_file;
 
 /*
- * Make a device and give it @number, or the lowest free one if that is taken; it names its directories.
- * *ret_device is valid until gvm_device_unregister(); what @config points to must be as well.
- * Returns 0, or -EINVAL or -ENOMEM. CONTEXT: process.
+ * Make a device and give it @number, or the lowest free one if that is taken; it names its
+ * directories. *ret_device is valid until gvm_device_unregister(); what @config points to must
+ * be as well. Returns 0, or -EINVAL or -ENOMEM. CONTEXT: process.
  */
 int gvm_device_register(const struct gvm_device_config *config, u32 number,
 			struct gvm_device **ret_device);

@@ -5,8 +5,8 @@
  * an eviction with nvidia-uvm's own.
  *
  * UNITS. A root chunk of 2 MB is a chunk of the core. A chunk of 64 KB is a part of it. A chunk
- * of 4 KB is less than the core's page: its bytes are charged as unevictable memory, exactly. It
- * leaves with its root chunk, for whatever reason that is evicted, and is credited then.
+ * of 4 KB is less than the core's page: its bytes are charged as unevictable memory, exactly.
+ * It leaves with its root chunk, for whatever reason that is evicted, and is credited then.
  */
 #ifndef GVM_NVIDIA_H
 #define GVM_NVIDIA_H
@@ -83,8 +83,8 @@ static inline struct gvm_nvidia_space *gvm_nvidia_space(struct gvm_uvm_space *uv
 }
 
 /*
- * gvm_nvidia_books.c: make and free the books of a GPU. init returns 0 or -ENOMEM. destroy warns
- * if a chunk is still charged.
+ * gvm_nvidia_books.c: make and free the books of a GPU. init returns 0 or -ENOMEM. destroy
+ * warns if a chunk is still charged.
  */
 int gvm_nvidia_books_init(struct gvm_nvidia_gpu *gpu);
 void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu);
@@ -100,8 +100,9 @@ void gvm_nvidia_swapped(struct gvm_uvm_space *space, u64 va, s64 bytes);
 void gvm_nvidia_leaves(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
 
 /*
- * gvm_nvidia_payers.c. destroy: the VA space goes, and has no memory on the GPU any more. payer: who pays for the VA
- * block that begins at @va; it stays as long as the block. CONTEXT: destroy: process; payer: atomic.
+ * gvm_nvidia_payers.c. destroy: the VA space goes, and has no memory on the GPU any more.
+ * payer: who pays for the VA block that begins at @va; it stays as long as the block. CONTEXT:
+ * destroy: process; payer: atomic.
  */
 void gvm_nvidia_payers_init(struct gvm_nvidia_space *space);
 void gvm_nvidia_payers_destroy(struct gvm_nvidia_space *space);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Charges: which chunk of nvidia-uvm's is charged, and to whom. The core knows the payer of each
- * page of 64 KB. Here is what it does not know: whether a chunk is charged at all, pages that
- * are freed in pieces, and chunks of 4 KB.
+ * Charges: which chunk of nvidia-uvm's is charged, and to whom. The core knows the payer of
+ * each page of 64 KB. Here is what it does not know: whether a chunk is charged at all, pages
+ * that are freed in pieces, and chunks of 4 KB.
  *
- * Chunks of a VA space that came before gvm_nvidia.ko are not charged. Chunks of the driver itself
- * are not charged.
+ * Chunks of a VA space that came before gvm_nvidia.ko are not charged. Chunks of the
+ * driver itself are not charged.
  */
 #include "gvm_nvidia.h"
 
@@ -82,8 +82,8 @@ static int bind_piece(struct gvm_nvidia_gpu *gpu, struct gvm_container *containe
 }
 
 /*
- * Another part of the root chunk may be on the clock, and the core may have picked it. The chunk
- * at hand is pinned, so the thread that picked puts it back: wait for that.
+ * Another part of the root chunk may be on the clock, and the core may have picked it. The
+ * chunk at hand is pinned, so the thread that picked puts it back: wait for that.
  */
 static int bind_part(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u32 index,
 		     u32 first, u32 pages)
@@ -136,8 +136,8 @@ void gvm_nvidia_swapped(struct gvm_uvm_space *space, u64 va, s64 bytes)
 }
 
 /*
- * A page or more leave as a whole. Pages that were not charged are passed over. A chunk that was picked
- * by force counts as taken as soon as it loses a page.
+ * A page or more leave as a whole. Pages that were not charged are passed over. A chunk that
+ * was picked by force counts as taken as soon as it loses a page.
  */
 static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pages)
 {

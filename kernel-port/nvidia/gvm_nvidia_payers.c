@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Payers: which container or child pays for the managed memory at an address of a VA space. The
- * container pays, except for ranges that were made in the window of a child (gvm/child.h). The payer is fixed
- * when the driver makes a range. It is kept here, since windows open, move and close later:
+ * container pays, except for ranges that were made in the window of a child
+ * (gvm/child.h). The payer is fixed when the driver makes a range. It is kept here,
+ * since windows open, move and close later:
  *
  *     windows               [.....1.....][.......2.......]
  *     ranges      [=======]  [===][====]     [=====]
  *     remembered              1    1          2
  *
- * The driver cuts a range in two before it changes or frees a part of it. Then an entry is cut as well, so that what
- * goes is always a whole entry, or several, and needs no memory.
+ * The driver cuts a range in two before it changes or frees a part of it. Then an entry is cut
+ * as well, so that what goes is always a whole entry, or several, and needs no memory.
  *
- * A VA block lies in one range. The driver holds the VA space when it allocates for a block, and the block when it
- * evicts from it, and kills the blocks of a range before the range goes. So a payer that was found for a block stays.
+ * A VA block lies in one range. The driver holds the VA space when it allocates for a block,
+ * and the block when it evicts from it, and kills the blocks of a range before the range goes.
+ * So a payer that was found for a block stays.
  *
  * No entry: the common case costs one load.
  */
@@ -76,7 +78,10 @@ struct gvm_nvidia_payer *gvm_nvidia_payer(struct gvm_nvidia_space *space, u64 va
 	return payer ? payer : &space->own;
 }
 
-/* A reference to @container becomes the new entry's. Returns NULL, and it has none, without memory. */
+/*
+ * A reference to @container becomes the new entry's. Returns NULL, and it
+ * has none, without memory.
+ */
 static struct gvm_nvidia_payer *payer_new(struct gvm_container *container, u64 first, u64 last)
 {
 	struct gvm_nvidia_payer *payer = kzalloc(sizeof(*payer), GFP_KERNEL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * TSGs of user mode: the core's settings reach RM's control calls, which nvidia-uvm makes for us. A TSG
- * has channels, which nvidia-uvm registers one by one. RM takes a TSG's slice and its preemption for the
- * TSG, and disables channels.
+ * TSGs of user mode: the core's settings reach RM's control calls, which nvidia-uvm makes for
+ * us. A TSG has channels, which nvidia-uvm registers one by one. RM takes a TSG's slice and its
+ * preemption for the TSG, and disables channels.
  */
 #include "gvm_nvidia.h"
 
@@ -15,7 +15,10 @@
 #define NVIDIA_CHANNEL_BUSY   BIT(3)
 #define NVIDIA_CHANNEL_ON_ENG BIT(7)
 
-/* A TSG. Its channels change under the device's tsg_mutex, so that the core's calls see them stay. */
+/*
+ * A TSG. Its channels change under the device's tsg_mutex, so that the
+ * core's calls see them stay.
+ */
 struct gvm_nvidia_tsg {
 	struct gvm_tsg tsg;
 	struct list_head channels; /* gvm_uvm_channel.node */
@@ -59,8 +62,8 @@ static int nvidia_tsg_preempt(void *data, u32 id)
 }
 
 /*
- * All channels of a TSG, or none: after an error those before it are as they were. Returns 0, -ENODEV
- * (all are gone) or another error.
+ * All channels of a TSG, or none: after an error those before it are as they were. Returns 0,
+ * -ENODEV (all are gone) or another error.
  */
 static int tsg_disable(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg, bool disable,
 		       bool preempt)
@@ -135,8 +138,8 @@ const struct gvm_gpu_ops gvm_nvidia_gpu_ops = {
 /* Channels come and go. */
 
 /*
- * The TSG of that channel, or NULL. By the hardware's numbers: a process may give another one a handle of its TSG, and two
- * TSGs may have had the same handle. tsgs_lock held.
+ * The TSG of that channel, or NULL. By the hardware's numbers: a process may give another one a
+ * handle of its TSG, and two TSGs may have had the same handle. tsgs_lock held.
  */
 static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
 				       const struct gvm_uvm_channel *like)
@@ -155,9 +158,9 @@ static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
 }
 
 /*
- * The first channel of a TSG: it gets the settings of its container. The TSG may have been here before, so
- * first it gets the slice that the core takes for granted. A channel that is refused is not left disabled:
- * its process may register it again, when the container has been thawed.
+ * The first channel of a TSG: it gets the settings of its container. The TSG may have been here
+ * before, so first it gets the slice that the core takes for granted. A channel that is refused
+ * is not left disabled: its process may register it again, when the container has been thawed.
  */
 static int tsg_new(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 		   struct gvm_uvm_channel *channel)

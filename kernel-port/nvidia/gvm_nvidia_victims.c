@@ -2,15 +2,16 @@
 /*
  * Victims: which root chunk leaves. The core picks, nvidia-uvm evicts.
  *
- * A pick and its eviction are two steps. A root chunk that the core has picked is evicted by the
- * thread that finds it evictable under the PMM list lock. So at most one thread evicts it:
+ * A pick and its eviction are two steps. A root chunk that the core has picked is evicted by
+ * the thread that finds it evictable under the PMM list lock. So at most one thread evicts it:
  *
  *     picked -- evictable, under the list lock --> in eviction --> all parts have left: free
  *        |                                             '--> failed: a part is put back
  *        '----- in use ------------------------> put back
  *
  * The order of victims on a full device:
- *   1. what the stock driver takes first: free root chunks, and those without data that is needed
+ *   1. what the stock driver takes first: free root chunks, and those without
+ *      data that is needed
  *   2. the core's choice, which spares protected containers
  *   3. for page tables and for RM, which cannot be refused: what the stock driver would take,
  *      counted as taken. A container that finds no victim is refused or waits: make_room.
@@ -42,8 +43,8 @@ static int nvidia_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
 }
 
 /*
- * For evictors. nvidia-uvm takes 64 chunks from RM at once: without those that it keeps, an evictor would make room that
- * there is.
+ * For evictors. nvidia-uvm takes 64 chunks from RM at once: without those that it keeps, an
+ * evictor would make room that there is.
  */
 static u32 nvidia_free_chunks(void *memory)
 {
@@ -83,8 +84,8 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
 }
 
 /*
- * An allocation may fail for ever although there is room: the host has no memory to split a chunk,
- * or RM refuses. So the tries are bounded.
+ * An allocation may fail for ever although there is room: the host has no memory to split a
+ * chunk, or RM refuses. So the tries are bounded.
  */
 int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own)
 {
@@ -96,8 +97,8 @@ int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own)
 	if (!status || status == -EINTR)
 		return status;
 	/*
-	 * The access is lost, and the next one begins anew. A wait for chunks in service (-EAGAIN) that
-	 * took too long loses it as well, and so does an eviction that failed.
+	 * The access is lost, and the next one begins anew. A wait for chunks in service
+	 * (-EAGAIN) that took too long loses it as well, and so does an eviction that failed.
 	 */
 	atomic_set(&payer->tries, 0);
 	if (status != -ENODEV)

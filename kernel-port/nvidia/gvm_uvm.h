@@ -2,8 +2,8 @@
 /*
  * The seam between a hooked nvidia-uvm.ko and gvm_nvidia.ko. Neither module needs the other to
  * be loaded. When nvidia-uvm adds a GPU it looks for gvm_uvm_calls. If gvm_nvidia.ko is there,
- * it manages that GPU until nvidia-uvm removes it, and cannot be unloaded meanwhile. If not, the
- * GPU is as the stock driver's.
+ * it manages that GPU until nvidia-uvm removes it, and cannot be unloaded meanwhile. If not,
+ * the GPU is as the stock driver's.
  *
  *     nvidia-uvm.ko                                     gvm_nvidia.ko        gvm.ko
  *     hooks ------------ struct gvm_uvm_calls --------> books of a GPU ----> charge, clock
@@ -48,8 +48,8 @@ struct gvm_uvm_services {
 	/* Root chunks that RM has, about. CONTEXT: atomic, without a lock. */
 	u32 (*free_chunks)(void *pmm);
 	/*
-	 * Root chunks that nvidia-uvm has taken from RM and keeps for its next allocations, up to 64: it takes so
-	 * many at once. CONTEXT: process, no spinlock.
+	 * Root chunks that nvidia-uvm has taken from RM and keeps for its next allocations, up
+	 * to 64: it takes so many at once. CONTEXT: process, no spinlock.
 	 */
 	u32 (*kept_chunks)(void *pmm);
 
@@ -73,8 +73,8 @@ struct gvm_uvm_gpu {
 	void *pmm;   /* nvidia-uvm's name for it */
 	void *books; /* gvm_nvidia.ko's; set by gpu_add() */
 	/*
-	 * Its place among the driver's GPUs, by PCI address: nvidia-smi's number. Of an instance of MIG: 16 * (place + 1) and
-	 * the instance's id
+	 * Its place among the driver's GPUs, by PCI address: nvidia-smi's number. Of an
+	 * instance of MIG: 16 * (place + 1) and the instance's id
 	 */
 	u32 number;
 	u32 chunk_count; /* root chunks, up to the highest physical address */
@@ -128,31 +128,32 @@ struct gvm_uvm_calls {
 	void (*detach)(struct gvm_uvm_space *space);
 
 	/*
-	 * A channel of the VA space comes, and has not run yet. 0 or -errno: it must not run; -EPERM:
-	 * its TSG is in another container. detach: it has stopped. CONTEXT: process; attach: the VA space locked for reading.
+	 * A channel of the VA space comes, and has not run yet. 0 or -errno: it must not run;
+	 * -EPERM: its TSG is in another container. detach: it has stopped. CONTEXT: process;
+	 * attach: the VA space locked for reading.
 	 */
 	int (*channel_attach)(struct gvm_uvm_channel *channel);
 	void (*channel_detach)(struct gvm_uvm_channel *channel);
 
 	/*
-	 * Managed memory of the VA space at its addresses @first to @last. made: 0, -EINVAL (a child's
-	 * window has a part of them) or -ENOMEM: it must go again. split: it is in two parts from
-	 * now on, and the second begins at @first; 0, or -ENOMEM: it must not be split. gone: a
-	 * part that was made or split off goes, and has no chunk and nothing swapped out any more.
-	 * CONTEXT: process, the VA space locked for writing.
+	 * Managed memory of the VA space at its addresses @first to @last. made: 0, -EINVAL (a
+	 * child's window has a part of them) or -ENOMEM: it must go again. split: it is in two
+	 * parts from now on, and the second begins at @first; 0, or -ENOMEM: it must not be
+	 * split. gone: a part that was made or split off goes, and has no chunk and nothing
+	 * swapped out any more. CONTEXT: process, the VA space locked for writing.
 	 */
 	int (*range_made)(struct gvm_uvm_space *space, u64 first, u64 last);
 	int (*range_split)(struct gvm_uvm_space *space, u64 first);
 	void (*range_gone)(struct gvm_uvm_space *space, u64 first, u64 last);
 
 	/*
-	 * From here on @va is where the VA block begins that the call is about. Who pays goes by it: the
-	 * VA space's container, or a child of it.
+	 * From here on @va is where the VA block begins that the call is about. Who pays goes
+	 * by it: the VA space's container, or a child of it.
 	 *
-	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: who pays is at
-	 * its limit. cancel: it was not allocated. bind: it was, and is pinned. It is evictable as
-	 * soon as nvidia-uvm has unpinned it. 0 or -errno; then it is not charged. CONTEXT:
-	 * process, under a VA-block lock.
+	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: who pays is
+	 * at its limit. cancel: it was not allocated. bind: it was, and is pinned. It is
+	 * evictable as soon as nvidia-uvm has unpinned it. 0 or -errno; then it is not charged.
+	 * CONTEXT: process, under a VA-block lock.
 	 */
 	int (*reserve)(struct gvm_uvm_space *space, u64 va, u64 bytes);
 	void (*cancel)(struct gvm_uvm_space *space, u64 va, u64 bytes);
@@ -160,9 +161,10 @@ struct gvm_uvm_calls {
 	/*
 	 * Make room for a chunk: evict one of the payer's own (@own), or one of any container
 	 * that may lose it. 0: try again. These lose the access, and are counted as oom:
-	 * -ENOENT and -ENOSPC, there is no victim; -EAGAIN, all victims were in use for too long;
-	 * -ENOMEM, too many calls without a bind; and the error of an eviction that failed. Not
-	 * counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT: process, no VA-block lock.
+	 * -ENOENT and -ENOSPC, there is no victim; -EAGAIN, all victims were in use for
+	 * too long; -ENOMEM, too many calls without a bind; and the error of an
+	 * eviction that failed. Not counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT:
+	 * process, no VA-block lock.
 	 */
 	int (*make_room)(struct gvm_uvm_space *space, u64 va, bool own);
 

@@ -5,12 +5,14 @@
 #include "gvm_uvm.h"
 
 /*
- * In place of block_alloc_gpu_chunk(), with its contract: NV_OK; NV_ERR_MORE_PROCESSING_REQUIRED,
- * if the block was unlocked meanwhile and its operation has to start again; or an error.
+ * In place of block_alloc_gpu_chunk(), with its contract: NV_OK;
+ * NV_ERR_MORE_PROCESSING_REQUIRED, if the block was unlocked meanwhile and its operation has to
+ * start again; or an error.
  *
- * The chunk is charged before it exists, to who pays for the block. At its limit that one evicts a chunk of its own, with
- * the block unlocked. On a full device the stock function evicts first, and gvm_uvm_victim()
- * chooses. If it finds no victim in a few looks, the core searches for one, and may wait.
+ * The chunk is charged before it exists, to who pays for the block. At its limit that one
+ * evicts a chunk of its own, with the block unlocked. On a full device the stock function
+ * evicts first, and gvm_uvm_victim() chooses. If it finds no victim in a few looks, the core
+ * searches for one, and may wait.
  */
 NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry,
 			      uvm_gpu_t *gpu, uvm_chunk_size_t size,
@@ -55,9 +57,9 @@ NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry
 }
 
 /*
- * nvidia-uvm remembers which pages of a block were evicted from a GPU and did not come back there:
- * that is what its payer has swapped out. Before the mask changes the hooks count what is new
- * in it. The block is locked.
+ * nvidia-uvm remembers which pages of a block were evicted from a GPU and did not come back
+ * there: that is what its payer has swapped out. Before the mask changes the hooks count what
+ * is new in it. The block is locked.
  */
 static void gvm_uvm_swapped(uvm_va_block_t *block, uvm_gpu_id_t id, s64 pages)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Included at the end of nvidia-uvm's uvm_user_channel.c: channels of user mode come and go, and RM's
- * control calls about them and their TSGs.
+ * Included at the end of nvidia-uvm's uvm_user_channel.c: channels of user mode come and go,
+ * and RM's control calls about them and their TSGs.
  *
- * nvidia.ko exports nvidia_get_rm_ops() for nvidia-modeset.ko. Its op() makes control calls with the
- * rights of the kernel. A call names a channel by the handles that user mode has registered. The
- * registration keeps the channel, and does not keep the handles: see README.md, known gaps.
+ * nvidia.ko exports nvidia_get_rm_ops() for nvidia-modeset.ko. Its op() makes control
+ * calls with the rights of the kernel. A call names a channel by the handles that user
+ * mode has registered. The registration keeps the channel, and does not keep the
+ * handles: see README.md, known gaps.
  */
 #include "nv-modeset-interface.h"
 
@@ -101,9 +102,9 @@ static void gvm_uvm_channel_refused(uvm_gpu_t *gpu, int status)
 }
 
 /*
- * A channel whose TSG cannot get its container's settings is refused: a tenant that is frozen could get
- * one that runs. A channel without a TSG is none of an SM's. The VA space is locked for reading, so the
- * channel stays meanwhile, and it does not run yet.
+ * A channel whose TSG cannot get its container's settings is refused: a tenant that is frozen
+ * could get one that runs. A channel without a TSG is none of an SM's. The VA space is locked
+ * for reading, so the channel stays meanwhile, and it does not run yet.
  */
 NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
 {

@@ -5,9 +5,9 @@
 #include "gvm_uvm.h"
 
 /*
- * The stock driver cancels all faults of a batch when one of them finds no memory, and so ends the
- * contexts of all tenants. Where gvm.ko manages the GPU, that fault alone is fatal. Returns whether
- * it is: the caller looks at it again and passes it over.
+ * The stock driver cancels all faults of a batch when one of them finds no memory, and so ends
+ * the contexts of all tenants. Where gvm.ko manages the GPU, that fault alone is fatal. Returns
+ * whether it is: the caller looks at it again and passes it over.
  */
 bool gvm_uvm_fault_refused(uvm_fault_service_batch_context_t *batch_context,
 			   uvm_fault_buffer_entry_t *entry, NV_STATUS *status)
@@ -20,7 +20,9 @@ bool gvm_uvm_fault_refused(uvm_fault_service_batch_context_t *batch_context,
 	return true;
 }
 
-/* The same in the driver's second pass, which serves the fault once more before it cancels it. */
+/*
+ * The same in the driver's second pass, which serves the fault once more before it cancels it.
+ */
 bool gvm_uvm_fault_refused_again(uvm_fault_service_batch_context_t *batch_context,
 				 uvm_fault_buffer_entry_t *entry, NV_STATUS *status)
 {

@@ -70,8 +70,8 @@ int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel);
 int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt);
 
 /*
- * Remember ours for a channel of nvidia-uvm's: 0 or -errno. drop: forget it, and return it, or NULL.
- * CONTEXT: process.
+ * Remember ours for a channel of nvidia-uvm's: 0 or -errno. drop: forget it, and return it,
+ * or NULL. CONTEXT: process.
  */
 int gvm_uvm_channel_keep(struct gvm_uvm_gpu *gpu, const uvm_user_channel_t *user_channel,
 			 struct gvm_uvm_channel *channel);
@@ -79,8 +79,8 @@ struct gvm_uvm_channel *gvm_uvm_channel_drop(struct gvm_uvm_gpu *gpu,
 					     const uvm_user_channel_t *user_channel);
 
 /*
- * The GPU, if it is managed, or NULL. Structs of the driver have no field of ours, so that only the
- * files with hooks are compiled anew. CONTEXT: atomic, while nvidia-uvm holds the GPU.
+ * The GPU, if it is managed, or NULL. Structs of the driver have no field of ours, so that only
+ * the files with hooks are compiled anew. CONTEXT: atomic, while nvidia-uvm holds the GPU.
  */
 struct gvm_uvm_gpu *gvm_uvm_find(const uvm_pmm_gpu_t *pmm);
 
@@ -94,14 +94,15 @@ struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_i
 bool gvm_uvm_is_attached(const uvm_va_space_t *va_space);
 
 /*
- * enter: attach it, unless it is. leave_all: detach it from all GPUs. CONTEXT: process, no lock.
+ * enter: attach it, unless it is. leave_all: detach it from all GPUs.
+ * CONTEXT: process, no lock.
  */
 NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);
 void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space);
 
 /*
- * @call with these addresses for each managed GPU where the VA space is attached, until one fails. Returns 0 or
- * its error. CONTEXT: process, while nvidia-uvm holds the VA space.
+ * @call with these addresses for each managed GPU where the VA space is attached, until one
+ * fails. Returns 0 or its error. CONTEXT: process, while nvidia-uvm holds the VA space.
  */
 int gvm_uvm_each_space(const uvm_va_space_t *va_space,
 		       int (*call)(struct gvm_uvm_space *space, u64 first, u64 last), u64 first,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Included at the end of nvidia-uvm's uvm_pmm_gpu.c, whose static functions it uses: the hooks of
- * the PMM, and what gvm_nvidia.ko asks of it.
+ * Included at the end of nvidia-uvm's uvm_pmm_gpu.c, whose static functions it uses: the hooks
+ * of the PMM, and what gvm_nvidia.ko asks of it.
  */
 #include <linux/module.h>
 #include <linux/pci.h>
@@ -21,9 +21,9 @@ struct gvm_uvm_managed {
 	struct list_head node;	   /* in gvm_uvm_gpus */
 	struct list_head requests; /* gvm_uvm_request.node; PMM list lock */
 	/*
-	 * gvm_uvm_space, by VA space: pointer_key(). One is attached from the first registration of
-	 * the GPU in the VA space until that is destroyed, or the GPU goes. The thread that
-	 * erases it detaches it.
+	 * gvm_uvm_space, by VA space: pointer_key(). One is attached from the first
+	 * registration of the GPU in the VA space until that is destroyed, or the GPU goes. The
+	 * thread that erases it detaches it.
 	 */
 	struct xarray spaces;
 	struct xarray channels; /* gvm_uvm_channel, by channel of nvidia-uvm's: pointer_key() */
@@ -32,8 +32,8 @@ struct gvm_uvm_managed {
 };
 
 /*
- * All managed GPUs. Changed under gvm_uvm_lock when a GPU comes or goes, read under RCU. A reader's
- * own GPU stays.
+ * All managed GPUs. Changed under gvm_uvm_lock when a GPU comes or goes, read under
+ * RCU. A reader's own GPU stays.
  */
 static LIST_HEAD(gvm_uvm_gpus);
 static DEFINE_SPINLOCK(gvm_uvm_lock);
@@ -171,8 +171,8 @@ static bool gvm_uvm_has_faults(const uvm_gpu_t *gpu)
 }
 
 /*
- * How many GPUs of the same driver have a lower PCI address. GPUs come here in the order of their first use, which is no
- * number that a user can know.
+ * How many GPUs of the same driver have a lower PCI address. GPUs come here in the order of
+ * their first use, which is no number that a user can know.
  */
 static u32 gvm_uvm_place(const struct pci_dev *own)
 {
@@ -190,7 +190,10 @@ static u32 gvm_uvm_place(const struct pci_dev *own)
 	return place;
 }
 
-/* An instance of MIG has memory of its own, and is a GPU of its own here. Its id is below 16, nvidia-smi's "GPU instance ID". */
+/*
+ * An instance of MIG has memory of its own, and is a GPU of its own here. Its id is below 16,
+ * nvidia-smi's "GPU instance ID".
+ */
 static u32 gvm_uvm_number(const uvm_gpu_t *gpu)
 {
 	u32 place = gvm_uvm_place(gpu->parent->pci_dev);
@@ -199,9 +202,9 @@ static u32 gvm_uvm_number(const uvm_gpu_t *gpu)
 }
 
 /*
- * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without replayable
- * faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page tables of the CPU, and
- * nvidia-uvm does not choose what is on it.
+ * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without
+ * replayable faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page
+ * tables of the CPU, and nvidia-uvm does not choose what is on it.
  */
 void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 {
@@ -324,8 +327,9 @@ NV_STATUS gvm_uvm_space_enter(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space
 }
 
 /*
- * Take the VA space out of the books of a GPU. Returns NULL: it is attached nowhere. The GPU stays
- * until gvm_uvm_put(). One that is about to go keeps its VA spaces, and detaches them itself.
+ * Take the VA space out of the books of a GPU. Returns NULL: it is attached
+ * nowhere. The GPU stays until gvm_uvm_put(). One that is about to go keeps its VA
+ * spaces, and detaches them itself.
  */
 static struct gvm_uvm_managed *gvm_uvm_space_take(const uvm_va_space_t *va_space,
 						  struct gvm_uvm_space **ret_space)
@@ -390,8 +394,8 @@ void gvm_uvm_space_leave_all(const uvm_va_space_t *va_space)
 }
 
 /*
- * The next managed GPU where the VA space is attached, or NULL. It stays until gvm_uvm_put(). @before: the
- * last one, which is put; NULL: from the first on.
+ * The next managed GPU where the VA space is attached, or NULL. It stays until gvm_uvm_put().
+ * @before: the last one, which is put; NULL: from the first on.
  */
 static struct gvm_uvm_managed *gvm_uvm_space_next(const uvm_va_space_t *va_space,
 						  struct gvm_uvm_managed *before,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Included at the end of nvidia-uvm's uvm_va_range.c: managed memory comes, is cut in two, and goes.
- * Its addresses tell whether the VA space's container pays for it, or a child.
+ * Included at the end of nvidia-uvm's uvm_va_range.c: managed memory comes, is cut in two, and
+ * goes. Its addresses tell whether the VA space's container pays for it, or a child.
  *
  * The VA space is locked for writing.
  */
@@ -40,8 +40,8 @@ NV_STATUS gvm_uvm_range_split(const uvm_va_space_t *va_space, NvU64 first)
 }
 
 /*
- * The driver also destroys ranges that were never in its tree: one that collides with another, and the second part of
- * a split that failed. Such addresses are another range's, which stays.
+ * The driver also destroys ranges that were never in its tree: one that collides with another,
+ * and the second part of a split that failed. Such addresses are another range's, which stays.
  */
 void gvm_uvm_range_gone(uvm_va_space_t *va_space, NvU64 first, NvU64 last)
 {

@@ -6,11 +6,11 @@
 
 /*
  * Memory on a GPU is allocated only after its VA space there is registered, so attaching comes
- * first. A GPU may be registered again, by a second thread even before the first one has freed all
- * that the last registration had. So unregistering does not detach.
+ * first. A GPU may be registered again, by a second thread even before the first one has freed
+ * all that the last registration had. So unregistering does not detach.
  *
- * With HMM the driver moves pages of a process that are not in managed memory, and drops its record of
- * what was evicted on munmap(). Such a VA space is refused.
+ * With HMM the driver moves pages of a process that are not in managed memory, and drops its
+ * record of what was evicted on munmap(). Such a VA space is refused.
  */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu)
 {

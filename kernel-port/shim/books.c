@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Books of device memory: each allocation by its address, and their sum, which the limit bounds.
+ * Books of device memory: each allocation by its address, and their sum,
+ * which the limit bounds.
  *
  * Memory is charged before the driver is asked for it, and uncharged once, by the size that was
- * recorded. So the sum never exceeds the limit, not even between two threads. It is the sum of what the
- * application asked for: contexts, code and rounding of the driver are not in it.
+ * recorded. So the sum never exceeds the limit, not even between two threads. It is the sum of
+ * what the application asked for: contexts, code and rounding of the driver are not in it.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -71,7 +72,10 @@ static bool grow_locked(void)
 	return true;
 }
 
-/* The entries behind a removed one may have been put there because of it: they are inserted again. */
+/*
+ * The entries behind a removed one may have been put there because of it:
+ * they are inserted again.
+ */
 static void remove_locked(struct shim_allocation *entry)
 {
 	size_t i = (size_t)(entry - table);

@@ -3,32 +3,37 @@
  * User-space limits: cold ranges live on the host
  * ===============================================
  *
- * Without a kernel module nothing decides what is evicted. But the application's memory is managed, and
- * CUDA lets a process say where its memory is to be. So a process keeps itself within a share of
- * the GPU: the allocations that it has not used for longest get the host as their preferred location,
- * and are copied there. A kernel that touches them reads and writes them over the bus: slowly, and the
- * page stays on the host, because the GPU can map it.
+ * Without a kernel module nothing decides what is evicted. But the application's memory is
+ * managed, and CUDA lets a process say where its memory is to be. So a process keeps itself
+ * within a share of the GPU: the allocations that it has not used for longest get the host as
+ * their preferred location, and are copied there. A kernel that touches them reads and writes
+ * them over the bus: slowly, and the page stays on the host, because the GPU can map it.
  *
  *     memory   |  A  |  B  |  C  |  D  |      GVM_RESIDENT = 2 of 4
  *     used at     9     1     8     2         B and D go to the host
  *
- * "Used" is what the shim sees: the allocation itself, and pointers in the arguments of one launch out
- * of LAUNCHES. Arguments are searched for addresses, eight bytes at a time, since an argument may be a
- * struct with pointers. Not seen: pointers that a kernel reads from memory, launches of graphs, and copies.
+ * "Used" is what the shim sees: the allocation itself, and pointers in the arguments of one
+ * launch out of LAUNCHES. Arguments are searched for addresses, eight bytes at a time, since an
+ * argument may be a struct with pointers. Not seen: pointers that a kernel reads from memory,
+ * launches of graphs, and copies.
  *
  * An allocation on the host comes back when there is room. If another one was last used SWAP_NS
  * earlier, that one makes room: one in ROUND_NS, so a working set above the share does not make
  * the bus busy with copies.
  *
- * A limit that is lowered below the use (gmem.limit.high) is such a share, too, after GRACE_NS. Until then
- * the application, which hears of it by a pressure event, may give memory that it does not need.
+ * A limit that is lowered below the use (gmem.limit.high) is such a share, too, after
+ * GRACE_NS. Until then the application, which hears of it by a pressure event, may give
+ * memory that it does not need.
  *
- * What cannot move counts all the same: device memory, pools and memory of cuMemCreate(). If it alone is above
- * the share, all the rest is on the host. This is placement by whole allocations, and a wish: the driver
- * may place pages elsewhere. docs/shim.md says what it cannot promise.
+ * What cannot move counts all the same: device memory, pools and memory of
+ * cuMemCreate(). If it alone is above the share, all the rest is on the host. This is
+ * placement by whole allocations, and a wish: the driver may place pages elsewhere.
+ * docs/shim.md says what it cannot promise.
  *
- * cold_lock is below books_lock. Under it a launch asks the driver for the arguments of its kernel, which waits for
- * nothing; no other call is made under it. move_lock is above both: under it a piece of a range is moved. A free of that range, and the end of any context, wait for the piece.
+ * cold_lock is below books_lock. Under it a launch asks the driver for the arguments of
+ * its kernel, which waits for nothing; no other call is made under it. move_lock is
+ * above both: under it a piece of a range is moved. A free of that range, and the end
+ * of any context, wait for the piece.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -172,7 +177,9 @@ void cold_launched(struct CUfunc_st *f, void **parameters, void **extra)
 	size_t offset, size;
 	u64 now;
 
-	/* By the golden ratio: a loop of kernels must not meet the same one of them each time. */
+	/*
+	 * By the golden ratio: a loop of kernels must not meet the same one of them each time.
+	 */
 	if (!looking || launches++ * 0x9e3779b9u > UINT_MAX / LAUNCHES ||
 	    pthread_mutex_trylock(&cold_lock))
 		return;
@@ -268,9 +275,10 @@ static bool refresh(u64 now)
 }
 
 /*
- * Of the ranges on the host, or not, of at most @most bytes: the one that was used last, or the longest ago.
- * Among those that are used alike, such as never, the first to be allocated counts as used last. The
- * worker alone changes the list, so it may look without the lock. Launches change dates of use meanwhile.
+ * Of the ranges on the host, or not, of at most @most bytes: the one that was used last, or the
+ * longest ago. Among those that are used alike, such as never, the first to be allocated counts
+ * as used last. The worker alone changes the list, so it may look without the lock. Launches
+ * change dates of use meanwhile.
  */
 static struct cold_range *choose(int device, bool host, bool last, u64 most)
 {
@@ -292,8 +300,9 @@ static struct cold_range *choose(int device, bool host, bool last, u64 most)
 }
 
 /*
- * Move what begins at @offset of a range, PIECE_BYTES at most. False: it has been freed. A free takes the range out of
- * the books before it looks at @moving, and here it is the other way round: one of the two sees the other.
+ * Move what begins at @offset of a range, PIECE_BYTES at most. False: it has been freed. A free
+ * takes the range out of the books before it looks at @moving, and here it is the other way
+ * round: one of the two sees the other.
  */
 static bool move_piece(const struct shim_real *real, const struct cold_range *range, int where,
 		       u64 offset)
@@ -362,8 +371,9 @@ static u64 without(u64 bytes, const struct cold_range *range)
 }
 
 /*
- * Bring the range that was used last, if ranges that have been cold for longer can make room for it. Launches go on
- * meanwhile: a range that is used again is not cold, and ends the exchange.
+ * Bring the range that was used last, if ranges that have been cold for longer can
+ * make room for it. Launches go on meanwhile: a range that is used again is not
+ * cold, and ends the exchange.
  */
 static void exchange(const struct shim_real *real, int device, u64 share, u64 on_gpu)
 {

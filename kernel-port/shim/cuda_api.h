@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The calls of CUDA's driver API (libcuda.so.1) that the shim hooks or makes, so that it is built
- * without a CUDA toolkit.
+ * The calls of CUDA's driver API (libcuda.so.1) that the shim hooks or makes, so that it is
+ * built without a CUDA toolkit.
  *
- * Sources: the driver API reference of CUDA 12 and 13 (docs.nvidia.com/cuda/cuda-driver-api), which
- * gives each prototype and the version in which it appeared. tests/shim/abi.c includes this
- * header and NVIDIA's cuda.h in one file, where a host has it: a prototype that differs does not
- * compile. Enumerations are unsigned int here, which C calls compatible.
+ * Sources: the driver API reference of CUDA 12 and 13 (docs.nvidia.com/cuda/cuda-driver-api),
+ * which gives each prototype and the version in which it appeared. tests/shim/abi.c includes
+ * this header and NVIDIA's cuda.h in one file, where a host has it: a prototype that differs
+ * does not compile. Enumerations are unsigned int here, which C calls compatible.
  *
  * A name ending in _ptsz is the variant for programs whose default stream is one per thread.
  */
@@ -353,8 +353,9 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuLibraryUnload, "cuLibraryUnload", 12000, 0)
 
 /*
- * cuGetProcAddress knows these by a second name or version; the symbols are listed above. The CUDA runtime
- * asks for the primary context's calls by their first version, whose prototypes are the same.
+ * cuGetProcAddress knows these by a second name or version; the symbols are listed above.
+ * The CUDA runtime asks for the primary context's calls by their first version, whose
+ * prototypes are the same.
  */
 #define SHIM_ALIASES(X)                                                         \
 	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0) \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Descriptors of the shim, which live among those of the application. An application may close all that it does not know,
- * and then have a file of its own under the same number: nothing of that may be read, written or closed.
+ * Descriptors of the shim, which live among those of the application. An application may close
+ * all that it does not know, and then have a file of its own under the same number: nothing of
+ * that may be read, written or closed.
  */
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fat binaries: several translations of one module, of which the driver takes the one that fits.
+ * Fat binaries: several translations of one module, of which the driver
+ * takes the one that fits.
  *
  *      wrapper   magic 466243b1, version, address of the header
  *      header    magic ba55ed50, version, bytes of the header, bytes of all entries
  *      entry     kind (1: PTX, 2: machine code), bytes, compute capability, flags; then its data
  *
- * NVIDIA documents the format nowhere. The fields are those of the public description by N. Eiling
- * (github.com/n-eiling/cuda-fatbin-decompression), compared with the output of nvcc 13.0 by
- * tests/shim. Data is plain, LZ4 (one block) or, since CUDA 12.8, Zstandard. The latter is read by
- * libzstd.so.1, if the host has it.
+ * NVIDIA documents the format nowhere. The fields are those of the public description by N.
+ * Eiling (github.com/n-eiling/cuda-fatbin-decompression), compared with the output of nvcc 13.0
+ * by tests/shim. Data is plain, LZ4 (one block) or, since CUDA 12.8, Zstandard. The latter is
+ * read by libzstd.so.1, if the host has it.
  */
 #include "fatbin.h"
 

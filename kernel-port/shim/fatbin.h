@@ -21,9 +21,10 @@ struct fatbin_text {
 };
 
 /*
- * Find the PTX of @image for a GPU of compute capability @capability (90: 9.0): the newest that the GPU can
- * run. The image is text with a zero behind it, a cubin, a fat binary, or a pointer to one as
- * compilers emit it. Its length is not known, so it is trusted as the driver trusts it.
+ * Find the PTX of @image for a GPU of compute capability @capability (90: 9.0): the
+ * newest that the GPU can run. The image is text with a zero behind it, a cubin, a fat
+ * binary, or a pointer to one as compilers emit it. Its length is not known, so it is
+ * trusted as the driver trusts it.
  */
 enum fatbin_kind fatbin_text(const void *image, unsigned int capability,
 			     struct fatbin_text *ret_text);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * How many kernels a graph launches: its kernel nodes and those of its child graphs, counted when it is
- * instantiated. An update keeps the nodes, so the number stays; cuGraphNodeSetEnabled() changes it. The
- * bodies of conditional nodes run as often as the GPU decides: they are not counted, and the
- * log says so.
+ * How many kernels a graph launches: its kernel nodes and those of its child graphs, counted
+ * when it is instantiated. An update keeps the nodes, so the number stays;
+ * cuGraphNodeSetEnabled() changes it. The bodies of conditional nodes run as often as the GPU
+ * decides: they are not counted, and the log says so.
  *
  * Also here: which calls begin and end the capture of a stream into a graph.
  */
@@ -299,8 +299,9 @@ SHIM_EXPORT cu_result cuStreamBeginCaptureToGraph_ptsz(
 }
 
 /*
- * A capture that became invalid ends with an error, too. A stream that only joined it, or another thread, cannot
- * end it. So the stream itself tells: it is captured before the call and not behind it.
+ * A capture that became invalid ends with an error, too. A stream that only joined it,
+ * or another thread, cannot end it. So the stream itself tells: it is captured before
+ * the call and not behind it.
  */
 static cu_result end_capture(cu_result result, bool was_capturing, struct CUstream_st *stream)
 {

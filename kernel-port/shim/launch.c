@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Launches are counted behind the driver's call, if it succeeded: what is counted has been queued. A
- * launch into a stream that is being captured runs nothing and is not counted.
+ * Launches are counted behind the driver's call, if it succeeded: what is counted has been
+ * queued. A launch into a stream that is being captured runs nothing and is not counted.
  */
 #include "fence.h"
 
@@ -127,8 +127,8 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernel_ptsz(struct CUfunc_st *f, unsign
 }
 
 /*
- * One kernel on each of several devices. The streams are of other contexts than the current one, so
- * each is booked by its own handle, which no other context shares.
+ * One kernel on each of several devices. The streams are of other contexts than the current
+ * one, so each is booked by its own handle, which no other context shares.
  */
 SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PARAMS_st *list,
 							   unsigned int count,

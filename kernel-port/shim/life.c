@@ -2,11 +2,11 @@
 /*
  * Start, fork, exec and exit of the process.
  *
- * exit() and a return of main() run worker.c's exit handler, which stops the thread before libcuda
- * ends. Threads that still launch then are served by the driver, and no more counted. _exit() runs no
- * handler, so it is hooked: Python's child processes end by it. exec() starts over in the new program,
- * which removes what the old one left. A process that is killed leaves its directory; the next
- * process with the shim removes it.
+ * exit() and a return of main() run worker.c's exit handler, which stops the thread before
+ * libcuda ends. Threads that still launch then are served by the driver, and no more counted.
+ * _exit() runs no handler, so it is hooked: Python's child processes end by it. exec() starts
+ * over in the new program, which removes what the old one left. A process that is killed leaves
+ * its directory; the next process with the shim removes it.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the environment says of memory: GVM_LIMIT and GVM_RESIDENT, or what the plug-ins of HAMi and KAI have put there.
+ * What the environment says of memory: GVM_LIMIT and GVM_RESIDENT, or what the plug-ins of
+ * HAMi and KAI have put there.
  *
  *     GVM_LIMIT=20G              each GPU
  *     GVM_LIMIT=0:8G,1:50%       these two; others have no limit
@@ -126,7 +127,10 @@ static void read_hami(const char *name, struct shim_size *size)
 		*size = (struct shim_size){ .given = true, .bytes = bytes };
 }
 
-/* As HAMi's own library reads them: the numbered variable is the stronger one. KAI's is that of each GPU. */
+/*
+ * As HAMi's own library reads them: the numbered variable is the stronger one.
+ * KAI's is that of each GPU.
+ */
 static void read_plugin_limits(struct shim_sizes *limit)
 {
 	const char *portion = getenv("GPU_PORTION");

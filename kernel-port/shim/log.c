@@ -70,9 +70,9 @@ static void make_printable(char *text, int length)
 }
 
 /*
- * A line is one write, so lines of several processes do not mix. The file is opened for each line:
- * lines are rare, and no descriptor of ours gets in the way of programs that close all of them. @must: a line that
- * does not come into the log goes to stderr.
+ * A line is one write, so lines of several processes do not mix. The file is opened for each
+ * line: lines are rare, and no descriptor of ours gets in the way of programs that close all of
+ * them. @must: a line that does not come into the log goes to stderr.
  */
 static void write_line(const char *fmt, va_list args, bool to_stderr, bool must)
 {

@@ -2,10 +2,10 @@
 /*
  * How applications find CUDA's calls, and how they find ours instead.
  *
- * A program linked with libcuda.so.1 finds ours first, because LD_PRELOAD puts them before it. A
- * statically linked CUDA runtime (PyTorch's, and that of most libraries) opens libcuda.so.1 at run
- * time, asks dlsym() for cuGetProcAddress_v2, and that for everything else, by name and version.
- * So dlsym() is hooked, and cuGetProcAddress() answers with our calls.
+ * A program linked with libcuda.so.1 finds ours first, because LD_PRELOAD puts them before it.
+ * A statically linked CUDA runtime (PyTorch's, and that of most libraries) opens libcuda.so.1
+ * at run time, asks dlsym() for cuGetProcAddress_v2, and that for everything else, by name and
+ * version. So dlsym() is hooked, and cuGetProcAddress() answers with our calls.
  *
  * dlsym(RTLD_NEXT, ...) depends on its caller. So our dlsym() asks lookup_hook() and, for
  * everything that is not CUDA's, jumps to the C library's with the stack as the caller left it.
@@ -126,8 +126,8 @@ void *lookup_hook(void *handle, const char *name)
 }
 
 /*
- * The entry for what cuGetProcAddress() was asked for: of the calls with that name, the newest that is not
- * newer than @version. NULL: it is not hooked.
+ * The entry for what cuGetProcAddress() was asked for: of the calls with that name, the newest
+ * that is not newer than @version. NULL: it is not hooked.
  */
 static const struct lookup_entry *hook_for(const char *name, int version, bool per_thread)
 {
@@ -147,9 +147,9 @@ static const struct lookup_entry *hook_for(const char *name, int version, bool p
 }
 
 /*
- * Did the driver give a call that we do not know? A later one may have other arguments. Then the library has a symbol
- * for it, such as cuMemAlloc_v3. The symbol of a first version is the name itself. An address without a symbol is taken
- * for the call that we know.
+ * Did the driver give a call that we do not know? A later one may have other arguments. Then
+ * the library has a symbol for it, such as cuMemAlloc_v3. The symbol of a first version is the
+ * name itself. An address without a symbol is taken for the call that we know.
  */
 static bool is_newer(const struct lookup_entry *known, void *call)
 {
@@ -173,8 +173,8 @@ static bool is_newer(const struct lookup_entry *known, void *call)
 }
 
 /*
- * An address that the driver gave is replaced by ours. @pfn may be NULL, where a program only asks
- * whether there is such a call.
+ * An address that the driver gave is replaced by ours. @pfn may be NULL, where a program only
+ * asks whether there is such a call.
  */
 static void replace(const char *name, void **pfn, int version, u64 flags)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Device memory becomes managed memory, so that the driver can move it (Ghost 4.2, GVM 4.3), and is
- * charged to the container.
+ * Device memory becomes managed memory, so that the driver can move it (Ghost 4.2, GVM 4.3),
+ * and is charged to the container.
  *
  * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory (pools.c).
  *
- * Not touched: pinned host memory, arrays, memory of other processes, graphics, and memory nodes of
- * graphs. cuMemCreate()'s is counted (vmm.c).
+ * Not touched: pinned host memory, arrays, memory of other processes, graphics, and memory
+ * nodes of graphs. cuMemCreate()'s is counted (vmm.c).
  */
 #include <pthread.h>
 #include <string.h>
@@ -64,8 +64,8 @@ void memory_refused(int device, u64 bytes, u64 total)
 }
 
 /*
- * Where new managed memory is to be. Failure does no harm: its first touch brings it to the GPU.
- * A stream of our own, so that no stream of the application waits.
+ * Where new managed memory is to be. Failure does no harm: its first touch brings it to the
+ * GPU. A stream of our own, so that no stream of the application waits.
  */
 static void place(const struct shim_real *real, cu_ptr ptr, u64 bytes, int device)
 {
@@ -95,8 +95,8 @@ cu_result memory_not_fenced(const char *call)
 }
 
 /*
- * Allocate what cuMemAlloc() would: managed memory where that can be, else the driver's. Both are
- * freed by cuMemFree().
+ * Allocate what cuMemAlloc() would: managed memory where that can be, else the driver's. Both
+ * are freed by cuMemFree().
  */
 static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t bytes,
 			  enum shim_kind kind, unsigned int flags)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * GVM_FENCE: code is fenced as it is loaded (Guardian 4.2.3 and 4.3, inside of the application's process).
+ * GVM_FENCE: code is fenced as it is loaded (Guardian 4.2.3 and 4.3, inside of
+ * the application's process).
  *
  *     image -> its PTX (fatbin.c) -> patched and verified (kernel-port/guardian) -> the driver
  *           -> bounds of the partition (partition.c) into the module's constants
  *
- * Code without PTX for this GPU is refused, unless the library that it lies in is in GVM_FENCE_ALLOW:
- * then it runs without a fence.
+ * Code without PTX for this GPU is refused, unless the library that it lies in is in
+ * GVM_FENCE_ALLOW: then it runs without a fence.
  *
  * How it differs from the paper: no file is prepared beforehand, so each module is patched and
  * compiled when it is loaded. A launch costs nothing more.
@@ -25,8 +26,8 @@
 #define FILE_MAX (1ull << 30)
 
 /*
- * A library, and what the driver may still read of it: with lazy loading the text is compiled later. Code that was loaded
- * while there was no context has no bounds yet.
+ * A library, and what the driver may still read of it: with lazy loading the text is compiled
+ * later. Code that was loaded while there was no context has no bounds yet.
  */
 struct loaded {
 	struct CUlib_st *library;
@@ -89,8 +90,8 @@ static u32 capability(const struct shim_real *real)
 }
 
 /*
- * The text to load instead of @image. Returns CU_OK: *ret_fenced is to be destroyed, and its bytes are
- * NULL if the image may be loaded as it is. Else the error that the application gets.
+ * The text to load instead of @image. Returns CU_OK: *ret_fenced is to be destroyed, and its
+ * bytes are NULL if the image may be loaded as it is. Else the error that the application gets.
  */
 static cu_result fence_image(const struct shim_real *real, const void *image,
 			     const char *origin, struct confined *ret_fenced)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Which GPU is which. CUDA numbers those that CUDA_VISIBLE_DEVICES lets through, in that order. People and tools
- * number by the order of PCI addresses, as nvidia-smi does; and a container's limits number its own GPUs.
+ * Which GPU is which. CUDA numbers those that CUDA_VISIBLE_DEVICES lets through, in that order.
+ * People and tools number by the order of PCI addresses, as nvidia-smi does; and a container's
+ * limits number its own GPUs.
  */
 #include <dirent.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The partition of a fenced process: a power of two of bytes at a multiple of its size, with device
- * memory behind all of it. Wherever a fence leads a wild access, memory of this process is there.
+ * The partition of a fenced process: a power of two of bytes at a multiple of its
+ * size, with device memory behind all of it. Wherever a fence leads a wild access,
+ * memory of this process is there.
  *
  *      | margin | allocations of a heap (sim/core/fence/fence_heap.c) | margin |
  *

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Stream-ordered memory. A driver with pools of managed memory (CUDA 13.0) gives managed memory. An
- * older driver gives device memory, which is counted: it frees managed memory only by a call that waits
- * for the GPU, and an application that frees in stream order does not expect to wait.
+ * Stream-ordered memory. A driver with pools of managed memory (CUDA 13.0) gives
+ * managed memory. An older driver gives device memory, which is counted: it frees
+ * managed memory only by a call that waits for the GPU, and an application that frees
+ * in stream order does not expect to wait.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,8 +27,9 @@ static struct asked_pool *asked_pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Our pool of managed memory becomes the device's current one, so that all of its attributes are those of
- * the memory that is handed out. NULL: this driver has none; the driver's pool stays.
+ * Our pool of managed memory becomes the device's current one, so that all of its
+ * attributes are those of the memory that is handed out. NULL: this driver has none;
+ * the driver's pool stays.
  */
 static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int device)
 {
@@ -75,7 +77,9 @@ SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool
 	return CU_OK;
 }
 
-/* The pool that the application chooses takes the place of ours, and not the other way round. */
+/*
+ * The pool that the application chooses takes the place of ours, and not the other way round.
+ */
 SHIM_EXPORT cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
 {
 	const struct shim_real *real = shim_real();
@@ -129,8 +133,8 @@ SHIM_EXPORT cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigne
 }
 
 /*
- * Pools of managed memory that the application asked for itself: it knows what they are. A handle that the driver
- * gives again is entered anew or taken out.
+ * Pools of managed memory that the application asked for itself: it knows what they are. A
+ * handle that the driver gives again is entered anew or taken out.
  */
 static void note_pool(struct CUmemPoolHandle_st *pool, bool asked_managed)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the shim hands on: the control files of gvm.ko, as files in <directory>/<pid>/<gpu>/, which
- * gvmcollect and gvmctl read; and the launches to gvm.ko itself where /dev/gvm is.
+ * What the shim hands on: the control files of gvm.ko, as files in <directory>/<pid>/<gpu>/,
+ * which gvmcollect and gvmctl read; and the launches to gvm.ko itself where /dev/gvm is.
  *
- * A file is replaced at once (rename), so a reader never sees half of it. A write to gmem.limit.high,
- * compute.timeslice or compute.priority changes this process, as with gvm.ko.
+ * A file is replaced at once (rename), so a reader never sees half of it. A write to
+ * gmem.limit.high, compute.timeslice or compute.priority changes this process, as with gvm.ko.
  *
- * Such a write may come while we replace the file, from a writer that has opened the old one. So the old one stays as
- * ".was.NAME", and is looked at, too:
+ * Such a write may come while we replace the file, from a writer that has opened the old one.
+ * So the old one stays as ".was.NAME", and is looked at, too:
  *
  *     writer      open ........................ write "9G", close
  *     we                 link .was, rename                        NAME holds our text: .was has the write
  *
- * If both have a write, the later one holds. While ".was.NAME" is empty, its writer is between open
- * and write, and NAME is not replaced again.
+ * If both have a write, the later one holds. While ".was.NAME" is empty, its writer is between
+ * open and write, and NAME is not replaced again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -99,8 +99,8 @@ static u64 own_namespace(void)
 }
 
 /*
- * Is this folder of a process of another PID namespace, as where a container has the folder as a volume? Its number says
- * nothing here: the process may live.
+ * Is this folder of a process of another PID namespace, as where a container has the folder as
+ * a volume? Its number says nothing here: the process may live.
  */
 static bool is_foreign(const char *path)
 {
@@ -199,8 +199,9 @@ static void tell_unwatched(void)
 }
 
 /*
- * NULL: it is made. Else why not. The folder around it goes when another process ends and it is empty, also between two
- * steps of ours. What is there under our number was left by a process that was killed.
+ * NULL: it is made. Else why not. The folder around it goes when another process ends and
+ * it is empty, also between two steps of ours. What is there under our number was left by a
+ * process that was killed.
  */
 static const char *make_process_folder(void)
 {
@@ -277,8 +278,8 @@ static void was_path_of(const struct report_device *device, enum report_file fil
 
 /* Of a setting the old file stays, for a writer that has it open. */
 /*
- * Must the file before this one stay? A writer that has emptied it is waited for, but not for ever.
- * A write that was not taken has an event, after which this file is written.
+ * Must the file before this one stay? A writer that has emptied it is waited for, but not for
+ * ever. A write that was not taken has an event, after which this file is written.
  */
 static bool old_is_needed(struct report_device *device, enum report_file file)
 {
@@ -357,8 +358,8 @@ static void drop(struct report_device *device, enum report_file file)
 }
 
 /*
- * gvm.ko counts by open file. It answers ESRCH as long as the process has no managed memory there: it is asked
- * again at the next report.
+ * gvm.ko counts by open file. It answers ESRCH as long as the process has no managed memory
+ * there: it is asked again at the next report.
  */
 static void tell_module(struct report_device *device, u64 launched, u64 ended)
 {
@@ -404,7 +405,10 @@ static void publish_device(int index)
 	put(device, PEAK, text);
 	snprintf(text, sizeof(text), "%llu\n", on_host);
 	put(device, SWAP, text);
-	/* The others are of gvm.ko: no eviction is forbidden here, and no context dies for lack of memory. */
+	/*
+	 * The others are of gvm.ko: no eviction is forbidden here, and no context
+	 * dies for lack of memory.
+	 */
 	snprintf(text, sizeof(text), "high %llu\nhmem 0\noom 0\n", books_refused(index));
 	put(device, EVENTS, text);
 	if (books_limit_given(index) &&
@@ -430,8 +434,8 @@ static void publish_device(int index)
 }
 
 /*
- * The end of the process sets closing and then asks for publishing. This sets publishing and then asks for
- * closing. So one of the two sees the other.
+ * The end of the process sets closing and then asks for publishing. This sets publishing and
+ * then asks for closing. So one of the two sees the other.
  */
 void report_publish(bool last)
 {
@@ -534,7 +538,10 @@ static void take_write(struct report_device *device, const char *name)
 		    !find_write(device, (enum report_file)file, text))
 			continue;
 		text[strcspn(text, "\n")] = '\0';
-		/* Empty: the writer is not ready, or leaves it at that. The value in force comes back. */
+		/*
+		 * Empty: the writer is not ready, or leaves it at that. The
+		 * value in force comes back.
+		 */
 		if (take((int)(device - devices), (enum report_file)file, text))
 			shim_log("%s: %s", name, text);
 		else if (*text)
@@ -562,8 +569,8 @@ void report_take_writes(void)
 }
 
 /*
- * System calls only, so locks that the thread below holds do not matter. The worker may be writing a file; it
- * starts no new one.
+ * System calls only, so locks that the thread below holds do not matter. The worker may be
+ * writing a file; it starts no new one.
  */
 void report_abandon(void)
 {

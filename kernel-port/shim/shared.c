@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The book of a container of several processes: a file that all of them map, GVM_CONTAINER in the
- * shim's directory. A process has a row in it. flock() guards the rows, and the kernel gives it back
- * when a process is killed. The row of a process that has died is taken back when room is short.
+ * The book of a container of several processes: a file that all of them map, GVM_CONTAINER
+ * in the shim's directory. A process has a row in it. flock() guards the rows, and the
+ * kernel gives it back when a process is killed. The row of a process that has died is
+ * taken back when room is short.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +64,10 @@ static u64 start_of(u64 pid)
 	return field ? strtoull(field, NULL, 10) : 0;
 }
 
-/* A process counts as alive where its start cannot be read: we may have no descriptor left, or no /proc. */
+/*
+ * A process counts as alive where its start cannot be read: we may have no
+ * descriptor left, or no /proc.
+ */
 static bool is_dead(const struct shared_row *row)
 {
 	u64 started;

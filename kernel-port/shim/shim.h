@@ -28,9 +28,10 @@
  *     life.c     start, fork, exit
  *     unseen.c   what went past the shim, said at the end
  *
- * Locks, outermost first: worker_lock, poll_lock, move_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock.
- * No lock is held over a call of the driver that can wait for the GPU, but move_lock over a copy of cold.c, and modules_lock and
- * below it partition_lock, under which none of the others is taken.
+ * Locks, outermost first: worker_lock, poll_lock, move_lock, books_lock, cold_lock,
+ * streams_lock, graphs_lock, turns_lock. No lock is held over a call of the driver that can
+ * wait for the GPU, but move_lock over a copy of cold.c, and modules_lock and below it
+ * partition_lock, under which none of the others is taken.
  */
 #ifndef GVM_SHIM_H
 #define GVM_SHIM_H
@@ -122,8 +123,8 @@ void shim_set_waker(void (*waker)(void));
 void shim_settings_read(void);
 
 /*
- * Make the shim's directory if it is missing. NULL: it can be used. Else why it cannot: one of another
- * user could have links in it that lead our writes elsewhere.
+ * Make the shim's directory if it is missing. NULL: it can be used. Else why it cannot: one of
+ * another user could have links in it that lead our writes elsewhere.
  */
 const char *shim_make_directory(void);
 
@@ -144,18 +145,25 @@ void shim_wrong(const char *name, const char *value, const char *allowed);
 /* Read GVM_LIMIT and GVM_RESIDENT, or the variables of plug-ins. */
 void shim_limits_read(void);
 
-/* What @sizes says of a device, which has @total bytes. False: nothing; *ret_bytes stays as it is. */
+/*
+ * What @sizes says of a device, which has @total bytes. False: nothing;
+ * *ret_bytes stays as it is.
+ */
 bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes);
 
 /* number.c */
 
 /*
- * The place of the GPU at a PCI address among those of the folder @gpus (/proc/driver/nvidia/gpus), by their addresses.
- * With @dev, the folder of devices, only GPUs with a node there count: those of a container. -1: it is not among them.
+ * The place of the GPU at a PCI address among those of the folder @gpus
+ * (/proc/driver/nvidia/gpus), by their addresses. With @dev, the folder of devices, only GPUs
+ * with a node there count: those of a container. -1: it is not among them.
  */
 int number_among(const char *gpus, const char *dev, const char *address);
 
-/* The number of a device among the host's GPUs, as nvidia-smi counts, whatever CUDA_VISIBLE_DEVICES makes of it. */
+/*
+ * The number of a device among the host's GPUs, as nvidia-smi counts, whatever
+ * CUDA_VISIBLE_DEVICES makes of it.
+ */
 int number_of(int device);
 
 /* The same among the GPUs of its container: what limits and HAMi's variables count. */
@@ -200,8 +208,8 @@ extern __attribute__((visibility("hidden"))) shim_dlsym_call shim_dlsym;
 void shim_find_dlsym(void);
 
 /*
- * The driver's calls. The first caller loads libcuda.so.1. NULL: there is none on this machine; a
- * hook then answers CU_NOT_INITIALIZED.
+ * The driver's calls. The first caller loads libcuda.so.1. NULL: there is none on this machine;
+ * a hook then answers CU_NOT_INITIALIZED.
  */
 const struct shim_real *shim_real(void);
 /* The same; NULL also where libcuda.so.1 has not been used yet. */
@@ -217,8 +225,8 @@ bool lookup_is_drivers(const char *symbol, const void *call);
 /* unseen.c */
 
 /*
- * Say what went past the shim. @forked: what is loaded is the parent's, which says it. @in_signal: maybe in a
- * signal handler, where the loader's lock is not to be taken.
+ * Say what went past the shim. @forked: what is loaded is the parent's, which says it.
+ * @in_signal: maybe in a signal handler, where the loader's lock is not to be taken.
  */
 void unseen_tell(bool forked, bool in_signal);
 
@@ -308,13 +316,19 @@ void pools_reset(void);
 
 /* cold.c: for the worker, but for cold_launched(). */
 
-/* Is a round due, now or soon? Then cold_apply() is to be called, and again after cold_round_ns(). */
+/*
+ * Is a round due, now or soon? Then cold_apply() is to be called, and again
+ * after cold_round_ns().
+ */
 bool cold_due(void);
 void cold_apply(const struct shim_real *real);
 u64 cold_round_ns(void);
 /* A launch was made: note what its arguments point to. */
 void cold_launched(struct CUfunc_st *f, void **parameters, void **extra);
-/* An allocation was taken out of the books and is about to be freed: wait until no piece of it is moved. */
+/*
+ * An allocation was taken out of the books and is about to be freed: wait until
+ * no piece of it is moved.
+ */
 void cold_await(cu_ptr ptr);
 /* Nothing is moved from here on until cold_go_on(): a context goes. */
 void cold_stop(void);
@@ -331,8 +345,8 @@ void vmm_reset(void);
 
 /*
  * Events that are under way on a stream. A channel holds 1022 launches
- * (plots/reference/hardware/h200-580-queue.txt), 40 ms of an eager framework's kernels: with a look
- * every 2 ms, 32 events lie less than a queue apart.
+ * (plots/reference/hardware/h200-580-queue.txt), 40 ms of an eager framework's kernels: with a
+ * look every 2 ms, 32 events lie less than a queue apart.
  */
 #define SHIM_MARKS 32u
 
@@ -350,23 +364,26 @@ struct shim_marks {
 };
 
 /*
- * Mark the end of @launches, all that @stream has had so far. marks_add() does nothing where all
- * places are taken. marks_move() marks it in any case, with the last event where the last one is younger than
- * GVM_SHIM_PERIOD or all places are taken. False: the driver records no event. The stream's context is current.
+ * Mark the end of @launches, all that @stream has had so far. marks_add() does nothing where
+ * all places are taken. marks_move() marks it in any case, with the last event where the last
+ * one is younger than GVM_SHIM_PERIOD or all places are taken. False: the driver records no
+ * event. The stream's context is current.
  */
 bool marks_add(const struct shim_real *real, struct shim_marks *marks,
 	       struct CUstream_st *stream, u64 launches);
 bool marks_move(const struct shim_real *real, struct shim_marks *marks,
 		struct CUstream_st *stream, u64 launches);
 /*
- * Take the marks that the GPU has passed, and raise *ended to the last one's launches. CU_OK, or why the
- * driver does not say what has ended.
+ * Take the marks that the GPU has passed, and raise *ended to the last one's launches. CU_OK,
+ * or why the driver does not say what has ended.
  */
 cu_result marks_take(const struct shim_real *real, struct shim_marks *marks,
 		     _Atomic u64 *ended);
 /* Is there a mark behind @launches already? */
 bool marks_has(const struct shim_marks *marks, u64 launches);
-/* Give up all marks; with @destroy also their events, which otherwise went with their context. */
+/*
+ * Give up all marks; with @destroy also their events, which otherwise went with their context.
+ */
 void marks_drop(const struct shim_real *real, struct shim_marks *marks, bool destroy);
 
 /* streams.c: launches by stream. */

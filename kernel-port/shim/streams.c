@@ -2,15 +2,16 @@
 /*
  * Launches by stream, and how many have ended (GVM 4.4).
  *
- * A launch adds to its stream's count. At each look the worker records an event behind what was launched since
- * the last one, and asks for earlier ones: when one has come, all before it has ended (marks.c). So a
- * burst is complete at its last event, however short, and a launch costs an addition.
+ * A launch adds to its stream's count. At each look the worker records an event behind what
+ * was launched since the last one, and asks for earlier ones: when one has come, all before
+ * it has ended (marks.c). So a burst is complete at its last event, however short, and a
+ * launch costs an addition.
  *
  * The default stream of a thread means another stream in every thread. So the launching thread
  * records the events there, and the last one moves with each launch.
  *
- * Streams of a context and their counts stay in place until the process ends; a destroyed one is used again
- * for the next stream.
+ * Streams of a context and their counts stay in place until the process ends; a destroyed one
+ * is used again for the next stream.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -182,8 +183,8 @@ bool streams_capturing(struct CUstream_st *stream)
 }
 
 /*
- * An event that is recorded while a capture begins may spoil it. So a capture waits for the record
- * that is under way, and none is made until the last capture has ended.
+ * An event that is recorded while a capture begins may spoil it. So a capture waits for the
+ * record that is under way, and none is made until the last capture has ended.
  */
 void streams_capture_began(void)
 {
@@ -312,8 +313,8 @@ void streams_counts(int device, u64 *ret_launched, u64 *ret_ended)
 }
 
 /*
- * The stream's work may go on, but can no more be told from other work: it counts as ended. The events
- * of a context go with it.
+ * The stream's work may go on, but can no more be told from other work: it counts as ended. The
+ * events of a context go with it.
  */
 static void forget(struct shim_stream *entry, bool destroy_events)
 {
@@ -386,7 +387,10 @@ SHIM_EXPORT cu_result cuStreamDestroy_v2(struct CUstream_st *stream)
 	return real->cuStreamDestroy_v2(stream);
 }
 
-/* The worker asks for no event of it meanwhile, and moves nothing: it waits for poll_lock and in cold_stop(). */
+/*
+ * The worker asks for no event of it meanwhile, and moves nothing: it waits for
+ * poll_lock and in cold_stop().
+ */
 static cu_result context_goes(struct CUctx_st *context,
 			      cu_result (*call)(struct CUctx_st *context, int device),
 			      int device, bool (*gone)(int device))

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Turns on the GPU without a kernel module: RM's control call sets the timeslice of a channel group
- * (TSG). libcuda creates its groups by an ioctl, which names them; so ioctl() is hooked, and the
- * call is made on the same descriptor and for the same RM client. It needs root.
+ * Turns on the GPU without a kernel module: RM's control call sets the timeslice of a channel
+ * group (TSG). libcuda creates its groups by an ioctl, which names them; so ioctl() is hooked,
+ * and the call is made on the same descriptor and for the same RM client. It needs root.
  *
  * Numbers, in NVIDIA's open kernel modules (src/common/sdk/nvidia/inc): NV_ESC_RM_FREE 0x29,
  * NV_ESC_RM_CONTROL 0x2a, NV_ESC_RM_ALLOC 0x2b (nv_escape.h); KEPLER_CHANNEL_GROUP_A 0xa06c;
- * NVA06C_CTRL_CMD_SET_TIMESLICE 0xa06c0103 and GET 0xa06c0104 (ctrla06c.h). They are the same in 535
- * to 595. Measured on an H200 with driver 580: 16 us to 131 ms were read back and in force.
+ * NVA06C_CTRL_CMD_SET_TIMESLICE 0xa06c0103 and GET 0xa06c0104 (ctrla06c.h). They
+ * are the same in 535 to 595. Measured on an H200 with driver 580: 16 us to 131 ms
+ * were read back and in force.
  */
 #include <errno.h>
 #include <pthread.h>

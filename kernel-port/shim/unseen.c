@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Use of the GPU that went past the shim. It cannot be caught, so the end of the process says it: one line on
- * stderr, or in the log.
+ * Use of the GPU that went past the shim. It cannot be caught, so the end of the process says
+ * it: one line on stderr, or in the log.
  */
 #include <fcntl.h>
 #include <link.h>
@@ -14,8 +14,9 @@
 #define DESCRIPTORS 256
 
 /*
- * Does the process use UVM? Each program that computes on the GPU has its device open; nvidia-smi has not. It may be called
- * in a signal handler, so descriptors are tried one by one.
+ * Does the process use UVM? Each program that computes on the GPU has its
+ * device open; nvidia-smi has not. It may be called in a signal handler, so
+ * descriptors are tried one by one.
  */
 static bool uvm_is_open(void)
 {
@@ -34,7 +35,9 @@ static bool uvm_is_open(void)
 	return false;
 }
 
-/* Does a line of /proc/self/maps begin a copy of libcuda: the mapping of the start of its file? */
+/*
+ * Does a line of /proc/self/maps begin a copy of libcuda: the mapping of the start of its file?
+ */
 static bool begins_libcuda(const char *line)
 {
 	const char *name = strrchr(line, '/');
@@ -46,8 +49,9 @@ static bool begins_libcuda(const char *line)
 }
 
 /*
- * How often is libcuda loaded? dlmopen() loads it again for each namespace, and dl_iterate_phdr() shows the caller's
- * namespace only. It may be called in a signal handler, once: the buffer is static, since such a stack is small.
+ * How often is libcuda loaded? dlmopen() loads it again for each namespace, and
+ * dl_iterate_phdr() shows the caller's namespace only. It may be called in a signal handler,
+ * once: the buffer is static, since such a stack is small.
  */
 static u32 copies_of_libcuda(void)
 {
@@ -133,7 +137,10 @@ static const char *call_past_us(const struct imports *imports)
 	return NULL;
 }
 
-/* A library that was opened with RTLD_DEEPBIND, and is linked with libcuda, has the driver's calls. */
+/*
+ * A library that was opened with RTLD_DEEPBIND, and is linked with libcuda,
+ * has the driver's calls.
+ */
 static int look_at_library(struct dl_phdr_info *info, size_t size, void *unused)
 {
 	struct imports imports;

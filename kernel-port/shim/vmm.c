@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Memory of cuMemCreate(): it stays device memory, because it may be exported and mapped anywhere, and
- * is charged to the container until it is released and unmapped.
+ * Memory of cuMemCreate(): it stays device memory, because it may be exported and mapped
+ * anywhere, and is charged to the container until it is released and unmapped.
  */
 #include <pthread.h>
 #include <stdlib.h>

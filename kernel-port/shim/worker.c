@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The shim's thread. It sleeps until something is launched, allocated or written to a control file.
- * While launches are pending it looks every GVM_SHIM_PERIOD which have ended; it never spins.
+ * The shim's thread. It sleeps until something is launched, allocated or written to
+ * a control file. While launches are pending it looks every GVM_SHIM_PERIOD which
+ * have ended; it never spins.
  *
- * If the application closes the descriptor that wakes it, there is nothing to wait for any more: the thread ends, or
- * sleeps until the process ends.
+ * If the application closes the descriptor that wakes it, there is nothing to wait for any
+ * more: the thread ends, or sleeps until the process ends.
  */
 #include <errno.h>
 #include <poll.h>
@@ -77,7 +78,10 @@ static void *work(void *unused)
 		if (cold_due())
 			cold_apply(real);
 		if (!pending) {
-			/* A launch or an allocation behind this wakes us up: we see it, or it sees us idle. */
+			/*
+			 * A launch or an allocation behind this wakes us up: we
+			 * see it, or it sees us idle.
+			 */
 			shim_set_idle(true);
 			pending = streams_poll(real);
 		}
@@ -147,9 +151,9 @@ void worker_init(void)
 }
 
 /*
- * The thread is in a call of the driver at most. If that waits for the GPU, the process ends without
- * it: half a second is enough for every other call. Its descriptor stays open: a thread that still launches may be about
- * to write to it.
+ * The thread is in a call of the driver at most. If that waits for the GPU, the process ends
+ * without it: half a second is enough for every other call. Its descriptor stays open: a thread
+ * that still launches may be about to write to it.
  */
 void worker_stop(void)
 {

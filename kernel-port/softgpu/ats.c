@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * ATS, by which a GPU reads the page tables of the CPU. With the parameter ats=1 RM says that the platform has it. UVM wants
- * an IOMMU with SVA in front of the GPU then, and a virtual machine has none. So one is put there that only says yes. No
- * address space of this GPU has ATS, and so nothing else is asked of it.
+ * ATS, by which a GPU reads the page tables of the CPU. With the parameter ats=1 RM says that
+ * the platform has it. UVM wants an IOMMU with SVA in front of the GPU then, and a virtual
+ * machine has none. So one is put there that only says yes. No address space of this GPU has
+ * ATS, and so nothing else is asked of it.
  */
 #include "softgpu.h"
 

@@ -70,7 +70,9 @@ void softgpu_lose(struct softgpu *gpu)
 	softgpu_wake_accesses(gpu);
 }
 
-/* An entry without words. It sets the upper bits of the addresses of segments, or does nothing. */
+/*
+ * An entry without words. It sets the upper bits of the addresses of segments, or does nothing.
+ */
 static void softgpu_control_entry(struct softgpu_channel *channel, u64 entry)
 {
 	if (DRF_VAL(C86F, _GP_ENTRY1, _OPCODE, upper_32_bits(entry)) ==

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A GH100. Beside the page tables, which are another version, it has more than a GA100 at three places:
- * addresses of 57 bits, so the ring sets the upper bits of push buffers (channel.c); memsets by the
- * scrubber of the copy engine (copy_engine.c); engine numbers of its own for faults.
+ * A GH100. Beside the page tables, which are another version, it has more than a GA100
+ * at three places: addresses of 57 bits, so the ring sets the upper bits of push
+ * buffers (channel.c); memsets by the scrubber of the copy engine (copy_engine.c);
+ * engine numbers of its own for faults.
  */
 #include "softgpu.h"
 

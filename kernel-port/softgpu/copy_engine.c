@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The copy engine (classes C6B5 and C8B5): copies, memsets and semaphores, on physical addresses of vidmem
- * and host memory and on virtual ones. A push of user mode may fault on a virtual address: engine_faults.c.
- * The copy goes on there, then. UVM's own pushes have to find it mapped.
+ * The copy engine (classes C6B5 and C8B5): copies, memsets and semaphores, on physical
+ * addresses of vidmem and host memory and on virtual ones. A push of user mode may
+ * fault on a virtual address: engine_faults.c. The copy goes on there, then. UVM's own
+ * pushes have to find it mapped.
  */
 #include "softgpu.h"
 
@@ -118,8 +119,8 @@ static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width)
 }
 
 /*
- * Fill with a pattern of up to 16 bytes. The scrubber counts in bytes, not in patterns. Returns as softgpu_copy()
- * does.
+ * Fill with a pattern of up to 16 bytes. The scrubber counts in bytes, not in patterns.
+ * Returns as softgpu_copy() does.
  */
 static bool softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scrubs)
 {
@@ -165,8 +166,8 @@ static bool softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scr
 }
 
 /*
- * The semaphore at the end of a transfer: a release, or an increment up to the payload. Returns as
- * softgpu_copy() does.
+ * The semaphore at the end of a transfer: a release, or an increment up to the payload.
+ * Returns as softgpu_copy() does.
  */
 static bool softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
 {
@@ -196,7 +197,10 @@ static bool softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
 	return true;
 }
 
-/* Launched again after a fault of its semaphore, a transfer is done again: its bytes are the same. */
+/*
+ * Launched again after a fault of its semaphore, a transfer is done again:
+ * its bytes are the same.
+ */
 bool softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data)
 {
 	channel->copy[method / 4] = data;

@@ -3,15 +3,17 @@
  * Access counters: how often SMs access memory that is not on this GPU.
  *
  *      access of an SM to host memory --> counter of the region (2 MB unless UVM asks for less)
- *          at the threshold --> one notification in the buffer, PUT, interrupt --> UVM migrates, and clears
+ *          at the threshold --> one notification in the buffer, PUT, interrupt --> UVM
+ *          migrates, and clears
  *
- * The number of a counter is the tag by which UVM clears it. It counts on after its notification, and notifies
- * once until it is cleared. A notification that finds the buffer full comes with the next access. The counters of
- * accesses to this GPU's memory by others (MOMC) never count.
+ * The number of a counter is the tag by which UVM clears it. It counts on after its
+ * notification, and notifies once until it is cleared. A notification that finds the
+ * buffer full comes with the next access. The counters of accesses to this GPU's memory
+ * by others (MOMC) never count.
  *
- * Notifications tell physical addresses where UVM takes them: 535 does. It drops virtual ones where the host's
- * pages have 4 KB (service_virt_notifications). 580 knows virtual ones alone, and drops them as well: on such a host
- * its counters never make it migrate.
+ * Notifications tell physical addresses where UVM takes them: 535 does. It drops virtual ones
+ * where the host's pages have 4 KB (service_virt_notifications). 580 knows virtual ones alone,
+ * and drops them as well: on such a host its counters never make it migrate.
  */
 #include "softgpu.h"
 
@@ -30,7 +32,10 @@ void softgpu_counters_init(struct softgpu *gpu)
 	spin_lock_init(&gpu->counters.lock);
 }
 
-/* The counter of a region; a free one if it has none; NULL if all are in use. LOCKING: counters.lock. */
+/*
+ * The counter of a region; a free one if it has none; NULL if all are in
+ * use. LOCKING: counters.lock.
+ */
 static struct softgpu_counter *softgpu_counter_find(struct softgpu_counters *counters,
 						    const void *owner, u64 region)
 {
@@ -50,8 +55,9 @@ static struct softgpu_counter *softgpu_counter_find(struct softgpu_counters *cou
 }
 
 /*
- * Write a notification, unless the buffer is full. Words of NVC365_NOTIFY_BUF_ENTRY: kinds and instance, instance,
- * address, parts that were accessed, tag, value, engine and valid. LOCKING: counters.lock.
+ * Write a notification, unless the buffer is full. Words of NVC365_NOTIFY_BUF_ENTRY:
+ * kinds and instance, instance, address, parts that were accessed, tag, value, engine
+ * and valid. LOCKING: counters.lock.
  */
 static bool softgpu_notify(struct softgpu_counters *counters,
 			   const struct softgpu_user_channel *channel, u64 address,

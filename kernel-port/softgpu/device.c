@@ -95,8 +95,8 @@ static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
 		softgpu_faults_wake(softgpu_rm_gpu(i));
 	down_read(&gpu->uvm_lock);
 	/*
-	 * UVM holds locks while the machine sleeps, and takes others against their order as it wakes up. It switches its
-	 * own tracking of locks off for that.
+	 * UVM holds locks while the machine sleeps, and takes others against their order as it
+	 * wakes up. It switches its own tracking of locks off for that.
 	 */
 	lockdep_off();
 	if (gpu->uvm)

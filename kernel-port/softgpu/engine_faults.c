@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Faults of the copy engine and of host, which cannot be replayed. The channel leaves the engine, with a bit in its
- * register that says who faulted:
+ * Faults of the copy engine and of host, which cannot be replayed. The channel leaves the
+ * engine, with a bit in its register that says who faulted:
  *
  *      push.c      an address is not mapped: a packet, the bit ENG_FAULTED or PBDMA_FAULTED, an interrupt
  *      UVM         services it, writes into the register which bit to clear, and rings the runlist's doorbell
@@ -44,7 +44,9 @@ bool softgpu_engine_faults_pending(struct softgpu *gpu)
 	return READ_ONCE(gpu->engine_faults.head) != READ_ONCE(gpu->engine_faults.tail);
 }
 
-/* The channel's registers say that it has faulted, before UVM can know. LOCKING: softgpu.lock. */
+/*
+ * The channel's registers say that it has faulted, before UVM can know. LOCKING: softgpu.lock.
+ */
 static void softgpu_engine_leaves(struct softgpu_user_channel *channel, bool host)
 {
 	channel->fault = host ? DRF_DEF(_CHRAM, _CHANNEL, _PBDMA_FAULTED, _TRUE) :
@@ -79,8 +81,8 @@ void softgpu_engine_fault_post(struct softgpu_user_channel *channel, u64 va, u32
 	packet[5] = upper_32_bits(now);
 	packet[6] = host ? gpu->chip->host_engine : gpu->chip->copy_engine;
 	/*
-	 * Not replayable; client, access type, client HUB, replayable fault enabled, valid. 535 tells host from the
-	 * copy engine by packet[6], 580 and later by the client.
+	 * Not replayable; client, access type, client HUB, replayable fault enabled, valid. 535
+	 * tells host from the copy engine by packet[6], 580 and later by the client.
 	 */
 	packet[7] = type | client << 8 | softgpu_fault_access(op) << 16 |
 		    NV_PFAULT_MMU_CLIENT_TYPE_HUB << 20 | 1u << 30 | 1u << 31;

@@ -105,8 +105,8 @@ void softgpu_faults_end(struct softgpu *gpu)
 }
 
 /*
- * Bits that clear conditions read as zero. Here they stay in GET until UVM writes it again. It reads it only as it takes
- * the buffer, which begins at zero, and as it wakes up.
+ * Bits that clear conditions read as zero. Here they stay in GET until UVM writes it again. It
+ * reads it only as it takes the buffer, which begins at zero, and as it wakes up.
  */
 void softgpu_faults_wake(struct softgpu *gpu)
 {

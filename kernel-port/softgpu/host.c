@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Methods of host (classes C56F and C86F): semaphores, and memory operations, which invalidate TLBs and
- * replay or cancel faults. Memory barriers and flushes of caches do nothing: there are no
- * caches.
+ * Methods of host (classes C56F and C86F): semaphores, and memory operations, which
+ * invalidate TLBs and replay or cancel faults. Memory barriers and flushes of caches do
+ * nothing: there are no caches.
  */
 #include "softgpu.h"
 

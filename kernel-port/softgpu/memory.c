@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Physical memory: device memory, which is host memory allocated 2 MB at a time when it is
- * first touched, and the host's own, and that of a peer. There is no IOMMU: a DMA address is a physical address of
- * the host.
+ * first touched, and the host's own, and that of a peer. There is no IOMMU: a DMA address is a
+ * physical address of the host.
  */
 #include "softgpu.h"
 

@@ -5,9 +5,10 @@
  *      bits    56      55:47   46:38   37:29   28:21                  20:16 of 64 KB pages, 20:12 of 4 KB
  *      level   PDE4    PDE3    PDE2    PDE1    PDE0, of two words      PTE
  *
- * As in version 2, the first word of a PDE0 leads to PTEs of 64 KB pages or is the PTE of a 2 MB page, and the
- * second leads to PTEs of 4 KB pages; a PDE1 may be the PTE of a 512 MB page. What is new is PCF, one field for
- * all permissions. Of an invalid PTE of a 64 KB page it says whether its 4 KB pages are invalid, too.
+ * As in version 2, the first word of a PDE0 leads to PTEs of 64 KB pages or is the PTE of a 2
+ * MB page, and the second leads to PTEs of 4 KB pages; a PDE1 may be the PTE of a 512 MB page.
+ * What is new is PCF, one field for all permissions. Of an invalid PTE of a 64 KB page it says
+ * whether its 4 KB pages are invalid, too.
  */
 #include "softgpu.h"
 

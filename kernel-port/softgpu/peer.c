@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Peers. A GPU accesses another GPU's vidmem by PTEs with the aperture PEER, and by physical addresses
- * of the copy engine. RM has to have a P2P object for the pair. Over PCIe UVM asks for it when
- * a process enables peer access, over NVLink as soon as it knows both GPUs. A GPU has ids of its own
- * for its peers. So a test sees when a driver uses the id of another GPU.
+ * Peers. A GPU accesses another GPU's vidmem by PTEs with the aperture PEER, and by physical
+ * addresses of the copy engine. RM has to have a P2P object for the pair. Over PCIe UVM asks
+ * for it when a process enables peer access, over NVLink as soon as it knows both GPUs. A GPU
+ * has ids of its own for its peers. So a test sees when a driver uses the id of another GPU.
  */
 #include "softgpu.h"
 
-/* What a GPU calls another one: how far that is ahead, in a circle. Ids have 3 bits, and 0 is none. */
+/*
+ * What a GPU calls another one: how far that is ahead, in a circle. Ids
+ * have 3 bits, and 0 is none.
+ */
 static u32 softgpu_peer_id(const struct softgpu *gpu, const struct softgpu *peer)
 {
 	return (peer->number + SOFTGPU_GPUS - gpu->number) % SOFTGPU_GPUS;

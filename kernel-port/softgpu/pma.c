@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * RM's physical memory allocator (PMA), from which UVM and RM take device memory: pages of 64
- * KB, the lowest free ones first. When RM itself finds none, it asks UVM to evict. An instance of MIG has one of its own,
- * for its part of the memory.
+ * KB, the lowest free ones first. When RM itself finds none, it asks UVM to evict. An instance
+ * of MIG has one of its own, for its part of the memory.
  */
 #include "softgpu.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Pushes of user mode, on channels of the copy engine: what cudaMemcpy() on managed memory is to the driver. The
- * thread that asks for a push plays the engine. Its words are not in GPU memory; all that they name is, and may
- * fault.
+ * Pushes of user mode, on channels of the copy engine: what cudaMemcpy() on managed memory is
+ * to the driver. The thread that asks for a push plays the engine. Its words are not in GPU
+ * memory; all that they name is, and may fault.
  */
 #include "softgpu.h"
 
@@ -21,8 +21,8 @@ int softgpu_push_init(struct softgpu_user_channel *channel)
 }
 
 /*
- * Run words from *done on, as far as it goes. Returns 0 when all are done, -EAGAIN if the channel waits, or what the
- * push ends with. LOCKING: softgpu.lock.
+ * Run words from *done on, as far as it goes. Returns 0 when all are done, -EAGAIN if the
+ * channel waits, or what the push ends with. LOCKING: softgpu.lock.
  */
 static int softgpu_push_run(struct softgpu_user_channel *channel, const u32 *words, u32 count,
 			    u32 *done)

@@ -236,8 +236,8 @@ void nvUvmInterfaceMemoryFree(uvmGpuAddressSpaceHandle handle, UvmGpuPointer va)
 }
 
 /*
- * The same memory in the address space of another GPU. Memory in vidmem would be a peer's there: UVM does not ask
- * for that.
+ * The same memory in the address space of another GPU. Memory in vidmem would be a peer's
+ * there: UVM does not ask for that.
  */
 NV_STATUS nvUvmInterfaceDupAllocation(uvmGpuAddressSpaceHandle from, NvU64 va,
 				      uvmGpuAddressSpaceHandle to, NvU64 alignment,

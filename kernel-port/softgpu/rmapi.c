@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * RM's control interface: TSGs get slices, and are disabled and preempted. Other modules call it by
- * nvidia_get_rm_ops(), as nvidia-modeset.ko does, and user mode by SOFTGPU_CONTROL.
+ * RM's control interface: TSGs get slices, and are disabled and preempted. Other modules call
+ * it by nvidia_get_rm_ops(), as nvidia-modeset.ko does, and user mode by SOFTGPU_CONTROL.
  *
- * TSG N of a client is its object SOFTGPU_TSG + N; CLIENT_GET_HANDLE_INFO tells that of a channel.
+ * TSG N of a client is its object SOFTGPU_TSG + N; CLIENT_GET_HANDLE_INFO
+ * tells that of a channel.
  */
 #include "softgpu.h"
 
@@ -55,8 +56,8 @@ static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu, struct softgpu_u
 }
 
 /*
- * Preempt a channel's TSG. It waits without softgpu.lock: UVM's channels have to run meanwhile, for a TSG with faults leaves when
- * these are serviced. LOCKING: softgpu.lock.
+ * Preempt a channel's TSG. It waits without softgpu.lock: UVM's channels have to run meanwhile,
+ * for a TSG with faults leaves when these are serviced. LOCKING: softgpu.lock.
  */
 static NV_STATUS softgpu_control_leave(struct softgpu *gpu,
 				       struct softgpu_user_channel *channel, bool wait,
@@ -166,7 +167,10 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 	return status;
 }
 
-/* Whether the GPU has the object of a call: a channel, a TSG, or the first channel that a list names. LOCKING: softgpu.lock. */
+/*
+ * Whether the GPU has the object of a call: a channel, a TSG, or the first channel that a list
+ * names. LOCKING: softgpu.lock.
+ */
 static bool softgpu_rmapi_has(struct softgpu *gpu, const struct softgpu_rmapi_control *control)
 {
 	const void *params = (const void *)(uintptr_t)control->params;

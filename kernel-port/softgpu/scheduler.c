@@ -5,16 +5,17 @@
  *     runlist:  B -> C -> A         SMs: A, until its slice is over and another one waits,
  *                  (in turn)             or it is preempted or disabled, or has no work left
  *
- * One TSG has the SMs at a time. A slice is counted in accesses: one microsecond each, so that a test gives the
- * same in every run. A TSG that is alone goes on past its slice, and one that comes then waits for no more than
- * the window of accesses that is under way.
+ * One TSG has the SMs at a time. A slice is counted in accesses: one microsecond each, so that
+ * a test gives the same in every run. A TSG that is alone goes on past its slice, and one that
+ * comes then waits for no more than the window of accesses that is under way.
  *
- * A TSG that only waits for replays lets others run. On hardware it cannot: replayable faults stall the engine, and
- * the context cannot be switched out. With the parameter hold_on_fault it keeps the SMs, and a preempt of it times
- * out. It loses them a second after its fault nevertheless. Hardware ends its stay with the slice, which is wall
- * time there.
+ * A TSG that only waits for replays lets others run. On hardware it cannot: replayable faults
+ * stall the engine, and the context cannot be switched out. With the parameter hold_on_fault it
+ * keeps the SMs, and a preempt of it times out. It loses them a second after its fault
+ * nevertheless. Hardware ends its stay with the slice, which is wall time there.
  *
- * Channels of a TSG run side by side. A disabled one does not run, and the others of its TSG do.
+ * Channels of a TSG run side by side. A disabled one does not run, and the
+ * others of its TSG do.
  */
 #include "softgpu.h"
 
@@ -83,8 +84,8 @@ static struct softgpu_user_tsg *softgpu_tsg_new(struct softgpu *gpu, u32 client,
 }
 
 /*
- * The subcontext of an address space: that of its other channels in the TSG, or one that is free. UVM knows those that
- * it retains. Returns it or -ENOSPC. LOCKING: softgpu.lock.
+ * The subcontext of an address space: that of its other channels in the TSG, or one that is
+ * free. UVM knows those that it retains. Returns it or -ENOSPC. LOCKING: softgpu.lock.
  */
 static int softgpu_tsg_subcontext(const struct softgpu_user_tsg *tsg,
 				  const struct softgpu_space *space)
@@ -280,7 +281,10 @@ int softgpu_tsg_enter(struct softgpu *gpu, struct softgpu_user_channel *channel)
 {
 	long left;
 
-	/* Now and then it looks by itself whether a TSG with faults has held the SMs for long enough. */
+	/*
+	 * Now and then it looks by itself whether a TSG with faults has held
+	 * the SMs for long enough.
+	 */
 	do {
 		bool entered = false;
 

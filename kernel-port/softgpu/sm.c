@@ -269,7 +269,9 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 		return NULL;
 	}
 	channel->id = gpu->next_user_channel++;
-	/* Instance blocks lie in RM's part of vidmem, 4 KB each. Only their addresses are used. */
+	/*
+	 * Instance blocks lie in RM's part of vidmem, 4 KB each. Only their addresses are used.
+	 */
 	channel->instance = gpu->vidmem_bytes - SOFTGPU_RESERVED +
 			    channel->id * PAGE_SIZE % SOFTGPU_RESERVED;
 	list_add(&channel->node, &gpu->user_channels);

@@ -12,17 +12,20 @@
  *                              ^  '-------> copy_engine.c --> memory.c
  *     pushes of user mode--> push.c <--miss of an engine-- engine_faults.c
  *
- * It is a GA100 (host class C56F, copy class C6B5, page tables of version 2) or a GH100 (C86F, C8B5, version 3):
- * struct softgpu_chip. Device memory is host memory, allocated in chunks of 2 MB when it is touched.
+ * It is a GA100 (host class C56F, copy class C6B5, page tables of version 2) or a GH100
+ * (C86F, C8B5, version 3): struct softgpu_chip. Device memory is host memory, allocated in
+ * chunks of 2 MB when it is touched.
  *
  * LOCKING, outermost first:
  *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
  *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all
  *                         of them
  *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
- *   softgpu_fault_buffer.lock, softgpu_engine_faults.lock, softgpu_counters.lock: leaves. Spinlocks.
+ *   softgpu_fault_buffer.lock, softgpu_engine_faults.lock,
+ *   softgpu_counters.lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
- *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come or go. Before pma.lock.
+ *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come
+ *   or go. Before pma.lock.
  */
 #ifndef SOFTGPU_H
 #define SOFTGPU_H
@@ -97,7 +100,8 @@ struct softgpu_chip {
 	bool scrubs;	 /* the copy engine has a scrubber */
 	u64 vidmem_most; /* bytes that its PTEs can address */
 	/*
-	 * Walk the page tables that UVM writes. Returns whether @va is mapped; else the type of fault.
+	 * Walk the page tables that UVM writes. Returns whether @va is
+	 * mapped; else the type of fault.
 	 */
 	bool (*walk)(struct softgpu_space *space, u64 va, struct softgpu_mapping *ret_mapping,
 		     u32 *ret_fault);
@@ -129,8 +133,8 @@ struct softgpu_tsg {
 };
 
 /*
- * A channel of UVM's, or the engine of one of user mode. Guarded by softgpu.lock, but for what both
- * sides write.
+ * A channel of UVM's, or the engine of one of user mode. Guarded by softgpu.lock, but
+ * for what both sides write.
  */
 struct softgpu_channel {
 	struct list_head node; /* in softgpu.channels, if it is UVM's */
@@ -158,8 +162,8 @@ struct softgpu_channel {
 };
 
 /*
- * A TSG of user mode. Its channels have the SMs together, in turn with other TSGs. They may be of several address spaces, as
- * with MPS: each of these is a subcontext.
+ * A TSG of user mode. Its channels have the SMs together, in turn with other TSGs. They may be
+ * of several address spaces, as with MPS: each of these is a subcontext.
  */
 struct softgpu_user_tsg {
 	u32 client; /* and number: its name, softgpu_ioctl.h */
@@ -178,8 +182,8 @@ struct softgpu_user_tsg {
 };
 
 /*
- * A channel of CUDA's user mode, which UVM registered. Its kernels are accesses by sm.c; one of the copy
- * engine runs pushes instead.
+ * A channel of CUDA's user mode, which UVM registered. Its kernels are accesses by sm.c; one of
+ * the copy engine runs pushes instead.
  */
 struct softgpu_user_channel {
 	struct list_head node; /* in softgpu.user_channels; softgpu.lock */
@@ -243,8 +247,8 @@ struct softgpu_fault_buffer {
 };
 
 /*
- * Faults of the copy engine and of host, which cannot be replayed. On hardware RM moves them into this
- * buffer, from which UVM takes all at once. @head and @tail count packets.
+ * Faults of the copy engine and of host, which cannot be replayed. On hardware RM moves them
+ * into this buffer, from which UVM takes all at once. @head and @tail count packets.
  */
 struct softgpu_engine_faults {
 	spinlock_t lock;
@@ -298,8 +302,8 @@ struct softgpu_pma {
 };
 
 /*
- * What RM calls a device, and UVM has a handle of: the GPU, or an instance of MIG. An instance has a part of the
- * memory. All else is the GPU's.
+ * What RM calls a device, and UVM has a handle of: the GPU, or an instance of MIG. An instance
+ * has a part of the memory. All else is the GPU's.
  */
 struct softgpu_part {
 	struct softgpu *gpu;
@@ -361,7 +365,10 @@ static inline struct softgpu *softgpu_of(uvmGpuDeviceHandle device)
 	return ((struct softgpu_part *)device)->gpu;
 }
 
-/* How many subcontexts a TSG may have. With MIG the GPU's are divided: an instance has those from the first one on. */
+/*
+ * How many subcontexts a TSG may have. With MIG the GPU's are divided: an instance has
+ * those from the first one on.
+ */
 static inline u32 softgpu_subcontexts(const struct softgpu *gpu)
 {
 	return SOFTGPU_SUBCONTEXTS / max(gpu->instances, 1u);
@@ -378,7 +385,10 @@ void softgpu_rm_add(struct softgpu *gpu);
 /* The GPU with that number, or NULL. */
 struct softgpu *softgpu_rm_gpu(u32 number);
 
-/* peer.c: the GPU that is called so in a GPU's page tables and methods; NULL: it may access none of that name now. */
+/*
+ * peer.c: the GPU that is called so in a GPU's page tables and methods; NULL: it may
+ * access none of that name now.
+ */
 struct softgpu *softgpu_peer(const struct softgpu *gpu, u32 id);
 
 /* The bytes at a mapping, as softgpu_physical() has them. */
@@ -408,11 +418,15 @@ bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event);
 /* Whether the operation has to fail now: SOFTGPU_FAIL asked for it. */
 bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
 
-/* Wait while SOFTGPU_FAIL has set a count, which does not go down: SOFTGPU_HOLD_*. A minute at most. */
+/*
+ * Wait while SOFTGPU_FAIL has set a count, which does not go down:
+ * SOFTGPU_HOLD_*. A minute at most.
+ */
 void softgpu_hold(struct softgpu *gpu, enum softgpu_failure failure);
 
 /*
- * Whether RM allocates now: NV_OK, NV_ERR_GPU_IS_LOST, or NV_ERR_NO_MEMORY if SOFTGPU_FAIL asked for it.
+ * Whether RM allocates now: NV_OK, NV_ERR_GPU_IS_LOST, or NV_ERR_NO_MEMORY if
+ * SOFTGPU_FAIL asked for it.
  */
 NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure);
 
@@ -468,10 +482,9 @@ void softgpu_tlb_invalidate(struct softgpu *gpu, u64 directory, u64 va, u32 orde
 /* rm_space.c */
 
 /*
- * The bytes at a virtual address, for an engine that does @op: memory of RM or what the page tables map.
- * *bytes as in softgpu_physical(). Returns NULL where nothing is mapped, with the type of fault, or
- * where there is no memory, with SOFTGPU_NO_FAULT.
- * LOCKING: softgpu.lock.
+ * The bytes at a virtual address, for an engine that does @op: memory of RM or what the page
+ * tables map. *bytes as in softgpu_physical(). Returns NULL where nothing is mapped, with the
+ * type of fault, or where there is no memory, with SOFTGPU_NO_FAULT. LOCKING: softgpu.lock.
  */
 #define SOFTGPU_NO_FAULT U32_MAX
 void *softgpu_translate(struct softgpu_space *space, u64 va, enum softgpu_op op, u64 *bytes,
@@ -484,12 +497,16 @@ int softgpu_channel_engine(void *gpu);
 struct softgpu_channel *softgpu_channel_new(struct softgpu_space *space, u32 ring_entries);
 void softgpu_channel_free(struct softgpu_channel *channel);
 
-/* Run the next word of a push. Returns false if it has to be tried again. LOCKING: softgpu.lock. */
+/*
+ * Run the next word of a push. Returns false if it has to be tried again.
+ * LOCKING: softgpu.lock.
+ */
 bool softgpu_channel_word(struct softgpu_channel *channel, u32 word);
 
 /*
- * As softgpu_translate(), for the copy engine or @host. Where it returns NULL, a channel of UVM's has failed; one
- * of user mode has a fault, and what was to be done has to be tried again.
+ * As softgpu_translate(), for the copy engine or @host. Where it returns NULL, a
+ * channel of UVM's has failed; one of user mode has a fault, and what was to be
+ * done has to be tried again.
  */
 void *softgpu_channel_translate(struct softgpu_channel *channel, u64 va, enum softgpu_op op,
 				bool host, u64 *bytes);
@@ -507,8 +524,8 @@ void softgpu_lose(struct softgpu *gpu);
 bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data);
 
 /*
- * Write a semaphore at @va, with a time stamp if @timestamp. @host: host does it, not the copy engine. Returns
- * false if it has to be tried again.
+ * Write a semaphore at @va, with a time stamp if @timestamp. @host: host does it, not the copy
+ * engine. Returns false if it has to be tried again.
  */
 bool softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp,
 			  bool host);
@@ -520,14 +537,18 @@ bool softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data);
 int softgpu_push_init(struct softgpu_user_channel *channel);
 
 /*
- * Run a push of user mode, whose words are in kernel memory: softgpu_ioctl.h. Returns what SOFTGPU_PUSH does.
+ * Run a push of user mode, whose words are in kernel memory: softgpu_ioctl.h.
+ * Returns what SOFTGPU_PUSH does.
  */
 int softgpu_push(struct softgpu *gpu, struct softgpu_push *push, const u32 *words);
 
 /* engine_faults.c */
 void softgpu_engine_faults_init(struct softgpu *gpu);
 
-/* A push faults, and its channel leaves the engine until UVM has serviced that. LOCKING: softgpu.lock. */
+/*
+ * A push faults, and its channel leaves the engine until UVM has serviced
+ * that. LOCKING: softgpu.lock.
+ */
 void softgpu_engine_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 			       enum softgpu_op op, bool host);
 
@@ -548,7 +569,10 @@ void softgpu_faults_destroy(struct softgpu *gpu);
 void softgpu_faults_begin(struct softgpu *gpu);
 void softgpu_faults_end(struct softgpu *gpu);
 
-/* The GPU wakes up, and UVM is about to read its registers. LOCKING: UVM sleeps, and writes none. */
+/*
+ * The GPU wakes up, and UVM is about to read its registers. LOCKING: UVM
+ * sleeps, and writes none.
+ */
 void softgpu_faults_wake(struct softgpu *gpu);
 
 /*
@@ -590,7 +614,10 @@ void softgpu_counters_clear(struct softgpu *gpu, u32 tag);
 /* An address space goes. */
 void softgpu_counters_forget(const struct softgpu_space *space);
 
-/* pma.c. init: of the chunks from @begin up to @end. Returns 0 or -ENOMEM; destroy follows in any case. */
+/*
+ * pma.c. init: of the chunks from @begin up to @end. Returns 0 or -ENOMEM;
+ * destroy follows in any case.
+ */
 int softgpu_pma_init(struct softgpu_part *part, u64 begin, u64 end);
 void softgpu_pma_destroy(struct softgpu_part *part);
 
@@ -608,8 +635,9 @@ void softgpu_pma_give(struct softgpu_part *part);
 void softgpu_scheduler_init(struct softgpu *gpu);
 
 /*
- * A channel enters the TSG that its name says, which is made for the first one, and leaves it: the last one frees it.
- * Returns 0 or -ENOMEM, or -ENOSPC: it is of one address space too many. LOCKING: softgpu.lock.
+ * A channel enters the TSG that its name says, which is made for the first one, and leaves
+ * it: the last one frees it. Returns 0 or -ENOMEM, or -ENOSPC: it is of one address space
+ * too many. LOCKING: softgpu.lock.
  */
 int softgpu_tsg_join(struct softgpu *gpu, struct softgpu_user_channel *channel);
 void softgpu_tsg_part(struct softgpu *gpu, struct softgpu_user_channel *channel);
@@ -622,8 +650,8 @@ void softgpu_tsg_begin(struct softgpu *gpu, struct softgpu_user_channel *channel
 void softgpu_tsg_end(struct softgpu *gpu, struct softgpu_user_channel *channel);
 
 /*
- * Wait for the TSG's turn. Returns 0; -ENODEV: the channel or the GPU is gone; -EINTR: killed. After 0,
- * softgpu_tsg_leave() follows.
+ * Wait for the TSG's turn. Returns 0; -ENODEV: the channel or the GPU is gone; -EINTR: killed.
+ * After 0, softgpu_tsg_leave() follows.
  */
 int softgpu_tsg_enter(struct softgpu *gpu, struct softgpu_user_channel *channel);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * NVIDIA's driver, as the software GPU sees it: the interface between nvidia-uvm.ko and
- * nvidia.ko, and the classes and registers of GPUs of Ampere and Hopper. The headers are those of the tree
- * that nvidia-uvm.ko is built from; none of them is here.
+ * nvidia.ko, and the classes and registers of GPUs of Ampere and Hopper. The headers are those
+ * of the tree that nvidia-uvm.ko is built from; none of them is here.
  *
  * The interface differs from version to version. version.sh looks into the tree's headers and
  * writes softgpu_version.h, with these names defined where they hold:

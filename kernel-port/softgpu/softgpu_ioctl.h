@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * /dev/softgpu, and /dev/softgpu1 and so on of further GPUs: a test lets the SMs of the software GPU touch memory, asks what the GPU did,
- * and makes it fail. One reader of events at a time sees all of them.
+ * /dev/softgpu, and /dev/softgpu1 and so on of further GPUs: a test lets the SMs of the
+ * software GPU touch memory, asks what the GPU did, and makes it fail. One reader of events at
+ * a time sees all of them.
  */
 #ifndef SOFTGPU_IOCTL_H
 #define SOFTGPU_IOCTL_H
@@ -14,8 +15,8 @@
 #define SOFTGPU_UUID	    "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
 #define SOFTGPU_UUID_NUMBER 14 /* which of them has the GPU's number: the second one has 1 */
 /*
- * With instances of MIG, the parameter instances=N, a process registers one of them: hSmcPartRef is its number, from 1 to N.
- * Its UUID is the GPU's with that number in this byte.
+ * With instances of MIG, the parameter instances=N, a process registers one of them:
+ * hSmcPartRef is its number, from 1 to N. Its UUID is the GPU's with that number in this byte.
  */
 #define SOFTGPU_UUID_INSTANCE 15
 
@@ -24,8 +25,9 @@ enum softgpu_op {
 	SOFTGPU_WRITE = 1,  /* value + number of the access * step */
 	SOFTGPU_ATOMIC = 2, /* add value */
 	/*
-	 * Each access is all words of a page of 4 KB; va and stride are whole pages. The word at an
-	 * address is gvm_fakegpu_word(value, address), or 0. Wrong words are counted in sum.
+	 * Each access is all words of a page of 4 KB; va and stride are whole
+	 * pages. The word at an address is gvm_fakegpu_word(value, address), or 0.
+	 * Wrong words are counted in sum.
 	 */
 	SOFTGPU_FILL = 3,
 	SOFTGPU_VERIFY = 4,
@@ -56,24 +58,26 @@ struct softgpu_access {
 };
 
 /*
- * A channel that is registered with a number of this or more is one of the copy engine. It runs pushes, and its
- * faults cannot be replayed.
+ * A channel that is registered with a number of this or more is one of the copy engine. It runs
+ * pushes, and its faults cannot be replayed.
  */
 #define SOFTGPU_COPY_CHANNELS 0x100u
 
 /*
- * Channels of SMs whose numbers are equal modulo this one are in one TSG of their client: 1, 17 and so on. So are those of
- * two clients that are equal modulo SOFTGPU_TSG_CLIENTS: clients 1000 and 1000 + 0x10000 share their TSGs, as clients do that
- * gave each other a handle of one. In MPS processes use one client, or such.
+ * Channels of SMs whose numbers are equal modulo this one are in one TSG of their client: 1, 17
+ * and so on. So are those of two clients that are equal modulo SOFTGPU_TSG_CLIENTS: clients
+ * 1000 and 1000 + 0x10000 share their TSGs, as clients do that gave each other a handle of one.
+ * In MPS processes use one client, or such.
  */
 #define SOFTGPU_TSG_CHANNELS 0x10u
 #define SOFTGPU_TSG_CLIENTS  0x10000u
 
 /*
- * Run a push on such a channel: headers and methods as in a push buffer, those of host and, on subchannel 4, of the
- * copy engine. The caller is trusted, as RM is: nothing stops physical addresses. Returns when all is done: 0;
- * ENOENT: no such channel; EBUSY: it runs another push; EIO: it has stopped with an error, for ever; ENODEV: it
- * went away; ETIMEDOUT: a fault was not serviced, or a semaphore not reached, for 30 s; EINTR: killed.
+ * Run a push on such a channel: headers and methods as in a push buffer, those of host and, on
+ * subchannel 4, of the copy engine. The caller is trusted, as RM is: nothing stops physical
+ * addresses. Returns when all is done: 0; ENOENT: no such channel; EBUSY: it runs another push;
+ * EIO: it has stopped with an error, for ever; ENODEV: it went away; ETIMEDOUT: a fault was not
+ * serviced, or a semaphore not reached, for 30 s; EINTR: killed.
  */
 #define SOFTGPU_PUSH_WORDS 1024u
 struct softgpu_push {
@@ -122,8 +126,8 @@ enum softgpu_event_kind {
 #define SOFTGPU_FROM_PEER      16u
 
 /*
- * softgpu_event.how of an invalidate: up to which level of the page tables. 0: all levels, 1: PTEs, 2:
- * the directory entry of 2 MB, too; and so on.
+ * softgpu_event.how of an invalidate: up to which level of the page tables. 0: all levels, 1:
+ * PTEs, 2: the directory entry of 2 MB, too; and so on.
  */
 #define SOFTGPU_LEVEL_ALL   0u
 #define SOFTGPU_LEVEL_BLOCK 2u
@@ -148,13 +152,16 @@ enum softgpu_failure {
 	/* a copy reads a word of vidmem with an error that ECC cannot correct */
 	SOFTGPU_FAIL_ECC = 4,
 	/*
-	 * The GPU is lost at the next push, for ever: its channels stop, RM gives nothing any more, and
-	 * accesses end with ENODEV.
+	 * The GPU is lost at the next push, for ever: its channels stop, RM gives nothing any
+	 * more, and accesses end with ENODEV.
 	 */
 	SOFTGPU_FAIL_LOST = 5,
 	SOFTGPU_FAIL_CONTROL =
 		6, /* a control call of RM ends with NV_ERR_TIMEOUT, and does nothing */
-	/* No failure: while its count is not 0, RM destroys no address space, and its caller waits. */
+	/*
+	 * No failure: while its count is not 0, RM destroys no address
+	 * space, and its caller waits.
+	 */
 	SOFTGPU_HOLD_SPACE = 7,
 	/* Likewise: RM has begun to ask UVM for memory, and UVM does not hear it yet. */
 	SOFTGPU_HOLD_DEMAND = 8,
@@ -190,9 +197,9 @@ struct softgpu_range {
 #define SOFTGPU_CONTROL _IOWR('S', 7, struct softgpu_rmapi_control)
 #define SOFTGPU_PUSH	_IOWR('S', 8, struct softgpu_push)
 /*
- * RM itself allocates that range of vidmem, whole chunks of 2 MB, and has UVM evict what it has there. 0; EINVAL: there
- * is no such range; EBUSY: a part of it is pinned, or RM wants another one now; ENOMEM: UVM gives it not.
- * SOFTGPU_RM_GIVE gives it back.
+ * RM itself allocates that range of vidmem, whole chunks of 2 MB, and has UVM evict what it has
+ * there. 0; EINVAL: there is no such range; EBUSY: a part of it is pinned, or RM wants another
+ * one now; ENOMEM: UVM gives it not. SOFTGPU_RM_GIVE gives it back.
  */
 #define SOFTGPU_RM_TAKE_RANGE _IOW('S', 9, struct softgpu_range)
 /* Sleep until UVM's channels have done all their work: 0 or ETIMEDOUT. */

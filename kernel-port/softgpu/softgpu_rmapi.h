@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * RM's control interface, as far as it is here: what SOFTGPU_CONTROL of /dev/softgpu takes from user mode, and
- * nvidia_get_rm_ops() from other modules. NVIDIA's headers for these are not in the kernel-open folder, so the
- * numbers and layouts are here. Names are NVIDIA's, with SOFTGPU_ before those of its control commands.
+ * RM's control interface, as far as it is here: what SOFTGPU_CONTROL of /dev/softgpu takes from
+ * user mode, and nvidia_get_rm_ops() from other modules. NVIDIA's headers for these are not in
+ * the kernel-open folder, so the numbers and layouts are here. Names are NVIDIA's, with
+ * SOFTGPU_ before those of its control commands.
  */
 #ifndef SOFTGPU_RMAPI_H
 #define SOFTGPU_RMAPI_H
@@ -11,7 +12,9 @@
 
 #define SOFTGPU_NV04_CONTROL 54u
 
-/* What nvidia_modeset_rm_ops_t::op() takes: nvidia_kernel_rmapi_ops_t with NVOS54_PARAMETERS. */
+/*
+ * What nvidia_modeset_rm_ops_t::op() takes: nvidia_kernel_rmapi_ops_t with NVOS54_PARAMETERS.
+ */
 struct softgpu_rmapi_control {
 	__u32 op; /* SOFTGPU_NV04_CONTROL */
 	__u32 pad;

@@ -16,7 +16,10 @@
 
 static const u32 softgpu_tlb_shift[SOFTGPU_TLB_SIZES] = { 12, 16, 21 };
 
-/* The bits of an entry: 0 and 1 aperture, 2 read only, 3 no atomics, 4 uncounted, 5 to 7 peer, 8 and up the address in 4 KB. */
+/*
+ * The bits of an entry: 0 and 1 aperture, 2 read only, 3 no atomics, 4 uncounted, 5 to 7 peer,
+ * 8 and up the address in 4 KB.
+ */
 static void *softgpu_tlb_encode(const struct softgpu_mapping *mapping, u64 page)
 {
 	return xa_mk_value(mapping->aperture | mapping->read_only << 2 |

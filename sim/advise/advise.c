@@ -83,8 +83,8 @@ static bool has_settings(const struct advise *advise, const struct advise_candid
 }
 
 /*
- * The best candidates so far of systems that share, each system once; with @settable, of those that have
- * something to set. Returns how many.
+ * The best candidates so far of systems that share, each system once; with @settable, of those
+ * that have something to set. Returns how many.
  */
 static size_t best_systems(struct advise *advise, bool settable,
 			   struct advise_candidate **ret_best)
@@ -111,8 +111,8 @@ static size_t best_systems(struct advise *advise, bool settable,
 }
 
 /*
- * The best systems on @gpus GPUs of the scenario's profile. Containers go round, those with a promise
- * first, so that promises are apart.
+ * The best systems on @gpus GPUs of the scenario's profile. Containers go round, those with a
+ * promise first, so that promises are apart.
  */
 static int add_placements(struct advise *advise, struct advise_candidate *const *best,
 			  size_t best_count, size_t gpus)
@@ -357,8 +357,8 @@ static void worsen_gpu(struct advise_candidate *candidate, enum worse worse, con
 }
 
 /*
- * Worsen @candidate, whose configuration so far is @config. False: the scenario has nothing that
- * can get worse so.
+ * Worsen @candidate, whose configuration so far is @config. False: the scenario has
+ * nothing that can get worse so.
  */
 static bool worsen(const struct advise *advise, const struct config *config, enum worse worse,
 		   struct advise_candidate *candidate)

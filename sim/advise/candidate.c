@@ -103,7 +103,10 @@ bool advise_is_better(const struct advise_candidate *a, const struct advise_cand
 		return !*a->failed;
 	if (a->kept != b->kept)
 		return a->kept > b->kept;
-	/* Neither keeps more promises. One that keeps all has nothing to win by a greater share. */
+	/*
+	 * Neither keeps more promises. One that keeps all has nothing to
+	 * win by a greater share.
+	 */
 	if (a->share != b->share && (a->share < 0 || b->share < 0))
 		return a->share > b->share;
 	if (a->gpus != b->gpus)

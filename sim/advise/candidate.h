@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Candidates of advice, one by one: made, judged, compared. advise.h says what a candidate is. */
+/*
+ * Candidates of advice, one by one: made, judged, compared. advise.h says what a candidate is.
+ */
 #ifndef SIM_ADVISE_CANDIDATE_H
 #define SIM_ADVISE_CANDIDATE_H
 
@@ -29,7 +31,9 @@ void candidate_sort(struct advise_candidate **candidates, size_t count);
 /* Is @a better than @b? A candidate that did not run is worse than all that did. */
 bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b);
 
-/* The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6.00 GiB". */
+/*
+ * The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6.00 GiB".
+ */
 const char *advise_system(const struct advise_candidate *candidate);
 void advise_describe(const struct advise_candidate *candidate, char *text, size_t size);
 

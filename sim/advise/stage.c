@@ -61,8 +61,8 @@ static bool resolves(const struct advise *advise, struct advise_candidate *candi
 }
 
 /*
- * Keys that make seeds differ, unless the user has set them: arrivals are drawn anew, and closed
- * loops begin at other times.
+ * Keys that make seeds differ, unless the user has set them: arrivals are drawn anew, and
+ * closed loops begin at other times.
  */
 static void add_jitter(json_t *sets)
 {
@@ -153,7 +153,10 @@ static void take(const struct advise *advise, struct advise_candidate *candidate
 	}
 }
 
-/* Read the sweep of a stage and make its runs. @ret_sweep and @ret_runs are the caller's to destroy. */
+/*
+ * Read the sweep of a stage and make its runs. @ret_sweep and @ret_runs are
+ * the caller's to destroy.
+ */
 static int make_runs(const struct advise *advise, const char *path, struct sweep *ret_sweep,
 		     struct sweep_runs *ret_runs, const struct signals *signals,
 		     struct sim_error *err)
@@ -243,7 +246,10 @@ static json_t *plot_of(const struct advise *advise)
 	const char *x = NULL, *promise = NULL;
 	char y[SWEEP_NAME_MAX] = "", title[ADVISE_TEXT_MAX] = "What each way of sharing gives";
 
-	/* Beside the front, which a cheaper way may be behind, the picture says what is advised. */
+	/*
+	 * Beside the front, which a cheaper way may be behind, the picture
+	 * says what is advised.
+	 */
 	if (advise->best)
 		cfg_append(title, sizeof(title), "; the advice: %s on %zu GPU%s",
 			   advise_system(advise->best), advise->best->gpus,

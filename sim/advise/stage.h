@@ -15,7 +15,10 @@ struct signals;
 int stage_run(struct advise *advise, const char *name, struct advise_candidate **candidates,
 	      size_t count, bool seeds, const struct signals *signals, struct sim_error *err);
 
-/* Resolve the configuration of a candidate; the caller destroys it. 0 or a negative enum sim_exit. */
+/*
+ * Resolve the configuration of a candidate; the caller destroys it. 0 or a
+ * negative enum sim_exit.
+ */
 int stage_resolve(const struct advise *advise, const struct advise_candidate *candidate,
 		  struct config *ret_config, struct sim_error *err);
 

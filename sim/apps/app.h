@@ -92,9 +92,9 @@ struct sim_app {
 	 */
 	u64 (*ahead_ns)(const struct cfg_container *container);
 	/*
-	 * After prepare: the work that comes within the run takes at least so much GPU time, ns. Sets
-	 * *ret_within_ns to the time in which it comes. NULL, or 0: such a bound is not known,
-	 * as for a closed loop.
+	 * After prepare: the work that comes within the run takes at least so much GPU time,
+	 * ns. Sets *ret_within_ns to the time in which it comes. NULL, or 0: such a bound is
+	 * not known, as for a closed loop.
 	 */
 	u64 (*least_gpu_ns)(const struct app_env *env, u64 *ret_within_ns);
 	/*
@@ -106,8 +106,8 @@ struct sim_app {
 	 */
 	int (*run)(const struct app_env *env);
 	/*
-	 * The run ends now, and events have stopped or restarted the container: log the requests
-	 * that came since its last process ended. Returns 0 or -ENOMEM. NULL: a
+	 * The run ends now, and events have stopped or restarted the container: log the
+	 * requests that came since its last process ended. Returns 0 or -ENOMEM. NULL: a
 	 * container that does not run gets no requests.
 	 */
 	int (*log_absence)(const struct app_env *env);

@@ -7,19 +7,21 @@
 #define NS_PER_S 1000000000ull
 
 /*
- * Rows for which a product reads a matrix once; FLOP of a thread block of a product, and bytes of one
- * that goes element by element.
+ * Rows for which a product reads a matrix once; FLOP of a thread block of a product, and bytes
+ * of one that goes element by element.
  */
 #define PRODUCT_READ_ROWS   256u
 #define PRODUCT_BLOCK_FLOPS (2ull * 128 * 128 * 512)
 #define ELEMENT_BLOCK_BYTES (2ull * 128 * 16)
 
-/* Blocks of 256 threads on an SM: compute capability 8.0 and 9.0, CUDA C++ Programming Guide. */
+/*
+ * Blocks of 256 threads on an SM: compute capability 8.0 and 9.0, CUDA C++ Programming Guide.
+ */
 #define SM_BLOCKS 8
 
 /*
- * Turns of a kernel with fewer blocks than that: the mean over 27 pairs of an H200, of norms with
- * 32, 128 and 512 blocks (means 0.35, 0.49, 0.64) beside nine other kinds
+ * Turns of a kernel with fewer blocks than that: the mean over 27 pairs of an H200, of norms
+ * with 32, 128 and 512 blocks (means 0.35, 0.49, 0.64) beside nine other kinds
  * (plots/reference/hardware/h200-580-mps-pairs.txt).
  */
 #define NARROW_TURN_PPM 492000

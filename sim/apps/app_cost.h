@@ -39,11 +39,12 @@
  * is an assumption, 8 to 16 steps of a kernel's main loop. A block needs an SM, and so n blocks
  * fill n SMs, at most all.
  *
- * The small kernels of an LLM step (norms, activations, position embeddings) have a block for each token.
- * They are narrow: their blocks find a place beside those of another kernel, or wait for it. On an
- * H200 a norm of 32 blocks waits for 0.04 of a long product and for 0.93 of a pass over a large tensor,
- * and one of 2048 blocks for 0.8 of any kernel in the mean. A kernel whose blocks do not fill the
- * places of all SMs counts as half a turn, and others as one.
+ * The small kernels of an LLM step (norms, activations, position embeddings) have a block
+ * for each token. They are narrow: their blocks find a place beside those of another
+ * kernel, or wait for it. On an H200 a norm of 32 blocks waits for 0.04 of a long product
+ * and for 0.93 of a pass over a large tensor, and one of 2048 blocks for 0.8 of any kernel
+ * in the mean. A kernel whose blocks do not fill the places of all SMs counts as half a
+ * turn, and others as one.
  *
  * A block holds its SM until it ends, also while it waits for memory. During the overhead of a
  * kernel, no block runs. A kernel that arithmetic bounds needs all SMs that it holds. One that
@@ -80,8 +81,8 @@ u64 app_flops_mma_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int12
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes);
 
 /*
- * An all-reduce of @bytes among @ranks GPUs, as a ring: each GPU sends a part to the next one in
- * 2 (ranks - 1) steps, and all of it 2 (ranks - 1) / ranks times:
+ * An all-reduce of @bytes among @ranks GPUs, as a ring: each GPU sends a part to the next one
+ * in 2 (ranks - 1) steps, and all of it 2 (ranks - 1) / ranks times:
  *
  *     setup + 2 (N - 1) step + bytes 2 (N - 1) / N / bandwidth          of gpu.peer
  */
@@ -103,9 +104,10 @@ struct app_work {
 };
 
 /*
- * How often a matrix product of @flops reads its @weights, bytes of 16-bit numbers, from the next
- * memory that caches nothing: once for each 256 rows of the other matrix. Measured on an H200
- * (plots/reference/hardware/h200-580-remote.txt): 4, 8, 16 and 31 times for 1,024 to 8,192 rows.
+ * How often a matrix product of @flops reads its @weights, bytes of 16-bit numbers,
+ * from the next memory that caches nothing: once for each 256 rows of the other matrix.
+ * Measured on an H200 (plots/reference/hardware/h200-580-remote.txt): 4, 8, 16 and 31
+ * times for 1,024 to 8,192 rows.
  */
 u32 app_product_reads(unsigned __int128 flops, u64 weights);
 
@@ -121,14 +123,16 @@ void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns
 		  u64 blocks);
 
 /*
- * Say that @kernels of the work's kernels have @blocks small thread blocks each. Kernels that are never
- * mentioned fill all SMs.
+ * Say that @kernels of the work's kernels have @blocks small thread blocks each. Kernels that
+ * are never mentioned fill all SMs.
  */
 void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks);
 
 struct cuda_burst_config;
 
-/* Set times and shares of @burst, whose kernels are there: they do @work, an equal part each. */
+/*
+ * Set times and shares of @burst, whose kernels are there: they do @work, an equal part each.
+ */
 void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 		    struct cuda_burst_config *burst);
 

@@ -17,7 +17,10 @@
  */
 #define LOG_KEPT 8192
 
-/* So many gaps, and as many as there are values, are folded at once: each merge passes over all values. */
+/*
+ * So many gaps, and as many as there are values, are folded at once: each
+ * merge passes over all values.
+ */
 #define LOG_FOLDED_GAPS ((size_t)1 << 17)
 
 /* Room for one more element in an array, which doubles. Returns 0 or -ENOMEM. */

@@ -73,9 +73,9 @@ struct app_log {
 	int scratch;		    /* descriptor of the file, once records have passed */
 	/*
 	 * Inter-token gaps of all requests, pooled; by enum app_gaps. The first ones are in
-	 * folded: sequences of a step have the same gap, so a long run has far fewer values than
-	 * gaps. Above APP_LOG_VALUES_MAX different values these are rounded to APP_LOG_VALUE_BITS
-	 * bits, which changes a percentile and the mean by 0.007 % at most.
+	 * folded: sequences of a step have the same gap, so a long run has far fewer values
+	 * than gaps. Above APP_LOG_VALUES_MAX different values these are rounded to
+	 * APP_LOG_VALUE_BITS bits, which changes a percentile and the mean by 0.007 % at most.
 	 */
 	struct {
 		u64 *ns; /* in the order in which they came */

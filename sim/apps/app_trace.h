@@ -53,8 +53,8 @@ static inline bool app_trace_contradicts(const struct cfg_app_trace *cfg)
 }
 
 /*
- * Read the trace of @cfg for @env, which owns it as env->prepared, also if this fails. Returns 0
- * or a negative enum sim_exit. Discard it in the end.
+ * Read the trace of @cfg for @env, which owns it as env->prepared, also if this fails. Returns
+ * 0 or a negative enum sim_exit. Discard it in the end.
  */
 int app_trace_prepare(struct app_env *env, const struct cfg_app_trace *cfg,
 		      struct sim_error *err);

@@ -5,7 +5,8 @@
  *
  * One image after the other, one at a time, in the phases of Stable Diffusion 3:
  *
- *     host | a pass of the text encoders for each prompt | steps of the denoiser | decoder | host
+ *     host | a pass of the text encoders for each prompt | steps of the
+ *     denoiser | decoder | host
  *
  * Half of the host's work (tokenising, preparing the scheduler) is done before the first
  * launch, half (fetching the picture and converting it) after the last kernel. The GPU has no

@@ -48,9 +48,10 @@
  * Shared blocks
  * =============
  *
- * With prefix caching, blocks of a prompt have keys (kv_prefix.h), and a request begins with the
- * blocks that hold the beginning of its prompt already. These may have other users, or be in
- * the queue; then they leave its middle. All further blocks of a request are its own at first.
+ * With prefix caching, blocks of a prompt have keys (kv_prefix.h), and a request begins
+ * with the blocks that hold the beginning of its prompt already. These may have other
+ * users, or be in the queue; then they leave its middle. All further blocks of a
+ * request are its own at first.
  */
 
 /* The blocks of one request. All-zero: none. */
@@ -126,8 +127,8 @@ u32 kv_pool_take_group(struct kv_pool *pool);
 void kv_pool_park_group(struct kv_pool *pool, u32 group);
 
 /*
- * The pool gets other memory while no block is in use: no prefix is found any more, and no group
- * is parked.
+ * The pool gets other memory while no block is in use: no prefix is found any
+ * more, and no group is parked.
  */
 void kv_pool_forget(struct kv_pool *pool);
 

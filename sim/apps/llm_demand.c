@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The least GPU time that the requests of a trace take on an LLM server. A server whose requests
- * need more than there is cannot keep up: its queue grows until they end.
+ * The least GPU time that the requests of a trace take on an LLM server. A server whose
+ * requests need more than there is cannot keep up: its queue grows until they end.
  *
  * It is a bound from below. Weights are read once for as many tokens of answers as there can be
  * sequences in a step. Arithmetic hides behind that, or that behind arithmetic. Attention reads
- * the KV cache of each answer once a token. The host, the rest of a step and the other containers cost
- * nothing.
+ * the KV cache of each answer once a token. The host, the rest of a step and the other
+ * containers cost nothing.
  */
 #include "apps/app_cost.h"
 #include "apps/llm_model.h"

@@ -4,8 +4,8 @@
  * ==========================================================
  *
  * vLLM's engine is a process of its own. Before it lies the API server. It takes a request,
- * tokenizes it and hands it to the engine. It makes a message of each token and writes it to the
- * client's connection. The client reads the message and notes the time:
+ * tokenizes it and hands it to the engine. It makes a message of each token and writes it to
+ * the client's connection. The client reads the message and notes the time:
  *
  *     request ->  event loop  ->  wait, tokenize  ->  engine
  *     engine  ->  event loop  ->  event loop of the client, which notes the time

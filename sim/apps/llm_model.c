@@ -158,8 +158,8 @@ static u128 vector_parameters(const struct hf_config *config)
 }
 
 /*
- * The values that a token reads and writes beside the products. Additions with norm read two and
- * write two; rotation with KV write, and the gate, three.
+ * The values that a token reads and writes beside the products. Additions with norm read two
+ * and write two; rotation with KV write, and the gate, three.
  */
 static u128 traffic_values(const struct hf_config *config)
 {
@@ -220,7 +220,9 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 		.flops_per_token = saturate(PRODUCT_FLOPS * multiplied),
 		.head_flops = saturate(PRODUCT_FLOPS * table),
 		.traffic_per_token = saturate(config->width * traffic_values(config)),
-		/* Query times key, weight times value: a multiplication and an addition each. */
+		/*
+		 * Query times key, weight times value: a multiplication and an addition each.
+		 */
 		.attention_flops = saturate((u128)layers * query_width(config) * 4),
 		.attention_group = config->num_attention_heads / config->num_key_value_heads,
 		.kernels_per_step = step_kernels(config, fp8),

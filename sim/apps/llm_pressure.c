@@ -7,7 +7,8 @@
  * driver sees 30 GB in use where the present requests need one or two. Under pressure the
  * driver would copy free blocks to the host and back. The server knows which blocks are free:
  *
- *     event: target bytes -> a group without a block in use -> off the queue -> discard -> parked
+ *     event: target bytes -> a group without a block in use -> off the
+ *     queue -> discard -> parked
  *                                 ^                                                 |
  *                                 '---------- until the target is reached ----------'
  *

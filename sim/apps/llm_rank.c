@@ -7,7 +7,10 @@
 #include "apps/llm_step.h"
 #include "engine/random.h"
 
-/* A layer has two additions with norm. Each reads two values of the hidden size, and writes two. */
+/*
+ * A layer has two additions with norm. Each reads two values of the hidden
+ * size, and writes two.
+ */
 #define LAYER_WHOLE_TRAFFIC (2 * 4)
 
 static u64 share_of(u64 amount, u64 ranks)

@@ -41,8 +41,8 @@
  *  1. Prefixes of answers. With prefix_caching a request begins with the cached blocks of
  *     its prompt; they count as computed. At least its last token is computed. A block is found
  *     from the step on in which it is computed. Answers are not cached: a trace says which
- *     prompts share a prefix, and not that a prompt repeats an answer. A preempted request finds
- *     what is left of its prompt, and computes the rest again.
+ *     prompts share a prefix, and not that a prompt repeats an answer. A preempted request
+ *     finds what is left of its prompt, and computes the rest again.
  *  2. Speculative decoding, structured output, LoRA adapters, encoders, remote KV: not in use.
  *  3. A pool that is smaller than one sequence of max_model_len. vLLM refuses to start with it;
  *     here requests that it cannot hold to their end are rejected one by one, so that a small

@@ -24,10 +24,10 @@
  * idle request's pages are touched too, since running requests are all in nearly every step.
  * The engine's own work for a step (schedule, fill the inputs, note the sampled tokens) does
  * not overlap with the GPU: it needs the tokens of the step before. It takes a time a step, a
- * time for each sequence, a time for each token of a prompt, and a time for each matrix product of a new shape
- * (host_per_..., llm_shapes.h). All of it passes
- * before the first launch, though a third follows the GPU's end. So the GPU starts that much
- * too late, and tokens leave in time.
+ * time for each sequence, a time for each token of a prompt, and a time for each matrix
+ * product of a new shape (host_per_..., llm_shapes.h). All of it passes before the
+ * first launch, though a third follows the GPU's end. So the GPU starts that much too
+ * late, and tokens leave in time.
  *
  * Requests and tokens pass the API server, a process with a core of its own (llm_frontend.h).
  *
@@ -173,8 +173,8 @@ static const struct cfg_event *server_event(struct llm_server *server)
 }
 
 /*
- * Blocking: go to sleep, or wake, between two steps. A server that sleeps, or is awake, stays as
- * it is. Returns 0, -EIO, -EINTR or -ENOMEM.
+ * Blocking: go to sleep, or wake, between two steps. A server that sleeps, or is awake, stays
+ * as it is. Returns 0, -EIO, -EINTR or -ENOMEM.
  */
 static int server_sleep(struct llm_server *server, u64 level)
 {
@@ -267,7 +267,9 @@ static int server_live(struct llm_server *server)
 	if (server->env->stopping)
 		eng_interrupt(server->client);
 	llm_pressure_stop(server);
-	/* A process whose context died ends, and its memory goes back. So does a stopped one. */
+	/*
+	 * A process whose context died ends, and its memory goes back. So does a stopped one.
+	 */
 	if (server->dead) {
 		cuda_process_exit(server->env->cuda);
 	}

@@ -117,8 +117,9 @@ int llm_client_log_absence(const struct app_env *env);
 
 /*
  * llm_users.c. start: so many users send their first request at @date_ns; 0 or -ENOMEM. The
- * caller frees next_ns. put: a user sends the next request at @date_ns; nothing in an open loop. get, blocking: wait for a user to send a request; 0,
- * -EINTR, or -ETIMEDOUT: none does before @stop_ns.
+ * caller frees next_ns. put: a user sends the next request at @date_ns; nothing in an
+ * open loop. get, blocking: wait for a user to send a request; 0, -EINTR, or
+ * -ETIMEDOUT: none does before @stop_ns.
  */
 int llm_users_start(struct llm_users *users, u32 total, u64 date_ns);
 void llm_users_put(struct llm_users *users, u64 date_ns);

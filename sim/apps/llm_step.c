@@ -111,8 +111,8 @@ static void step_add_products(const struct cfg_llm *cfg, const struct cfg_gpu *g
 }
 
 /*
- * Ranks add up their parts. An all-reduce is one of the step's kernels, whose overhead is in its
- * time.
+ * Ranks add up their parts. An all-reduce is one of the step's kernels, whose
+ * overhead is in its time.
  */
 static void step_add_reductions(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 				const struct llm_step *step, struct app_work *work)

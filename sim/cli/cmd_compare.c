@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* "gvmsim compare", see cmd_compare.h. The picture is a figure that is made for these folders. */
+/*
+ * "gvmsim compare", see cmd_compare.h. The picture is a figure that is made for these folders.
+ */
 #include "cli/cmd_compare.h"
 
 #include <jansson.h>
@@ -282,8 +284,8 @@ static int add_panels(const struct comparison *comparison,
 }
 
 /*
- * The length of what all names begin with, up to a dash: "vllm-40g-" of vllm-40g-gvm and vllm-40g-ghost.
- * Below the bars only the rest stands.
+ * The length of what all names begin with, up to a dash: "vllm-40g-" of vllm-40g-gvm and
+ * vllm-40g-ghost. Below the bars only the rest stands.
  */
 static size_t common_beginning(const struct comparison *comparison)
 {

@@ -185,8 +185,8 @@ static int run_figure(const struct figure *figure, int argc, char **argv,
 }
 
 /*
- * Make all figures, or those named, and print the path of each picture. A figure that cannot have the user's
- * settings ends the command before anything runs.
+ * Make all figures, or those named, and print the path of each picture. A figure that cannot
+ * have the user's settings ends the command before anything runs.
  */
 static int make_all(struct figure_args *args, const char *const *names, size_t name_count,
 		    struct sim_error *err)

@@ -88,8 +88,9 @@ static int take_option(void *data, const char *option, const char *value, struct
 }
 
 /*
- * Take the lines of "validate hardware" that name a GPU or a verdict. It runs as a program of its own, since
- * a process can run one simulation only. If it cannot be run, there are no lines.
+ * Take the lines of "validate hardware" that name a GPU or a verdict. It runs as a
+ * program of its own, since a process can run one simulation only. If it cannot be
+ * run, there are no lines.
  */
 static void validate_hardware(char *text, size_t size)
 {

@@ -147,7 +147,9 @@ static void print_advice(const char *line)
 	fprintf(stderr, "gvmsim: note: %s\n", line);
 }
 
-/* A container or a policy that died is a result, not an error. A line on stderr points to it. */
+/*
+ * A container or a policy that died is a result, not an error. A line on stderr points to it.
+ */
 static void print_failures(const struct summary *summary)
 {
 	if (strchr(summary->policy.status, ':'))

@@ -17,10 +17,10 @@ struct published;
 struct sim_error;
 
 /*
- * Rewrite the tables of the file @path. A table of a figure that was not asked for stays, and so do
- * spreads without seeds and scores of a part of the figures (@all is false). The file is
- * replaced as a whole, or not at all. A mistake names file and line. Returns 0 or a negative
- * enum sim_exit.
+ * Rewrite the tables of the file @path. A table of a figure that was not asked for
+ * stays, and so do spreads without seeds and scores of a part of the figures (@all is
+ * false). The file is replaced as a whole, or not at all. A mistake names file and
+ * line. Returns 0 or a negative enum sim_exit.
  */
 int deviations_update(const struct published *published, const char *path, bool all,
 		      struct sim_error *err);

@@ -7,8 +7,8 @@ struct published;
 struct sim_error;
 
 /*
- * Write all rows and scores to the file @path, complete or not at all. Returns 0 or a negative enum
- * sim_exit.
+ * Write all rows and scores to the file @path, complete or not at all. Returns 0 or
+ * a negative enum sim_exit.
  */
 int published_write_json(const struct published *published, const char *path,
 			 struct sim_error *err);

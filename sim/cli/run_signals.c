@@ -33,8 +33,8 @@ static void on_signal(int number)
 
 /*
  * A shell makes commands in the background ignore SIGINT. Here a SIGINT counts even then, since
- * the terminal does not send it there: kill(1) did. The other signals stay ignored if they are, as nohup(1)
- * needs.
+ * the terminal does not send it there: kill(1) did. The other signals stay ignored if
+ * they are, as nohup(1) needs.
  */
 void run_signals_catch(void)
 {

@@ -167,7 +167,9 @@ static const char *gpu_words(const struct cfg_gpu *gpu)
 	return *gpu->profile ? gpu->profile : "a GPU of its own description";
 }
 
-/* The profile's gpu.memory leaves out the driver's own memory. A scenario may leave out more. */
+/*
+ * The profile's gpu.memory leaves out the driver's own memory. A scenario may leave out more.
+ */
 static void print_memory(const char *name, const struct cfg_gpu *gpu)
 {
 	char all[TABLE_CELL_MAX], usable[TABLE_CELL_MAX];
@@ -191,8 +193,8 @@ static void print_speed(const struct summary *summary)
 }
 
 /*
- * The CSV files of @folder above LARGE_BYTES, with the key that makes them small. They stay whole:
- * statistics over a sample would not be those of summary.json.
+ * The CSV files of @folder above LARGE_BYTES, with the key that makes them small. They stay
+ * whole: statistics over a sample would not be those of summary.json.
  */
 static void print_large_files(const char *folder)
 {

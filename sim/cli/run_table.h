@@ -10,8 +10,8 @@ struct config;
 struct sim_error;
 
 /*
- * Print the @count overrides of the scenario, the statistics, the keys that the system ignored, and where the results are. Returns 0
- * or a negative enum sim_exit.
+ * Print the @count overrides of the scenario, the statistics, the keys that the system ignored,
+ * and where the results are. Returns 0 or a negative enum sim_exit.
  */
 int run_table_print(const struct summary *summary, const struct config *config,
 		    const struct cfg_override *overrides, size_t count, const char *folder,

@@ -25,7 +25,10 @@ static bool set_last(struct summary_container *container, enum summary_metric_id
 	return file;
 }
 
-/* Counts by key, "high 7 hmem 0 oom 1", since the process started. A driver may lack the file, or a key. */
+/*
+ * Counts by key, "high 7 hmem 0 oom 1", since the process started. A driver may
+ * lack the file, or a key.
+ */
 static void set_events(struct summary_container *container,
 		       const struct sampler_container *sampled)
 {

@@ -21,8 +21,8 @@
 #define MISSED_FOR_GOOD 2 /* samples; a directory may be half made in the first one */
 
 /*
- * debugfs of gvm.ko (kernel-port/linux/gvm_files_debugfs.c), and of the GVM paper's driver; files of the
- * shim (kernel-port/shim/report.c).
+ * debugfs of gvm.ko (kernel-port/linux/gvm_files_debugfs.c), and of the GVM paper's driver;
+ * files of the shim (kernel-port/shim/report.c).
  */
 static const char *const default_roots[] = {
 	"/sys/kernel/debug/gvm",

@@ -90,7 +90,10 @@ static bool is_written(const struct cfg_container *container, const char *name)
 	return false;
 }
 
-/* Check the initial control files of a container: a priority is a timeslice, so one of them counts. */
+/*
+ * Check the initial control files of a container: a priority is a
+ * timeslice, so one of them counts.
+ */
 static int check_controls(struct cfg_load *load, const struct cfg_container *container)
 {
 	if (!is_written(container, "compute.priority") ||
@@ -272,7 +275,8 @@ static int event_kinds(const struct cfg_event *event)
 
 /*
  * Check an event that writes no control file. The application decides about "touch", "exit",
- * "load", "sleep" and "wake"; every container can be stopped. Reads the blocks of a touch: "3", "0-7" or "7-0".
+ * "load", "sleep" and "wake"; every container can be stopped. Reads the blocks of a
+ * touch: "3", "0-7" or "7-0".
  */
 static int check_event_told(struct cfg_load *load, const struct cfg_container *container,
 			    size_t index)
@@ -375,8 +379,8 @@ static void sort_events(struct cfg_event *events, size_t count)
 }
 
 /*
- * The default interval is 100 ms. In a long run it is a longer one, so that the timeline of a container
- * has TIMELINE_SAMPLES rows at most.
+ * The default interval is 100 ms. In a long run it is a longer one, so that the timeline of a
+ * container has TIMELINE_SAMPLES rows at most.
  */
 static int set_timeline_interval(struct cfg_load *load)
 {

@@ -18,7 +18,9 @@ struct cfg_keys;
 
 #define CFG_PPM 1000000u /* a ratio of one */
 
-/* How real numbers of a configuration are written: a decimal of 15 digits survives in a double. */
+/*
+ * How real numbers of a configuration are written: a decimal of 15 digits survives in a double.
+ */
 #define CFG_JSON_PRECISION JSON_REAL_PRECISION(15)
 #define CFG_NAME_MAX	   64
 #define CFG_TEXT_MAX	   512

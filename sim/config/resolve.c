@@ -65,7 +65,9 @@ static int dump_scope(const struct cfg_schema *schema, json_t *object, enum cfg_
 	return status;
 }
 
-/* The value of a control file: a number where it is one, or a text such as "max" or "2000us". */
+/*
+ * The value of a control file: a number where it is one, or a text such as "max" or "2000us".
+ */
 static json_t *control_json(const char *text)
 {
 	u64 number;
@@ -221,8 +223,8 @@ static int name_file(struct cfg_load *load, const struct cfg_container *containe
 }
 
 /*
- * The folder @index in which relative names of @setting begin: of --set the current one, then of all
- * the scenario's. @setting may be NULL. False: there are no more.
+ * The folder @index in which relative names of @setting begin: of --set the current one, then
+ * of all the scenario's. @setting may be NULL. False: there are no more.
  */
 static bool base_folder(const struct cfg_load *load, const struct cfg_setting *setting,
 			size_t index, char ret_folder[PATH_MAX])

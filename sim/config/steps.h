@@ -40,8 +40,8 @@ int cfg_load_profiles(struct cfg_load *load);
 
 /*
  * Find the trace, the model or the policy @name that @key names: in the current folder, if
- * @setting is one of --set; beside the scenario; or among those of gvmsim. Writes its absolute path, and a name that finds it from any folder: that
- * path, or @name. False: there is none.
+ * @setting is one of --set; beside the scenario; or among those of gvmsim. Writes its absolute
+ * path, and a name that finds it from any folder: that path, or @name. False: there is none.
  */
 bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key,
 		   const struct cfg_setting *setting, const char *name,

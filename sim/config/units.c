@@ -123,8 +123,8 @@ static enum units_status decimal_parse(const char *text, struct decimal *ret_num
 }
 
 /*
- * Compute @number * @scale, exactly or not at all. With @round_down, the fraction of a base unit
- * is dropped, if there is a whole one beside it.
+ * Compute @number * @scale, exactly or not at all. With @round_down, the fraction of a base
+ * unit is dropped, if there is a whole one beside it.
  */
 static enum units_status decimal_scale(const struct decimal *number, u64 scale, bool round_down,
 				       u64 *ret_value)

@@ -5,8 +5,8 @@
  * All arithmetic is in integers and exact: a quantity that is not a whole number of its base
  * unit ("0.5" bytes, "0.1ns") is refused instead of rounded, so that a result never depends on
  * how a compiler treats floating-point numbers. A number is digits, perhaps a fraction, perhaps
- * a decimal exponent: "312e12", "1.5", "2.5e-3". One thing is rounded: "44.9G" is no whole number of
- * bytes, and is the next lower one.
+ * a decimal exponent: "312e12", "1.5", "2.5e-3". One thing is rounded: "44.9G" is no whole
+ * number of bytes, and is the next lower one.
  */
 #ifndef SIM_CONFIG_UNITS_H
 #define SIM_CONFIG_UNITS_H
@@ -32,8 +32,9 @@ enum units_status {
 };
 
 /*
- * Bytes: a bare number, or one with a unit. K, M, G and T are powers of 1024, as in cgroup files, and
- * so are KiB, MiB, GiB and TiB. KB, MB, GB and TB are powers of 1000. "max" is U64_MAX.
+ * Bytes: a bare number, or one with a unit. K, M, G and T are powers of 1024,
+ * as in cgroup files, and so are KiB, MiB, GiB and TiB. KB, MB, GB and TB are
+ * powers of 1000. "max" is U64_MAX.
  */
 enum units_status units_parse_size(const char *text, u64 *ret_bytes);
 

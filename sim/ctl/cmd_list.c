@@ -149,7 +149,9 @@ static void set_text(struct table *table, size_t column, const struct ctl_contai
 	table_set(table, column, "%s", ctl_read(container, file, text) || !*text ? "-" : text);
 }
 
-/* @before: NULL, or as many rows as @before_count, and a second of @interval_ns lies between. */
+/*
+ * @before: NULL, or as many rows as @before_count, and a second of @interval_ns lies between.
+ */
 static void add_row(struct table *table, const struct ctl_container *container,
 		    const struct list_before *before, size_t before_count, u64 interval_ns,
 		    u64 *ret_launched)

@@ -2,9 +2,10 @@
 /*
  * "gvmctl metrics", see cmd_metrics.h.
  *
- * Prometheus' text format, for the text file collector of node_exporter. All samples of a metric stand
- * together, so each metric is a pass over all processes. A file is replaced at once (rename), as the
- * collector may read it at any time; the new one has a name that the collector does not read until then.
+ * Prometheus' text format, for the text file collector of node_exporter. All samples of a
+ * metric stand together, so each metric is a pass over all processes. A file is replaced at
+ * once (rename), as the collector may read it at any time; the new one has a name that the
+ * collector does not read until then.
  */
 #include "ctl/cmd_metrics.h"
 
@@ -159,7 +160,9 @@ static bool read_value(const struct metric *metric, const struct ctl_container *
 	return true;
 }
 
-/* A name may be no UTF-8, or be cut within a character: Prometheus would refuse the whole file. */
+/*
+ * A name may be no UTF-8, or be cut within a character: Prometheus would refuse the whole file.
+ */
 static void print_label(FILE *file, const char *text)
 {
 	for (; *text; text++) {
@@ -169,7 +172,10 @@ static void print_label(FILE *file, const char *text)
 	}
 }
 
-/* Does a container before @end have a value for the same process and GPU? gvm.ko and the shim may both. */
+/*
+ * Does a container before @end have a value for the same process and GPU?
+ * gvm.ko and the shim may both.
+ */
 static bool is_printed(const struct metric *metric, const struct ctl_list *list, size_t end)
 {
 	const struct ctl_container *last = &list->containers[end];

@@ -79,8 +79,9 @@ static bool usual_form(const struct gvm_control_file *file, const char *text)
 }
 
 /*
- * Wait until a write holds. gvm.ko answers a write. The shim takes it a moment later, and replaces the file by one with the
- * value in force. Files of others are read until they have the usual form, for a second. *ret_taken: the shim has taken it.
+ * Wait until a write holds. gvm.ko answers a write. The shim takes it a moment later, and
+ * replaces the file by one with the value in force. Files of others are read until they have
+ * the usual form, for a second. *ret_taken: the shim has taken it.
  */
 static bool await_value(const struct ctl_container *container,
 			const struct gvm_control_file *file, ino_t written, u64 wanted,

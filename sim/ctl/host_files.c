@@ -16,7 +16,10 @@
 
 #define SHIM_ROOT "/run/gvm-shim"
 
-/* gvm.ko has two doors to the same files. A kernel that is locked down closes the one of debugfs. */
+/*
+ * gvm.ko has two doors to the same files. A kernel that is locked down
+ * closes the one of debugfs.
+ */
 #define DEBUGFS_ROOT "/sys/kernel/debug/gvm"
 #define CGROUP_DEPTH 32
 
@@ -124,7 +127,10 @@ static int append_cgroup(struct ctl_list *list, const char *root, const char *cg
 	return 0;
 }
 
-/* Append the containers of a cgroup and of those below it. A directory called like a number is a GPU. */
+/*
+ * Append the containers of a cgroup and of those below it. A directory
+ * called like a number is a GPU.
+ */
 static int list_cgroups(struct ctl_list *list, const char *root, const char *cgroup, int depth)
 {
 	char path[PATH_MAX];
@@ -167,7 +173,9 @@ static int list_root(struct ctl_list *list, const char *root)
 	return status ? status : list_cgroups(list, root, "", 0);
 }
 
-/* The shim's own directory, where it is another one than root's: kernel-port/shim/settings.c. */
+/*
+ * The shim's own directory, where it is another one than root's: kernel-port/shim/settings.c.
+ */
 static int list_shim_of_user(struct ctl_list *list)
 {
 	const char *given = getenv("GVM_SHIM_DIR");
@@ -246,7 +254,9 @@ int ctl_read(const struct ctl_container *container, const char *file, char text[
 	return 0;
 }
 
-/* The shim has no file of a setting that was never made: it is created there, and nowhere else. */
+/*
+ * The shim has no file of a setting that was never made: it is created there, and nowhere else.
+ */
 int ctl_write(const struct ctl_container *container, const char *file, const char *text,
 	      ino_t *ret_inode)
 {

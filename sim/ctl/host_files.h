@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Control files of the processes of this host, wherever they are: those of gvm.ko, of the public GVM
- * driver, and of the shim (kernel-port/shim), in directories ROOT/PID/GPU. gvm.ko has ROOT/cgroup/PATH/GPU, too,
- * for the cgroups that are containers.
+ * Control files of the processes of this host, wherever they are: those of gvm.ko, of the
+ * public GVM driver, and of the shim (kernel-port/shim), in directories ROOT/PID/GPU. gvm.ko
+ * has ROOT/cgroup/PATH/GPU, too, for the cgroups that are containers.
  */
 #ifndef SIM_CTL_HOST_FILES_H
 #define SIM_CTL_HOST_FILES_H
@@ -34,19 +34,23 @@ struct ctl_list {
 };
 
 /*
- * Find all directories below @root, by process and GPU, and then those of cgroups. NULL: below the directories of gvm.ko, of the
- * public driver, and of the shim for the caller's environment and user. A directory that cannot be
- * read is left out. Returns 0 or -ENOMEM.
+ * Find all directories below @root, by process and GPU, and then those of cgroups. NULL: below
+ * the directories of gvm.ko, of the public driver, and of the shim for the caller's environment
+ * and user. A directory that cannot be read is left out. Returns 0 or -ENOMEM.
  */
 int ctl_list(const char *root, struct ctl_list *ret_list);
 void ctl_list_destroy(struct ctl_list *list);
 
-/* The command's name in /proc/PID/comm, without control characters. False: there is none to be read. */
+/*
+ * The command's name in /proc/PID/comm, without control characters. False:
+ * there is none to be read.
+ */
 bool ctl_command(u64 pid, char command[CTL_COMMAND_MAX]);
 
 /*
- * Read a control file without the newline at its end, by its name or alias. Returns 0 or -errno; then
- * the text is empty. Control characters become '?': a file cannot steer the user's terminal.
+ * Read a control file without the newline at its end, by its name or alias. Returns
+ * 0 or -errno; then the text is empty. Control characters become '?': a file cannot
+ * steer the user's terminal.
  */
 int ctl_read(const struct ctl_container *container, const char *file, char text[CTL_TEXT_MAX]);
 
@@ -55,8 +59,8 @@ int ctl_write(const struct ctl_container *container, const char *file, const cha
 	      ino_t *ret_inode);
 
 /*
- * Are these files of the shim, which takes a write when its thread has read it, and then replaces the file? Else a
- * driver answers the write itself.
+ * Are these files of the shim, which takes a write when its thread has read it, and then
+ * replaces the file? Else a driver answers the write itself.
  */
 bool ctl_is_shim(const struct ctl_container *container);
 

@@ -9,10 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each program that computes on a GPU has UVM's device open. nvidia-smi and the persistence daemon have not. */
+/*
+ * Each program that computes on a GPU has UVM's device open. nvidia-smi and the
+ * persistence daemon have not.
+ */
 #define UVM_DEVICE "/nvidia-uvm"
 #define SHIM_FILE  "/libgvm_shim.so"
-/* The first cgroup namespace, in the kernel's include/linux/proc_ns.h. In another one "/" is the container. */
+/*
+ * The first cgroup namespace, in the kernel's include/linux/proc_ns.h. In another
+ * one "/" is the container.
+ */
 #define FIRST_CGROUP_NAMESPACE 0xeffffffbu
 #define ANCESTORS_MAX	       128
 

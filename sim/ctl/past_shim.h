@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Processes that use a GPU without the shim, though their container has it: a child that was started with an empty
- * environment, a program without a dynamic loader, one that is set-user-ID. The shim cannot say it from inside.
+ * Processes that use a GPU without the shim, though their container has it: a child that was
+ * started with an empty environment, a program without a dynamic loader, one that is
+ * set-user-ID. The shim cannot say it from inside.
  */
 #ifndef SIM_CTL_PAST_SHIM_H
 #define SIM_CTL_PAST_SHIM_H
@@ -33,8 +34,9 @@ struct ctl_past_list {
 };
 
 /*
- * Find them in /proc. A process whose files the caller may not read is left out: without root, those of other users.
- * An environment is the one that its process started with. Returns 0 or -ENOMEM.
+ * Find them in /proc. A process whose files the caller may not read is left out:
+ * without root, those of other users. An environment is the one that its process
+ * started with. Returns 0 or -ENOMEM.
  */
 int ctl_past_list(struct ctl_past_list *ret_list);
 void ctl_past_list_destroy(struct ctl_past_list *list);

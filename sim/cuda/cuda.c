@@ -34,8 +34,8 @@ static void write_page_tables(struct cuda_context *context, u32 chunks)
 }
 
 /*
- * Blocking: the library's advice on a new allocation. Where the memory manager knows no advice there
- * is none. Without memory for it the allocation is as it would be without.
+ * Blocking: the library's advice on a new allocation. Where the memory manager knows no advice
+ * there is none. Without memory for it the allocation is as it would be without.
  */
 static void advise(struct cuda_context *context, struct gvm_range *range)
 {

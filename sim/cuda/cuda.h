@@ -60,8 +60,8 @@ struct cuda_access {
 	const u32 *masks;
 	const u64 *groups;
 	/*
-	 * Of each word of @groups, and behind the last: bits set in the words before. NULL: they
-	 * are counted each time, which is slow for thousands of groups.
+	 * Of each word of @groups, and behind the last: bits set in the words before. NULL:
+	 * they are counted each time, which is slow for thousands of groups.
 	 */
 	const u32 *ranks;
 	u32 chunks_per_mask;

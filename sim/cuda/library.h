@@ -24,8 +24,8 @@ enum cuda_advice {
  */
 struct cuda_library {
 	/*
-	 * It keeps launches in a queue of its own, from which a thread of its own makes them. So the
-	 * application's thread never waits for room in a ring of CUDA.
+	 * It keeps launches in a queue of its own, from which a thread of its own makes them.
+	 * So the application's thread never waits for room in a ring of CUDA.
 	 */
 	bool queues;
 	/* Make the library's state for the containers of a GPU; or free it. 0 or -ENOMEM. */
@@ -49,7 +49,9 @@ struct cuda_library {
 	 * CUDA_NO_ADVICE.
 	 */
 	enum cuda_advice (*advice)(struct cuda_context *context);
-	/* How long the page tables of @chunks chunks take the application: to map, or to unmap. */
+	/*
+	 * How long the page tables of @chunks chunks take the application: to map, or to unmap.
+	 */
 	u64 (*map_ns)(struct cuda_context *context, u64 chunks);
 };
 

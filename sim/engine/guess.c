@@ -26,9 +26,9 @@ static bool same_letter(char a, char b)
 
 /*
  * How many insertions, deletions, replacements and exchanges of two neighbours turn @a into @b
- * (optimal string alignment). Capital letters count as small ones. now[j] is the distance of the
- * beginning of @a so far to the first j letters of @b; last and before are those of one and two
- * letters less of @a.
+ * (optimal string alignment). Capital letters count as small ones. now[j] is the distance
+ * of the beginning of @a so far to the first j letters of @b; last and before are those of
+ * one and two letters less of @a.
  */
 static size_t edit_distance(const char *a, const char *b)
 {

@@ -16,8 +16,8 @@ struct guess {
 };
 
 /*
- * Look for names near @unknown: about one slip in four letters, or its beginning. Two letters in
- * the wrong order are one slip, and capitals are none.
+ * Look for names near @unknown: about one slip in four letters, or its beginning. Two letters
+ * in the wrong order are one slip, and capitals are none.
  */
 void guess_begin(struct guess *guess, const char *unknown);
 
@@ -28,8 +28,8 @@ void guess_offer(struct guess *guess, const char *known);
 void guess_offer_list(struct guess *guess, const char *list);
 
 /*
- * The end of a message about @unknown: the nearest name of the list @known, "did you mean ...?",
- * or "allowed: " and the list.
+ * The end of a message about @unknown: the nearest name of the list @known, "did you mean
+ * ...?", or "allowed: " and the list.
  */
 void guess_describe(const char *unknown, const char *known, char *text, size_t size);
 

@@ -32,8 +32,8 @@ struct stats_weight {
 };
 
 /*
- * Values with their counts, ascending, each value once: memory by the number of different values.
- * All-zero is empty. Owned by the caller, who frees list.
+ * Values with their counts, ascending, each value once: memory by the number of different
+ * values. All-zero is empty. Owned by the caller, who frees list.
  */
 struct stats_weights {
 	struct stats_weight *list;
@@ -42,8 +42,8 @@ struct stats_weights {
 };
 
 /*
- * Add @n @values, which are sorted in place, or all of @more. Return 0 or -ENOMEM, and then nothing was
- * added.
+ * Add @n @values, which are sorted in place, or all of @more. Return 0 or -ENOMEM,
+ * and then nothing was added.
  */
 int stats_weights_add(struct stats_weights *weights, u64 *values, size_t n);
 int stats_weights_merge(struct stats_weights *weights, const struct stats_weights *more);
@@ -55,8 +55,8 @@ int stats_weights_merge(struct stats_weights *weights, const struct stats_weight
 void stats_weights_round(struct stats_weights *weights, unsigned int bits);
 
 /*
- * As stats_percentile_u64() and stats_mean_u64() of all values, as often as they occur. The percentile is
- * that of @total values, of which the ones behind the percentile may be missing.
+ * As stats_percentile_u64() and stats_mean_u64() of all values, as often as they occur. The
+ * percentile is that of @total values, of which the ones behind the percentile may be missing.
  */
 double stats_weights_percentile(const struct stats_weights *weights, u64 total,
 				unsigned int percent);

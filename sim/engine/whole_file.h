@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A file that appears whole or not at all. It is filled under a name beside its own, and renamed
- * when all bytes have reached the disk. So a full disk, a crash or a signal leaves the old file.
+ * A file that appears whole or not at all. It is filled under a name beside its
+ * own, and renamed when all bytes have reached the disk. So a full disk, a crash or
+ * a signal leaves the old file.
  */
 #ifndef SIM_ENGINE_WHOLE_FILE_H
 #define SIM_ENGINE_WHOLE_FILE_H
@@ -18,15 +19,15 @@ struct whole_file {
 };
 
 /*
- * Begin to write the file @path. What stands there now is a regular file or nothing: a device or
- * a FIFO is refused, since the rename would replace /dev/null by a file. Returns 0 or a negative
- * enum sim_exit; after 0 the caller calls one of the two below.
+ * Begin to write the file @path. What stands there now is a regular file or nothing: a device
+ * or a FIFO is refused, since the rename would replace /dev/null by a file. Returns 0 or a
+ * negative enum sim_exit; after 0 the caller calls one of the two below.
  */
 int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err);
 
 /*
- * Give the file its name. Returns 0, or -SIM_EXIT_RUNTIME: a write failed, this one or an earlier
- * one to the stream, and the old file stands.
+ * Give the file its name. Returns 0, or -SIM_EXIT_RUNTIME: a write failed, this one or an
+ * earlier one to the stream, and the old file stands.
  */
 int whole_file_commit(struct whole_file *file, struct sim_error *err);
 

@@ -48,11 +48,11 @@
  * client does not run in later turns.
  *
  * TSGs that run side by side do not escape each other's faults. A kernel begins and runs beside
- * one that faults, but it cannot end before that one has all of its pages. So its stream waits, and
- * so does the host that synchronizes with it. An H200 does so for streams of one context and for
- * clients of an MPS server (plots/reference/hardware/onecontext_detail.cu). If the threads that fault
- * there are in few thread blocks, some kernels end between two replays. Here none does. A TSG
- * whose kernel waits for its end executes nothing from its other channels.
+ * one that faults, but it cannot end before that one has all of its pages. So its stream waits,
+ * and so does the host that synchronizes with it. An H200 does so for streams of one context
+ * and for clients of an MPS server (plots/reference/hardware/onecontext_detail.cu). If the
+ * threads that fault there are in few thread blocks, some kernels end between two replays. Here
+ * none does. A TSG whose kernel waits for its end executes nothing from its other channels.
  *
  * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A
  * kernel says how many SMs its thread blocks fill (sm_ppm), how many it needs for full speed
@@ -76,15 +76,16 @@
  *     2. memory   Kernels that are on SMs at the same time use it in turns, each all of it or
  *                 nothing, and independently: a kernel's time with memory grows by the part of
  *                 the time in which another one uses it, too. Kernels that take turns on the
- *                 SMs do not meet there. With a limit below its need a kernel draws less at a time, and
- *                 two such kernels disturb each other only by what they draw above the
- *                 bandwidth. Max-min bounds all of them together.
+ *                 SMs do not meet there. With a limit below its need a kernel draws less at a
+ *                 time, and two such kernels disturb each other only by what they draw above
+ *                 the bandwidth. Max-min bounds all of them together.
  *
  * An H200 under MPS has the leftover rule (data of plots/reference/hardware/h200-corun/mps): a
  * decoding step waits 370 times for one of the long kernels of a pipeline, which runs at 0.7 of
  * its speed. By equal shares of SMs the pipeline ran at half of its speed, and the step twice
- * as fast as measured. Pairs of kernels say the same (h200-580-mps-pairs.txt in the folder above): the
- * speeds of two kinds that fill the SMs add up to 1, also where memory bounds one of them.
+ * as fast as measured. Pairs of kernels say the same (h200-580-mps-pairs.txt in the
+ * folder above): the speeds of two kinds that fill the SMs add up to 1, also where
+ * memory bounds one of them.
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
  * bursts are advanced at their old speed before a share changes, and planned again. Work is
@@ -177,8 +178,8 @@ void fifo_release(struct fifo_channel *channel, struct fifo_burst *burst);
 
 /*
  * Each channel of a TSG has room for @launches launches that have not ended. The host thread
- * stands still before one that finds no room, until a kernel of the channel ends (ring.c). 0, as
- * at first: it never waits.
+ * stands still before one that finds no room, until a kernel of the channel ends (ring.c). 0,
+ * as at first: it never waits.
  */
 void fifo_set_ring(struct fifo_tsg *tsg, u32 launches);
 

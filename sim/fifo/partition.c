@@ -224,8 +224,8 @@ static void partition_share_sms(struct partition_user *users, const u64 *weights
 }
 
 /*
- * Is it the one TSG that is loaded, and does no share bound its burst? So it is in time slicing on a
- * whole GPU, where nothing has to be shared out.
+ * Is it the one TSG that is loaded, and does no share bound its burst? So it is in time slicing
+ * on a whole GPU, where nothing has to be shared out.
  */
 static bool tsg_has_all(const struct fifo_partition *partition, const struct fifo_tsg *tsg)
 {

@@ -5,24 +5,25 @@
  *
  * As slow as the link lets them be
  *
- * A page table can have pages that lie in host memory (page_table_map_remote()). An access to one of
- * them is no fault: its bytes cross the link each time. A kernel has thousands of accesses under
- * way, so its other work goes on beside them, and it takes the longer of the two times:
+ * A page table can have pages that lie in host memory (page_table_map_remote()). An
+ * access to one of them is no fault: its bytes cross the link each time. A kernel has
+ * thousands of accesses under way, so its other work goes on beside them, and it takes
+ * the longer of the two times:
  *
  *     all of it on the GPU             |== 1.0 ms ==|
  *     7 MB in host memory              |== 1.0 ms ==|               0.5 ms at 14.1 GB/s: hidden
  *     28 MB in host memory             |========== 2.0 ms =========|
  *
- * A burst touches its blocks at an even pace (fifo.h). It is cut into pieces: a block each, or a
- * kernel each where a kernel touches several blocks. A piece wants its bytes over its GPU time, in
- * bytes/s. The link says what it gives (struct fifo_link_ops), and what is missing is missing from
- * the speed of the kernels. Pieces without such pages are one piece up to the next that has some, so
- * memory that is all on the GPU costs no events.
+ * A burst touches its blocks at an even pace (fifo.h). It is cut into pieces: a block each, or
+ * a kernel each where a kernel touches several blocks. A piece wants its bytes over its GPU
+ * time, in bytes/s. The link says what it gives (struct fifo_link_ops), and what is missing is
+ * missing from the speed of the kernels. Pieces without such pages are one piece up to the next
+ * that has some, so memory that is all on the GPU costs no events.
  *
- * The GPU caches none of these bytes: a matrix product reads its weights again for each 256 rows of
- * the other matrix (plots/reference/hardware/h200-580-remote.txt). So a touch says how often its pages
- * cross the link (gmmu_touch.remote_reads), and the denoiser's of a diffusion pipeline do so 18 times
- * in a pass. Other touches count once.
+ * The GPU caches none of these bytes: a matrix product reads its weights again for each 256
+ * rows of the other matrix (plots/reference/hardware/h200-580-remote.txt). So a touch says how
+ * often its pages cross the link (gmmu_touch.remote_reads), and the denoiser's of a diffusion
+ * pipeline do so 18 times in a pass. Other touches count once.
  */
 #include "fifo/remote.h"
 

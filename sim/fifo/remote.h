@@ -6,8 +6,8 @@
 #include "fifo/types.h"
 
 /*
- * Give the kernels that run on a partition, which have their speeds of its SMs and its bandwidth,
- * the speeds that the link permits. CONTEXT: an updated runlist.
+ * Give the kernels that run on a partition, which have their speeds of its SMs and its
+ * bandwidth, the speeds that the link permits. CONTEXT: an updated runlist.
  */
 void remote_set_speeds(struct fifo_partition *partition);
 

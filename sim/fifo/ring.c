@@ -15,10 +15,10 @@
  *
  *     L(i) = max(L(i - 1) + launch_ns, end of kernel i - N)
  *
- * As long as the host waits, N kernels are queued, and the GPU has no gaps. So nothing happens at
- * the end of a kernel. At each event of the TSG launches that the schedule of burst.h has too
- * early are moved: to the present if the host stands still, else to the date at which it found
- * room for the last launch of its burst. The same thread makes the later launches of all
+ * As long as the host waits, N kernels are queued, and the GPU has no gaps. So nothing happens
+ * at the end of a kernel. At each event of the TSG launches that the schedule of burst.h has
+ * too early are moved: to the present if the host stands still, else to the date at which it
+ * found room for the last launch of its burst. The same thread makes the later launches of all
  * channels, so these move, too.
  *
  * A launch of a CUDA graph takes one place, whatever its kernels. Copies take places on a real
@@ -60,8 +60,8 @@ static void tsg_take_none(struct fifo_tsg *tsg)
 }
 
 /*
- * When had so many kernels of a channel's first burst ended? It has executed without a break since
- * the last look. 0: before that look, or never.
+ * When had so many kernels of a channel's first burst ended? It has executed without a break
+ * since the last look. 0: before that look, or never.
  */
 static u64 channel_date_of_end(const struct fifo_channel *channel, u64 ended)
 {
@@ -76,8 +76,8 @@ static u64 channel_date_of_end(const struct fifo_channel *channel, u64 ended)
 }
 
 /*
- * All launches of a burst have found room, and leave as much as the channel has now. Its last one
- * needed the end of the kernel that is a ring before it.
+ * All launches of a burst have found room, and leave as much as the channel has now. Its last
+ * one needed the end of the kernel that is a ring before it.
  */
 static void burst_end_launching(struct fifo_burst *burst, const struct fifo_channel *channel)
 {
@@ -89,7 +89,10 @@ static void burst_end_launching(struct fifo_burst *burst, const struct fifo_chan
 		burst->launch_start_ns = date - burst->kernels * burst->launch_ns;
 }
 
-/* There is not enough room for a burst: the host thread stands within it, or has not reached it. */
+/*
+ * There is not enough room for a burst: the host thread stands within it,
+ * or has not reached it.
+ */
 static void burst_stop_launching(struct fifo_burst *burst, const struct fifo_channel *channel)
 {
 	u64 launched = burst->graph ? 0 : burst->done_kernels + channel->room;

@@ -550,7 +550,9 @@ static u64 runlist_contention_date(const struct fifo_runlist *runlist)
 	return max(others, min(dry, runlist->slice_end_ns));
 }
 
-/* The date of a loaded TSG's next event: the end of its burst or of a piece, or its next miss. */
+/*
+ * The date of a loaded TSG's next event: the end of its burst or of a piece, or its next miss.
+ */
 static u64 tsg_progress_date(const struct fifo_tsg *tsg)
 {
 	u64 work;
@@ -564,8 +566,8 @@ static u64 tsg_progress_date(const struct fifo_tsg *tsg)
 }
 
 /*
- * The same where TSGs run side by side: also when its burst begins or ends a gap, which changes the
- * shares of others.
+ * The same where TSGs run side by side: also when its burst begins or ends a gap, which
+ * changes the shares of others.
  */
 static u64 tsg_step_date(const struct fifo_tsg *tsg)
 {

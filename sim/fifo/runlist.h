@@ -26,8 +26,8 @@ void runlist_start_slice(struct fifo_runlist *runlist);
 void runlist_decide(struct fifo_runlist *runlist);
 
 /*
- * The next date at which that can change, at its bursts' speeds; @side_by_side: or those speeds;
- * ENG_NEVER: there is no such date.
+ * The next date at which that can change, at its bursts' speeds; @side_by_side: or those
+ * speeds; ENG_NEVER: there is no such date.
  */
 u64 runlist_next_date(const struct fifo_runlist *runlist, bool side_by_side);
 

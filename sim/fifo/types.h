@@ -21,8 +21,8 @@
 #define FIFO_ALL_PPM 1000000u
 
 /*
- * What each kernel of a burst claims of its partition, given its TSG's limit. partition.c computes
- * it once.
+ * What each kernel of a burst claims of its partition, given its TSG's limit.
+ * partition.c computes it once.
  */
 struct fifo_claim {
 	u32 wants; /* SMs, as a mean over its time, with which it runs as fast as it may */
@@ -30,8 +30,8 @@ struct fifo_claim {
 	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
 	u32 memory_time; /* part of its time on its SMs in which it keeps the memory busy */
 	/*
-	 * For so long its blocks hold the SMs in a turn, as if they held all of them: its weight. At
-	 * least 1; 0: not computed yet.
+	 * For so long its blocks hold the SMs in a turn, as if they held all of them: its
+	 * weight. At least 1; 0: not computed yet.
 	 */
 	u64 turn_ns;
 };
@@ -40,8 +40,8 @@ struct fifo_claim {
 enum fifo_remote_way { FIFO_REMOTE_READS, FIFO_REMOTE_WRITES, FIFO_REMOTE_WAYS };
 
 /*
- * A piece of a burst's work that has a pace of its own, as its kernels access host memory. The next
- * piece may have another.
+ * A piece of a burst's work that has a pace of its own, as its kernels access host memory. The
+ * next piece may have another.
  */
 struct fifo_piece {
 	u64 changes; /* page_table.remote_changes when it was looked up, plus 1; 0: it was not */
@@ -81,8 +81,8 @@ struct fifo_burst {
 	struct gmmu_walk walk;	 /* its touches, in its TSG's address space */
 	u64 launch_start_ns;	 /* kernel i is there at launch_start + (i + 1) * launch_ns */
 	/*
-	 * Launches were moved to a later date while kernel moved_kernel - 1 was next, which is there
-	 * since moved_ready_ns (ring.c). 0: none.
+	 * Launches were moved to a later date while kernel moved_kernel - 1 was next, which is
+	 * there since moved_ready_ns (ring.c). 0: none.
 	 */
 	u64 moved_kernel;
 	u64 moved_ready_ns;
@@ -173,8 +173,9 @@ struct fifo_stall_ops {
 };
 
 /*
- * The link: kernels want to read and write so many bytes/s in host memory, in all partitions. It
- * says how many they get until it calls fifo_link_changed(). Must not block, nor call this room.
+ * The link: kernels want to read and write so many bytes/s in host memory, in all
+ * partitions. It says how many they get until it calls fifo_link_changed(). Must not
+ * block, nor call this room.
  */
 struct fifo_link_ops {
 	void (*claim)(void *data, const u64 *wants, u64 *ret_gets);
@@ -357,8 +358,8 @@ struct fifo {
 };
 
 /*
- * @a * @b / @c, rounded down, of any @a and @b; the quotient has 64 bits. A division of 128 bits is
- * a call of a function, so it is made only where the product has more than 64.
+ * @a * @b / @c, rounded down, of any @a and @b; the quotient has 64 bits. A division of 128
+ * bits is a call of a function, so it is made only where the product has more than 64.
  */
 static inline u64 fifo_mul_div(u64 a, u64 b, u64 c)
 {

@@ -12,7 +12,9 @@ struct figure_request;
 struct run_cache_use;
 struct sim_error;
 
-/* Figures, their data and their runs. Owned by the caller: figures_open(), figures_destroy(). */
+/*
+ * Figures, their data and their runs. Owned by the caller: figures_open(), figures_destroy().
+ */
 struct figures {
 	struct figure *figures;
 	struct figure_data *data; /* of each */
@@ -23,8 +25,9 @@ struct figures {
 
 /*
  * Read the figures @names, or all of plots/figures that make their runs themselves if
- * @name_count is 0, and what is published. @request is for all of their runs; it and its strings
- * are borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *figures in any case.
+ * @name_count is 0, and what is published. @request is for all of their runs; it
+ * and its strings are borrowed. Returns 0 or a negative enum sim_exit; the caller
+ * destroys *figures in any case.
  */
 int figures_open(struct figures *figures, const char *const *names, size_t name_count,
 		 const struct figure_request *request, struct sim_error *err);

@@ -13,17 +13,17 @@
 #include <stddef.h>
 
 /*
- * Half a megabyte each. All figures together need about 160. 10 seeds of "validate published" need
- * 1100, so then nothing else stays.
+ * Half a megabyte each. All figures together need about 160. 10 seeds of "validate published"
+ * need 1100, so then nothing else stays.
  */
 #define CACHE_FOLDER_ENTRIES 500
 
 /*
  * Enter an existing folder. If no other process is in it, tidy up, so that there is room for
  * @coming more entries below @most; SIZE_MAX: no entry is removed. The @held entries that were
- * used last stay in any case: the caller still reads them. Waits while another process tidies up.
- * Returns a descriptor for cache_folder_leave(), or -1 if the file system has no locks; then
- * nothing is tidied up.
+ * used last stay in any case: the caller still reads them. Waits while another process tidies
+ * up. Returns a descriptor for cache_folder_leave(), or -1 if the file system has no locks;
+ * then nothing is tidied up.
  */
 int cache_folder_enter(const char *path, size_t coming, size_t most, size_t held);
 void cache_folder_leave(int folder);

@@ -281,8 +281,8 @@ static int take_line(struct figure_data *data, size_t panel, const struct figure
 }
 
 /*
- * Add a curve for each run that it applies to, and for each container of the run that has the curve's
- * name. Without a container of that name it is a type, and "*" is all of them.
+ * Add a curve for each run that it applies to, and for each container of the run that has the
+ * curve's name. Without a container of that name it is a type, and "*" is all of them.
  */
 static int take_curve(struct figure_data *data, size_t panel, const struct figure_curve *curve,
 		      struct sim_error *err)

@@ -132,7 +132,9 @@ static bool names_type(const struct figure *figure, const char *type)
 	return named;
 }
 
-/* Does any panel's value name a type of which the run has several containers? The first counts. */
+/*
+ * Does any panel's value name a type of which the run has several containers? The first counts.
+ */
 static void add_first_of_type(const struct figure_data *data, char *text, size_t size)
 {
 	const struct summary *summary = &data->runs[0].folder.summary;
@@ -149,8 +151,8 @@ static void add_first_of_type(const struct figure_data *data, char *text, size_t
 }
 
 /*
- * A second line: what the user changed, the keys in which compared folders differ, and which container
- * counts where a type has several.
+ * A second line: what the user changed, the keys in which compared folders differ, and which
+ * container counts where a type has several.
  */
 static void add_changes(struct drawing *drawing, const struct figure_request *request)
 {

@@ -81,7 +81,10 @@ static void add_range(struct drawing *drawing)
 	add_real(drawing, "published", published);
 }
 
-/* The panel's bars lack a container: write its name. False: a run has all containers of its bar. */
+/*
+ * The panel's bars lack a container: write its name. False: a run has all
+ * containers of its bar.
+ */
 static bool bars_lack(const struct figure_data *data, size_t panel, char *name, size_t size)
 {
 	const struct figure_panel *shown = &data->figure->panels[panel];
@@ -127,7 +130,9 @@ static void add_bars(struct drawing *drawing)
 	add_real(drawing, "first", (double)first);
 }
 
-/* The place in the key of the series with this name, counted from 1: it is added if it is new. */
+/*
+ * The place in the key of the series with this name, counted from 1: it is added if it is new.
+ */
 static size_t add_key_series(struct drawing *drawing, const char *name, bool ours,
 			     bool published)
 {
@@ -235,8 +240,8 @@ static void add_parts(struct drawing *drawing)
 }
 
 /*
- * The number of @line among its run's lines of the same curve, from 0: one for each container. Sets
- * *ret_several if there are more.
+ * The number of @line among its run's lines of the same curve, from 0: one for each container.
+ * Sets *ret_several if there are more.
  */
 static size_t line_index(const struct figure_data *data, const struct figure_line *line,
 			 bool *ret_several)

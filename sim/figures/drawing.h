@@ -41,7 +41,10 @@ struct drawing {
 /* Add the variables of panel @drawing->panel, which is number @drawing->number on the page. */
 void drawing_add_panel(struct drawing *drawing);
 
-/* Are all curves of panel number @panel of the figure of one run? Then colours tell containers apart. */
+/*
+ * Are all curves of panel number @panel of the figure of one run? Then
+ * colours tell containers apart.
+ */
 bool drawing_of_one_run(const struct figure_data *data, size_t panel);
 
 #endif

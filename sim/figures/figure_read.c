@@ -55,7 +55,10 @@ static const char *read_field(const struct place *object, const char *key, const
 	return text;
 }
 
-/* Read a whole number from @least to @most. Returns @standard: it is none, and the reader knows. */
+/*
+ * Read a whole number from @least to @most. Returns @standard: it is none,
+ * and the reader knows.
+ */
 static int read_whole(const struct place *object, const char *key, int standard, int least,
 		      int most)
 {

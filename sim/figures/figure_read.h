@@ -13,8 +13,8 @@
 int figure_read(struct figure *figure, const char *name, struct sim_error *err);
 
 /*
- * As figure_read(), of a figure that the program has made: @root is what its file would hold, and is taken
- * over. NULL: there was no memory for it.
+ * As figure_read(), of a figure that the program has made: @root is what its file would hold,
+ * and is taken over. NULL: there was no memory for it.
  */
 int figure_read_made(struct figure *figure, json_t *root, const char *name,
 		     struct sim_error *err);

@@ -104,7 +104,10 @@ struct picture {
 	pid_t child; /* 0: it has not been started, or has ended */
 };
 
-/* Start gnuplot. "-d": it does not read the user's start-up file, which could change the pictures. */
+/*
+ * Start gnuplot. "-d": it does not read the user's start-up file, which
+ * could change the pictures.
+ */
 static int start_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
 			 const char *script, pid_t *ret_child, struct sim_error *err)
 {

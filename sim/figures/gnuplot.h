@@ -43,10 +43,10 @@ void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct wr
 void gnuplot_destroy(struct gnuplot *gnuplot);
 
 /*
- * Draw @figure.png and @figure.svg by plots/@script into temporary files of the writer, which the
- * caller commits or aborts. The script also gets the variables "terminal" ("png" or "svg"), "output"
- * and "scripts" (the folder plots). The caller has taken @signals; one of them ends the drawing.
- * Returns 0 or a negative enum sim_exit.
+ * Draw @figure.png and @figure.svg by plots/@script into temporary files of the writer, which
+ * the caller commits or aborts. The script also gets the variables "terminal" ("png" or "svg"),
+ * "output" and "scripts" (the folder plots). The caller has taken @signals; one of them ends
+ * the drawing. Returns 0 or a negative enum sim_exit.
  */
 int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure,
 		 const struct signals *signals, struct writer *writer, struct sim_error *err);

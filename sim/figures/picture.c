@@ -88,8 +88,8 @@ static int hash_data(XXH3_state_t *state, const struct gnuplot *gnuplot, struct 
 }
 
 /*
- * Hash what is about to be drawn. False: no picture is kept here, or something cannot be read; that is
- * an error only for gnuplot.
+ * Hash what is about to be drawn. False: no picture is kept here, or something cannot be read;
+ * that is an error only for gnuplot.
  */
 static bool make_key(const struct gnuplot *gnuplot, const char *script,
 		     char ret_key[CFG_HASH_MAX])
@@ -170,8 +170,8 @@ static void entry_path(const char *key, char *ret_path, size_t size)
 }
 
 /*
- * Write the pictures of an entry into temporary files of the writer. *ret_taken: the entry was there.
- * Returns 0 or -SIM_EXIT_RUNTIME: they cannot be written.
+ * Write the pictures of an entry into temporary files of the writer. *ret_taken: the entry was
+ * there. Returns 0 or -SIM_EXIT_RUNTIME: they cannot be written.
  */
 static int take_entry(const char *key, const char *figure, struct writer *writer,
 		      bool *ret_taken, struct sim_error *err)
@@ -188,8 +188,8 @@ static int take_entry(const char *key, const char *figure, struct writer *writer
 }
 
 /*
- * Keep the pictures of a folder. Those that cannot be kept are drawn again next time. Those that were
- * used longest ago are removed.
+ * Keep the pictures of a folder. Those that cannot be kept are drawn again next time. Those
+ * that were used longest ago are removed.
  */
 static void keep_entry(const char *key, const char *folder, const char *figure)
 {

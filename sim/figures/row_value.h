@@ -5,9 +5,10 @@
  *   { "covered": { "container", "outcome", "begin", "end", "from", "to" } }
  *	how many rows lie between two moments; a row that lies there in part adds its share
  *   { "rows": { "container", "outcome", "value", "take", ... } }
- *	a statistic of a column over rows of that outcome. "minus" is a column to subtract, "over" one to
- *	divide by (less "over_minus"; rows where that is not positive are left out), "first" and "last"
- *	are the least and greatest "id". "by" is the column of the abscissa for slope and at_zero.
+ *	a statistic of a column over rows of that outcome. "minus" is a column to subtract,
+ *	"over" one to divide by (less "over_minus"; rows where that is not positive are left
+ *	out), "first" and "last" are the least and greatest "id". "by" is the column of the
+ *	abscissa for slope and at_zero.
  */
 #ifndef SIM_FIGURES_ROW_VALUE_H
 #define SIM_FIGURES_ROW_VALUE_H

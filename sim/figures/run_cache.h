@@ -28,8 +28,8 @@ struct run_cache_use {
 	size_t held; /* entries of earlier calls that the caller still reads, at most so many */
 	const struct signals *signals; /* taken by the caller; one of them ends the work */
 	/*
-	 * Called when @made runs were made, in @seconds, and @read were read, of @count runs that
-	 * are not left out. The others are the same as a run that was made.
+	 * Called when @made runs were made, in @seconds, and @read were read, of @count runs
+	 * that are not left out. The others are the same as a run that was made.
 	 */
 	void (*ready)(size_t count, size_t made, size_t read, double seconds);
 };

@@ -16,8 +16,8 @@ struct figure_data;
 bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used);
 
 /*
- * Find a container that a checked expression in @run names and that the run does not have. Returns
- * its name or type in ret_name, which has @size bytes. False: the run has all of them.
+ * Find a container that a checked expression in @run names and that the run does not have.
+ * Returns its name or type in ret_name, which has @size bytes. False: the run has all of them.
  */
 bool value_lacks(const struct figure_data *data, size_t run, const json_t *value,
 		 char *ret_name, size_t size);
@@ -30,9 +30,9 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 		bool published);
 
 /*
- * The lower bound of a checked expression that is one statistic of a run, where the run tells no
- * more than that bound: fewer requests had finished than the statistic needs. NAN: it does not
- * apply.
+ * The lower bound of a checked expression that is one statistic of a run, where the
+ * run tells no more than that bound: fewer requests had finished than the statistic
+ * needs. NAN: it does not apply.
  */
 double value_at_least(const struct figure_data *data, size_t run, const json_t *value);
 

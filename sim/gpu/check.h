@@ -17,7 +17,9 @@
 /* What can be wrong with an entry, the worst first. */
 enum sim_pte_error {
 	SIM_PTE_OK,
-	/* it reaches a page that is another container's, free, a context's, or of page tables */
+	/*
+	 * it reaches a page that is another container's, free, a context's, or of page tables
+	 */
 	SIM_PTE_FOREIGN,
 	SIM_PTE_SHARED,	  /* another entry has the same page of the same chunk */
 	SIM_PTE_CHUNK,	  /* its chunk, or its offset in the chunk, is not the block's */

@@ -43,8 +43,8 @@ void sim_process_unmap(struct sim_process *process, struct gvm_range *range);
 struct gvm_range *sim_process_find_range(struct sim_process *process, u64 va);
 
 /*
- * Blocking: advice on a range, until it is unmapped. Returns the status of gvm_memory_ops.advise, or
- * -EOPNOTSUPP if the manager has no such call.
+ * Blocking: advice on a range, until it is unmapped. Returns the status of
+ * gvm_memory_ops.advise, or -EOPNOTSUPP if the manager has no such call.
  */
 int sim_process_advise(struct sim_process *process, struct gvm_range *range,
 		       enum gvm_advice advice);

@@ -119,8 +119,8 @@ struct sim_process {
 	u64 next_va;
 	u64 frame_buffer; /* bytes that it may allocate, with its context; 0: it pages */
 	/*
-	 * Limits of a client of an MPS server to its context and its unmanaged memory, bytes; 0:
-	 * none. unmanaged.h.
+	 * Limits of a client of an MPS server to its context and its unmanaged memory,
+	 * bytes; 0: none. unmanaged.h.
 	 */
 	u64 memory_hard;
 	u64 memory_soft;

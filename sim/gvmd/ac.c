@@ -12,7 +12,8 @@
  *                         |                                              |
  *                         '---- grace is over, usage is still above -----'--> the limit again,
  *                                                                            with a wait: the
- *                                                                            driver evicts the rest
+ *                                                                            driver evicts the
+ *                                                                            rest
  *
  * A lowered limit without a wait holds at once, and the event tells how much is wanted. The
  * application goes on meanwhile. It is stopped for a high load only when its memory is under
@@ -26,8 +27,8 @@
  *      to proactively yield resources", and no more. The law of the load is that of dyn; grace
  *      and order are ours.
  *   2. The event comes from the driver: the write of the limit posts it. gvmd needs no
- *      descriptor of a container, and applications need not know gvmd. A container that does not
- *      listen is reclaimed after the grace, so the policy suits any application.
+ *      descriptor of a container, and applications need not know gvmd. A container that does
+ *      not listen is reclaimed after the grace, so the policy suits any application.
  */
 #include "gvmd/load.h"
 #include "gvmd/policies.h"

@@ -14,12 +14,12 @@
  *                                   32 to 160     the limit; it runs or is stopped as before
  *                                   > 160         the limit, and it is stopped
  *
- * So an idle server takes the limit away, and a few kernels do not bring it back. Two bounds with
- * a gap between them are a hysteresis, and an action comes 3 s after the last one at the
+ * So an idle server takes the limit away, and a few kernels do not bring it back. Two bounds
+ * with a gap between them are a hysteresis, and an action comes 3 s after the last one at the
  * earliest: each change of the limit may move gigabytes over the link.
  *
- * The GVM paper calls this daemon GVM-DYN. The Ghost paper runs it over its own driver and calls
- * it GhostFT.
+ * The GVM paper calls this daemon GVM-DYN. The Ghost paper runs it over its own
+ * driver and calls it GhostFT.
  *
  *
  * How it differs from the papers (GVM 7.2 and 7.4, Ghost 6.3 and 6.4)
@@ -29,7 +29,8 @@
  *   2. "Stopped" is compute.freeze, which ends its turns at once: Ghost has the file. The
  *      published daemon (exp/vllm+diffusion/launch_scheduler.py of github.com/easonycliu/gvm)
  *      sends SIGSTOP: kernels that are queued run on, and the process launches no more. The law
- *      is this daemon's, also that an idle server thaws the other one straight from a high load.
+ *      is this daemon's, also that an idle server thaws the other one
+ *      straight from a high load.
  *   3. It is stopped before its limit falls, so that it does not fault while it is reclaimed,
  *      and its limit rises before it runs again.
  *   4. A write is made only if it changes something.

@@ -165,9 +165,9 @@ struct gvmd_policy {
 	 */
 	int (*step)(void *state, struct gvmd_step *step);
 	/*
-	 * The file of the policy's write number @index, from 0 on, where its settings say so, and
-	 * their key in @place: "rules.0.then.1". Before a run, gvmsim names those that the system
-	 * does not honour. Returns NULL after the last. NULL: settings name no files.
+	 * The file of the policy's write number @index, from 0 on, where its settings say so,
+	 * and their key in @place: "rules.0.then.1". Before a run, gvmsim names those that the
+	 * system does not honour. Returns NULL after the last. NULL: settings name no files.
 	 */
 	const char *(*writes)(const void *state, u32 index, char place[GVMD_NAME_MAX]);
 	/* Free what open() and step() allocated. NULL: nothing. */

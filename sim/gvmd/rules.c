@@ -9,8 +9,8 @@
  *     { "policy": "rules", "rules": [
  *         { "when": { "container": "vllm", "metric": "gcgroup.stat.pending",
  *                     "over": "1500ms", "above": 160, "until": 32 },
- *           "then": [ { "container": "diffusion", "file": "gmem.limit.high", "value": "6e9" } ],
- *           "cooldown": "3s" } ] }
+ *           "then": [ { "container": "diffusion", "file": "gmem.limit.high", "value": "6e9" }
+ *           ], "cooldown": "3s" } ] }
  *
  * A rule fires when its condition begins to hold, and not again while it holds:
  *

@@ -80,7 +80,9 @@ struct sums {
 	size_t demands;
 };
 
-/* Say if the requests of one container need more time than there is. Returns their share of it. */
+/*
+ * Say if the requests of one container need more time than there is. Returns their share of it.
+ */
 static double advise_demand(const struct advice *advice, const struct sim_container *container)
 {
 	u64 within_ns = 0;

@@ -16,13 +16,14 @@
 extern const struct cfg_registry machine_registry;
 
 /*
- * Build and run. Long traces, and records of requests that have ended, go to files without a name in the folder
- * @scratch, which is borrowed until machine_destroy(); NULL: they stay in memory. @advise (may
- * be NULL) gets the lines of advice.h before the run begins. @progress (may be NULL) is called
- * every few thousand events with the machine, from inside the simulation: it must not block. @interrupted is polled; when it becomes
- * non-zero the run ends early. One call for each process. Returns 0 or a negative enum sim_exit
- * with *err; a deadlock is such an error, an interrupted run or a failed container is not. Call
- * machine_destroy() after an error, too, but not after a deadlock.
+ * Build and run. Long traces, and records of requests that have ended, go to files without a
+ * name in the folder @scratch, which is borrowed until machine_destroy(); NULL: they stay in
+ * memory. @advise (may be NULL) gets the lines of advice.h before the run begins. @progress
+ * (may be NULL) is called every few thousand events with the machine, from inside the
+ * simulation: it must not block. @interrupted is polled; when it becomes non-zero the run ends
+ * early. One call for each process. Returns 0 or a negative enum sim_exit with *err; a deadlock
+ * is such an error, an interrupted run or a failed container is not. Call machine_destroy()
+ * after an error, too, but not after a deadlock.
  */
 int machine_run(struct machine *machine, const struct config *config, const char *scratch,
 		void (*advise)(const char *line),

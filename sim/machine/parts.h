@@ -69,7 +69,10 @@ int sim_container_write(struct sim_container *container, const char *file, const
 int policy_init(struct machine *machine, struct sim_error *err);
 void policy_destroy(struct machine *machine);
 void policy_main(void *machine);
-/* struct gvmd_policy.writes of the machine's policy. NULL also without a policy, or one that does not say. */
+/*
+ * struct gvmd_policy.writes of the machine's policy. NULL also without a
+ * policy, or one that does not say.
+ */
 const char *policy_writes(const struct machine *machine, u32 index, char place[GVMD_NAME_MAX]);
 
 /*

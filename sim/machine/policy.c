@@ -5,8 +5,8 @@
  * A policy of gvmd runs in an actor of the machine, beside the actor of the scenario's events.
  * It sees each container by the control files that gvm.ko would have, and by the report of its
  * application. A step takes no simulated time. Its writes do, as those of events: a write that
- * lowers a limit returns when the reclaim has ended. The next step is at the next multiple of the
- * period. Files that the system does not honour refuse the write.
+ * lowers a limit returns when the reclaim has ended. The next step is at the next multiple of
+ * the period. Files that the system does not honour refuse the write.
  */
 #include "machine/parts.h"
 

@@ -5,8 +5,8 @@
 #include "gvmd/plan.h"
 
 /*
- * Run a step of the policy of @plan, a plug-in: as decide() of struct gvmd_world (daemon.h). One
- * that crashes, or computes for longer than its deadline, is an error with its reason in
+ * Run a step of the policy of @plan, a plug-in: as decide() of struct gvmd_world (daemon.h).
+ * One that crashes, or computes for longer than its deadline, is an error with its reason in
  * step->why. Such a policy is not called again, not to close it either: its memory is as the
  * crash left it. Only one step at a time in a process.
  */

@@ -20,20 +20,21 @@
  *        and replayed after the copy                  itself
  *
  * Eviction cannot take the VA space's lock, so it leaves the mappings to a kernel thread
- * (block_add_eviction_mappings on global_q). The thread waits for nothing but locks. Its PTEs are
- * pushed behind the copy, so the mapping holds once the copy has arrived. A fault in between finds
- * that its page is accessible where it is (block_select_residency) and maps it, too.
+ * (block_add_eviction_mappings on global_q). The thread waits for nothing but locks.
+ * Its PTEs are pushed behind the copy, so the mapping holds once the copy has arrived.
+ * A fault in between finds that its page is accessible where it is
+ * (block_select_residency) and maps it, too.
  *
- * Such a page comes back by a prefetch of the application only. What an access to it costs is in
- * sim/fifo/remote.c.
+ * Such a page comes back by a prefetch of the application only. What an access to it costs
+ * is in sim/fifo/remote.c.
  *
  * How this differs from the driver:
  *  1. Advice is on whole ranges. The driver splits a range.
  *  2. Read duplication ("read mostly") is missing.
- *  3. A fault on a page of a block that was evicted maps all pages of the block that were. There it
- *     maps the page, and what the prefetcher's tree says, which is full then.
- *  4. Atomics of the whole system: a remote mapping next to one of the CPU permits none there, and
- *     an atomic access faults and migrates its page. Kernels here make no atomic accesses.
+ *  3. A fault on a page of a block that was evicted maps all pages of the block that were.
+ *     There it maps the page, and what the prefetcher's tree says, which is full then.
+ *  4. Atomics of the whole system: a remote mapping next to one of the CPU permits none there,
+ *     and an atomic access faults and migrates its page. Kernels here make no atomic accesses.
  *  5. Advice that is taken back (UVM_UNSET_...) is missing.
  */
 #include "nvuvm/advice.h"
@@ -71,7 +72,9 @@ int nvuvm_map_host_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 inde
 	u32 mapped, empty;
 	int status;
 
-	/* The first touch of a block whose preferred location is the CPU populates all of it. */
+	/*
+	 * The first touch of a block whose preferred location is the CPU populates all of it.
+	 */
 	if (!block->on_host && !block->resident)
 		pages = block->valid;
 	mapped = (pages | (block->swapped & ~block->resident)) & ~block->remote;

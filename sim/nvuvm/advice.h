@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Advice of the application, and mappings of host memory on the GPU; advice.c describes them. */
+/*
+ * Advice of the application, and mappings of host memory on the GPU; advice.c describes them.
+ */
 #ifndef SIM_NVUVM_ADVICE_H
 #define SIM_NVUVM_ADVICE_H
 
@@ -14,8 +16,8 @@ void nvuvm_advice_stop(struct nvuvm *nvuvm);
 int nvuvm_advise(struct nvuvm *nvuvm, struct gvm_range *range, enum gvm_advice advice);
 
 /*
- * Which of the pages @faulted of a block, none of them resident, does a fault of the GPU leave in
- * host memory? CONTEXT: the range's lock held.
+ * Which of the pages @faulted of a block, none of them resident, does a fault of the GPU leave
+ * in host memory? CONTEXT: the range's lock held.
  */
 u32 nvuvm_advice_stays(const struct gvm_range *range, u32 index, u32 faulted);
 
@@ -28,7 +30,8 @@ int nvuvm_map_host_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 inde
 			  struct gvm_fence *fence);
 
 /*
- * The same for all pages of a block that "accessed by" gives the GPU and that are not mapped yet.
+ * The same for all pages of a block that "accessed by" gives the GPU and
+ * that are not mapped yet.
  */
 int nvuvm_advice_map_locked(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			    struct gvm_fence *fence);

@@ -36,22 +36,22 @@
  *
  * With fast_path a refill is tried first. Victims go to a thread that waits for the copies and
  * gives the chunks back to RM, so the copy into the fresh chunk waits for no copy out. When RM
- * has no chunk left, the block gets the last victim's chunk, and the driver waits for the copies
- * of all others on the spot. The CPU's part of all these evictions stays in the thread that
- * services faults. When the GPU is full and the container is within its limit, the first chunk
- * in global order goes, of any container.
+ * has no chunk left, the block gets the last victim's chunk, and the driver waits for the
+ * copies of all others on the spot. The CPU's part of all these evictions stays in the thread
+ * that services faults. When the GPU is full and the container is within its limit, the first
+ * chunk in global order goes, of any container.
  *
  * Its promotion brings in a whole block if all its 32 pages are in one chunk of 2 MB on the
  * host, and none on the device. Blocks that were evicted before are like that, and blocks that
  * the CPU wrote into huge pages. New memory never is.
  *
  * How this differs from the published driver:
- *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk, and
- *     the fault is fatal. With a limit below one chunk it always ends so. Here the refill goes
- *     back, and the fault comes again.
- *  2. Without fast_path no refill is tried above the limit: the driver before its commit 03519869
- *     (lazy freeing, September 2025). With one_list each search for a victim walks the list of all
- *     chunks (walk.c): the driver before 919ce57a (lists by process, October 2025).
+ *  1. If it finds no victim after a refill has succeeded, it loses the refill's first chunk,
+ *     and the fault is fatal. With a limit below one chunk it always ends so. Here the refill
+ *     goes back, and the fault comes again.
+ *  2. Without fast_path no refill is tried above the limit: the driver before its commit
+ *     03519869 (lazy freeing, September 2025). With one_list each search for a victim walks the
+ *     list of all chunks (walk.c): the driver before 919ce57a (lists by process, October 2025).
  */
 #include "nvuvm/driver.h"
 
@@ -113,8 +113,8 @@ static int room_global(struct nvuvm *nvuvm)
 }
 
 /*
- * A victim that the block does not need goes back to RM after its copy out. @lazily: a thread waits
- * for that.
+ * A victim that the block does not need goes back to RM after its copy out.
+ * @lazily: a thread waits for that.
  */
 static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *fence,
 			bool lazily)
@@ -132,8 +132,8 @@ static int room_dispose(struct nvuvm *nvuvm, u32 chunk, const struct gvm_fence *
 }
 
 /*
- * One of the container's own chunks. @fresh: the block has a chunk of a refill. Else it gets the
- * @last victim's.
+ * One of the container's own chunks. @fresh: the block has a chunk of a refill. Else it
+ * gets the @last victim's.
  */
 static int room_evict_own(struct nvuvm *nvuvm, struct nvuvm_container *owner, bool fresh,
 			  bool last)

@@ -13,8 +13,8 @@ struct nvuvm_evicted {
 };
 
 /*
- * Pages of a block leave the GPU. Without memory it is mapped at its next fault. CONTEXT: the range's
- * lock held.
+ * Pages of a block leave the GPU. Without memory it is mapped at its next fault.
+ * CONTEXT: the range's lock held.
  */
 void nvuvm_evicted_add(struct nvuvm *nvuvm, const struct gvm_range *range, u32 index);
 

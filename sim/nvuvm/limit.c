@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * A limit write of the published GVM driver (uvm_va_space_evict_size): evict by address, then
- * set the limit. It has to evict the difference between usage and limit. It goes by batches of 256
- * blocks, 512 MB: start all copies of a batch, wait for all of them, and only then ask whether that
- * is enough.
+ * set the limit. It has to evict the difference between usage and limit. It goes by batches
+ * of 256 blocks, 512 MB: start all copies of a batch, wait for all of them, and only then
+ * ask whether that is enough.
  *
  *     range   | 256 blocks | 256 blocks | ...    each is emptied as a whole, until
  *             '--- batch --'                     counted >= usage - limit
  *
- * It counts each block that has a record of the GPU (uvm_va_block_gpu_state_t). An eviction leaves
- * that record behind, so blocks that were evicted before count as if they were evicted now. The
- * write takes all records away. So usage may end far below the limit, or above it. In that case the
- * next allocation that has to refill evicts the rest (driver.c).
+ * It counts each block that has a record of the GPU (uvm_va_block_gpu_state_t). An eviction
+ * leaves that record behind, so blocks that were evicted before count as if they were evicted
+ * now. The write takes all records away. So usage may end far below the limit, or above it. In
+ * that case the next allocation that has to refill evicts the rest (driver.c).
  *
  * How this differs from the published driver:
  *  1. It holds up to 256 block locks at once, here one. Faults of the container wait for the
@@ -45,7 +45,10 @@ static int limit_finish(struct nvuvm *nvuvm, struct limit_batch *batch)
 	return status;
 }
 
-/* Start the eviction of a block's chunk, if it has one. Returns the bytes that the driver counts. */
+/*
+ * Start the eviction of a block's chunk, if it has one. Returns the bytes
+ * that the driver counts.
+ */
 static u64 limit_evict_block(struct nvuvm *nvuvm, struct gvm_range *range, u32 index,
 			     struct limit_batch *batch)
 {

@@ -6,18 +6,19 @@
  * Host memory
  *
  * A block gets its host memory once. Data that the CPU wrote is in 2 MB chunks, or in 4 KB
- * pages if the range says so. A block that has none yet gets one chunk of 2 MB by the first touch of
- * the CPU, whatever that touches, or by its first eviction. The host memory stays until the range is destroyed, also while the data is on the device. Its
- * layout decides the number of copies (block_copy_resident_pages_between): one for each
- * contiguous run if both sides are one chunk of 2 MB, else one for each 4 KB.
+ * pages if the range says so. A block that has none yet gets one chunk of 2 MB by the first
+ * touch of the CPU, whatever that touches, or by its first eviction. The host memory stays
+ * until the range is destroyed, also while the data is on the device. Its layout decides the
+ * number of copies (block_copy_resident_pages_between): one for each contiguous run if both
+ * sides are one chunk of 2 MB, else one for each 4 KB.
  *
  * How this differs from the driver:
  *  1. Host memory never runs out, and 2 MB chunks are always available.
  *  2. All runs of one push share one set-up there; here each run has its own. Runs are few.
- *  3. Fresh memory is cleared page by page as pages become resident, and not the rest of a chunk
- *     at once. No byte is cleared more than once either way.
- *  4. It is always cleared. The driver leaves out a chunk that is fresh from RM, which scrubs what
- *     it hands out.
+ *  3. Fresh memory is cleared page by page as pages become resident, and not the rest of a
+ *     chunk at once. No byte is cleared more than once either way.
+ *  4. It is always cleared. The driver leaves out a chunk that is fresh from RM, which
+ *     scrubs what it hands out.
  */
 #include "nvuvm/mmu.h"
 
@@ -28,7 +29,9 @@
 /* 4 KB pages in one of ours. */
 #define SMALL_PAGES (GVM_PAGE_BYTES >> 12)
 
-/* @huge: a whole block without host memory gets one chunk of 2 MB (block_populate_pages_cpu). */
+/*
+ * @huge: a whole block without host memory gets one chunk of 2 MB (block_populate_pages_cpu).
+ */
 static void host_populate(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages,
 			  bool huge)
 {

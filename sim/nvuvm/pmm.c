@@ -21,24 +21,25 @@
  *
  * The search for a victim (pick_root_chunk_to_evict) takes the head of the unused list, whose
  * blocks have lost their pages by other means than eviction; then the head of the used list.
- * The published GVM looks for the first chunk of a process in both. It keeps each used chunk on a
- * second list by process, in the same order; before it had that list, it walked (walk.c).
+ * The published GVM looks for the first chunk of a process in both. It keeps each used chunk on
+ * a second list by process, in the same order; before it had that list, it walked (walk.c).
  *
  * How this differs from the drivers:
- *  1. A batch may be larger than memory. Its last victim would be a chunk that the same batch has
- *     filled. On a GPU each warp continues as soon as its own page is there. Our GMMU has one
- *     cursor for all warps, so that might go on for ever. Chunks that the batch in service has
- *     migrated to are no victims; service.c says what happens instead.
- *  2. NVIDIA's driver splits root chunks into sub-chunks for blocks of less than 2 MB. The model
- *     does so with gvm_device_config.sub_chunks (sim/core/block/part.c), and else gives each
- *     block a whole chunk. A victim is a root chunk in both, and all of its blocks leave
- *     (pick_and_evict_root_chunk). In the model, blocks of one container only share a root chunk;
- *     NVIDIA's driver mixes those of all VA spaces. Sub-chunks are charged to the byte, against
- *     the limit, so the model has none with the published GVM's limits: its driver does not look
- *     at its limit for a sub-chunk of a root chunk that it has split already.
- *  3. A freed chunk goes to the device's allocator while its copy out is in flight, and its next
- *     user is served behind that copy. NVIDIA's driver waits for the copy first (free_root_chunk).
- *     Only an exit frees chunks like this, and it waits for all copies anyway.
+ *  1. A batch may be larger than memory. Its last victim would be a chunk that the same batch
+ *     has filled. On a GPU each warp continues as soon as its own page is there. Our GMMU has
+ *     one cursor for all warps, so that might go on for ever. Chunks that the batch in service
+ *     has migrated to are no victims; service.c says what happens instead.
+ *  2. NVIDIA's driver splits root chunks into sub-chunks for blocks of less than 2 MB. The
+ *     model does so with gvm_device_config.sub_chunks (sim/core/block/part.c), and else gives
+ *     each block a whole chunk. A victim is a root chunk in both, and all of its blocks leave
+ *     (pick_and_evict_root_chunk). In the model, blocks of one container only share a root
+ *     chunk; NVIDIA's driver mixes those of all VA spaces. Sub-chunks are charged to the byte,
+ *     against the limit, so the model has none with the published GVM's limits: its driver does
+ *     not look at its limit for a sub-chunk of a root chunk that it has split already.
+ *  3. A freed chunk goes to the device's allocator while its copy out is in flight,
+ *     and its next user is served behind that copy. NVIDIA's driver waits for the
+ *     copy first (free_root_chunk). Only an exit frees chunks like this, and it
+ *     waits for all copies anyway.
  */
 #include "nvuvm/pmm.h"
 

@@ -25,8 +25,8 @@
  *     (grow_fault_granularity). Our pages have 64 KB already.
  *  2. uvm_perf_prefetch_min_faults is 1, so every fault may attract pages. There is no count to
  *     keep.
- *  3. The first touch of a block whose preferred location is this GPU brings in all of it there,
- *     too: driver.c.
+ *  3. The first touch of a block whose preferred location is this GPU brings in all of it
+ *     there, too: driver.c.
  */
 #include "nvuvm/prefetch.h"
 

@@ -153,8 +153,8 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 }
 
 /*
- * The faulted pages that advice keeps in host memory are mapped there. Returns 0 with the others in
- * *faulted.
+ * The faulted pages that advice keeps in host memory are mapped there. Returns 0
+ * with the others in *faulted.
  */
 static int visit_map_host_locked(struct block_visit *visit, u32 *faulted)
 {

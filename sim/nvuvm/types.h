@@ -111,7 +111,10 @@ struct nvuvm_block {
 	u32 host_pages; /* pages with host memory behind them */
 	u32 staged;	/* of those on the host, pages that a copy of the application brings */
 	bool host_huge; /* that memory is one chunk of 2 MB */
-	/* It has had a chunk since a limit write last came by: NVIDIA's uvm_va_block_gpu_state_t */
+	/*
+	 * It has had a chunk since a limit write last came by: NVIDIA's
+	 * uvm_va_block_gpu_state_t
+	 */
 	bool gpu_state;
 	struct nvuvm_thrash thrash;
 };

@@ -17,9 +17,9 @@
  * eviction takes.
  *
  * The model has the walk where it has the published limits and one list. Without fast paging it
- * always has one: that is how the driver was before its authors made paging fast. Which commit the
- * paper's bars without fast paging ran is not published. Their images take as long as with this
- * walk (DEVIATIONS.md).
+ * always has one: that is how the driver was before its authors made paging fast. Which commit
+ * the paper's bars without fast paging ran is not published. Their images take as long as with
+ * this walk (DEVIATIONS.md).
  *
  * The model counts the chunks passed and does not visit them. For each container it keeps the
  * first used chunk and how many chunks of others are in front. A chunk that is appended is
@@ -27,10 +27,10 @@
  * first chunk is removed, the next one is searched from there on. A search goes forward only,
  * so over time it passes each chunk once for each move of that chunk.
  *
- * The software GPU shows the walk: commit 7ec0a4c5, the last one with one list, passes 104 chunks
- * for each victim beside an idle neighbour that has 40. These are the 40, the victim, and 63 that
- * the refill has put on the free list. The list is in the order of the chunks' addresses, but for
- * chunks that were evicted and came back while the GPU was full.
+ * The software GPU shows the walk: commit 7ec0a4c5, the last one with one list, passes 104
+ * chunks for each victim beside an idle neighbour that has 40. These are the 40, the victim,
+ * and 63 that the refill has put on the free list. The list is in the order of the chunks'
+ * addresses, but for chunks that were evicted and came back while the GPU was full.
  *
  * How this differs from the driver: it walks the free and the unused list first. Both are short
  * where a container is above its limit and no refill is tried, as before commit 03519869.

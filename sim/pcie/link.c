@@ -4,10 +4,10 @@
  *
  * The directions affect each other only while both have a copy at work and the link cannot
  * carry both at full rate. A copy starts "alone" if the link carries both at full rate, or if
- * the other direction has no copy, and if no kernel uses the link. The end of such a copy is known
- * at once and is its only event. When the other direction starts a copy, or a kernel comes, the
- * lone copy enters the phase that it has reached. A copy that is not alone has one more event, at the end of its set-up, where the
- * rates of both directions change.
+ * the other direction has no copy, and if no kernel uses the link. The end of such a copy is
+ * known at once and is its only event. When the other direction starts a copy, or a kernel
+ * comes, the lone copy enters the phase that it has reached. A copy that is not alone has one
+ * more event, at the end of its set-up, where the rates of both directions change.
  */
 #include "pcie/link.h"
 
@@ -117,7 +117,9 @@ static u64 engine_kernels_rate(const struct pcie_engine *engine)
 	return wants < capacity ? wants : capacity;
 }
 
-/* A direction has begun or ended to move bytes, or kernels have: set the rate of this one anew. */
+/*
+ * A direction has begun or ended to move bytes, or kernels have: set the rate of this one anew.
+ */
 static void engine_set_rate(struct pcie_engine *engine)
 {
 	if (engine->phase != PCIE_MOVING)

@@ -12,11 +12,11 @@
  * Kernels that access host memory use the link beside the copy engines (pcie_claim()). In a
  * direction each of the two gets half, or less if it wants less, and the other one the rest.
  *
- * Measured on an H200 (plots/reference/hardware/h200-580-remote.txt): kernels alone read 93 % and
- * write 96 % of what a copy engine moves. Here it is all of it. Beside copies to the GPU, kernels of
- * 32 blocks, and of one block for each SM, read 50 and 54 % of what both move together: here half.
- * With eight blocks for each SM they read 92 %, kernels that write leave 8 to 14 % to copies either
- * way, and reads slow down copies to the host. None of that is here.
+ * Measured on an H200 (plots/reference/hardware/h200-580-remote.txt): kernels alone read 93 %
+ * and write 96 % of what a copy engine moves. Here it is all of it. Beside copies to the GPU,
+ * kernels of 32 blocks, and of one block for each SM, read 50 and 54 % of what both move
+ * together: here half. With eight blocks for each SM they read 92 %, kernels that write leave 8
+ * to 14 % to copies either way, and reads slow down copies to the host. None of that is here.
  *
  * Why not SimGrid's network model: with one flow in each direction, there are only two cases of
  * sharing, and both are exact in integers. An event costs one timer; a communication of SimGrid
@@ -95,8 +95,8 @@ struct pcie_observer {
 };
 
 /*
- * The kernels on the link: they get another part of what they want, as copies begin or end. Must
- * not block; may call pcie_claim().
+ * The kernels on the link: they get another part of what they want, as copies begin or end.
+ * Must not block; may call pcie_claim().
  */
 struct pcie_kernels {
 	void (*changed)(void *data);
@@ -134,8 +134,8 @@ int pcie_copy(struct pcie_link *link, enum pcie_direction direction,
 	      const struct pcie_copy *copy, u64 *ret_sequence);
 
 /*
- * From now on kernels want to move so many bytes/s in each direction. @ret_gets: what they get, until
- * pcie_kernels.changed is called.
+ * From now on kernels want to move so many bytes/s in each direction. @ret_gets: what they get,
+ * until pcie_kernels.changed is called.
  */
 void pcie_claim(struct pcie_link *link, const u64 *wants, u64 *ret_gets);
 

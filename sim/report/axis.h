@@ -17,8 +17,9 @@ struct axis {
 };
 
 /*
- * Set the ends and the ticks for values from @low to @high. A linear axis begins at 0 if @from_zero;
- * a logarithmic one begins half a decade below @low, so that the shortest bar is one.
+ * Set the ends and the ticks for values from @low to @high. A linear axis
+ * begins at 0 if @from_zero; a logarithmic one begins half a decade below @low,
+ * so that the shortest bar is one.
  */
 void axis_set(struct axis *axis, double low, double high, bool log, bool from_zero);
 
@@ -26,8 +27,8 @@ void axis_set(struct axis *axis, double low, double high, bool log, bool from_ze
 double axis_place(const struct axis *axis, double value);
 
 /*
- * The unit behind the number of tick @i, of an axis whose values have @unit: ms from 1000 on are in
- * seconds, and others beside them are in ms. *ret_value: the number.
+ * The unit behind the number of tick @i, of an axis whose values have @unit: ms from 1000 on
+ * are in seconds, and others beside them are in ms. *ret_value: the number.
  */
 const char *axis_tick(const struct axis *axis, size_t i, const char *unit, double *ret_value);
 

@@ -12,8 +12,8 @@
 void html_text(FILE *out, const char *text);
 
 /*
- * Write a number in at most four digits with its unit: "103 ms", "26.2 s", "0.23". A unit "x" is a
- * ratio and is left out. NAN is "none".
+ * Write a number in at most four digits with its unit: "103 ms", "26.2 s", "0.23". A unit "x"
+ * is a ratio and is left out. NAN is "none".
  */
 void html_number(double value, const char *unit, char ret_text[HTML_NUMBER_MAX]);
 

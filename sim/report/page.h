@@ -39,7 +39,10 @@ int page_print_lead(FILE *out, const struct page *page);
 int page_print_contents(FILE *out, const struct page *page);
 int page_print_version(FILE *out, const struct page *page);
 
-/* Do the headlines name figures, panels and runs that the page has? 0 or a negative enum sim_exit. */
+/*
+ * Do the headlines name figures, panels and runs that the page has? 0 or a
+ * negative enum sim_exit.
+ */
 int page_check(const struct page *page, struct sim_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * A panel of a figure as SVG inside the page. Colours are classes of the page's style sheet, so
- * that they follow light and dark. Each value says itself when the pointer is over it. Bars lie:
- * the names of runs have room, whatever their number.
+ * that they follow light and dark. Each value says itself when the pointer is over it. Bars
+ * lie: the names of runs have room, whatever their number.
  */
 #ifndef SIM_REPORT_PANEL_H
 #define SIM_REPORT_PANEL_H

@@ -17,8 +17,8 @@ void panel_cell_name(const struct figure_data *data, const struct figure_cell *c
 size_t panel_series(const struct figure_data *data, size_t panel, size_t run);
 
 /*
- * A curve over time: its name, its class, and whether it is left out, since the page has no axis to
- * the right.
+ * A curve over time: its name, its class, and whether it is left out, since the page
+ * has no axis to the right.
  */
 void panel_line_name(const struct figure_data *data, const struct figure_line *line, char *text,
 		     size_t size);

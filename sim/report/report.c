@@ -135,7 +135,8 @@ static bool is_published(const struct figure_data *data)
 }
 
 /*
- * Make the runs of all published values with seeds. Their rows come in the order of take_rows().
+ * Make the runs of all published values with seeds. Their rows come in the
+ * order of take_rows().
  */
 static int take_spread(struct page *page, struct published *published, size_t seeds,
 		       struct sim_error *err)

@@ -36,8 +36,8 @@ struct report {
 };
 
 /*
- * Read the file @path, or plots/report.json if it is NULL. A mistake names the file and the key.
- * Returns 0 or a negative enum sim_exit; on failure *report is empty.
+ * Read the file @path, or plots/report.json if it is NULL. A mistake names the file and the
+ * key. Returns 0 or a negative enum sim_exit; on failure *report is empty.
  */
 int report_read(struct report *report, const char *path, struct sim_error *err);
 void report_destroy(struct report *report);

@@ -12,8 +12,8 @@
 #include "results/packed.h"
 
 /*
- * Cut the line into fields. Our files have no quotes. One loop for all: figures read millions of
- * fields, and strsep() looks for its set anew for each of them.
+ * Cut the line into fields. Our files have no quotes. One loop for all: figures read millions
+ * of fields, and strsep() looks for its set anew for each of them.
  */
 static int csv_split(struct csv *csv, struct sim_error *err)
 {

@@ -109,8 +109,8 @@ static bool record_time(const struct times *times, const struct log *log,
 }
 
 /*
- * Visit the known times of all records, or the waits, from record number *first on. *first becomes
- * the first record of the other kind. Returns 0 or -EIO.
+ * Visit the known times of all records, or the waits, from record number *first on. *first
+ * becomes the first record of the other kind. Returns 0 or -EIO.
  */
 static int walk_records(const struct times *times, const struct log *log, bool known,
 			size_t *first, void (*visit)(void *data, u64 ns), void *data)
@@ -246,7 +246,10 @@ static int select_walk(const struct times *times, const struct log *log, bool al
 				walk_records(times, log, false, &first, visit, selection);
 }
 
-/* A percentile of streamed times, as stats_percentile_u64(). @all: waits count. 0, -ENOMEM or -EIO. */
+/*
+ * A percentile of streamed times, as stats_percentile_u64(). @all: waits
+ * count. 0, -ENOMEM or -EIO.
+ */
 static int times_select(const struct times *times, const struct log *log, bool all,
 			unsigned int percent, double *ret_ns)
 {

@@ -2,10 +2,10 @@
 /*
  * The times of a log, and their statistics: part of log_metrics.h, which has the rules.
  *
- * Few times are sorted in an array. Of a log whose records have left the memory, a percentile is
- * found by its leading bits, some of them in each pass over the times. Up to LOG_TIMES_KEPT times
- * are kept for these passes; more are read as often as needed instead. So all are exact, and need
- * the same memory for any number of records.
+ * Few times are sorted in an array. Of a log whose records have left the memory, a percentile
+ * is found by its leading bits, some of them in each pass over the times. Up to LOG_TIMES_KEPT
+ * times are kept for these passes; more are read as often as needed instead. So all are exact,
+ * and need the same memory for any number of records.
  */
 #ifndef SIM_RESULTS_LOG_TIMES_H
 #define SIM_RESULTS_LOG_TIMES_H
@@ -26,8 +26,8 @@ struct log {
 };
 
 /*
- * Times of one source and view: the known ones, in ascending order unless they are streamed, then
- * waits without an answer.
+ * Times of one source and view: the known ones, in ascending order unless they are streamed,
+ * then waits without an answer.
  */
 struct times {
 	enum metric_source source; /* METRIC_MEASURED: not filled yet */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Files that are compressed by zstd, as streams. gvmcollect needs no zstd: there both calls fail
- * with ENOTSUP.
+ * Files that are compressed by zstd, as streams. gvmcollect needs no zstd: there both
+ * calls fail with ENOTSUP.
  */
 #ifndef SIM_RESULTS_PACKED_H
 #define SIM_RESULTS_PACKED_H
@@ -11,8 +11,8 @@
 #define PACKED_ENDING ".zst"
 
 /*
- * A stream whose bytes are compressed into @below: one frame, with a checksum. fclose() ends the
- * frame and leaves @below open. NULL: errno says why.
+ * A stream whose bytes are compressed into @below: one frame, with a checksum. fclose() ends
+ * the frame and leaves @below open. NULL: errno says why.
  */
 FILE *packed_write(FILE *below);
 

@@ -19,8 +19,8 @@ struct rows {
 };
 
 /*
- * Append a text, a number in decimal, or a character, such as the comma between two fields. Texts
- * are as long as they are. An error is returned by writer_end().
+ * Append a text, a number in decimal, or a character, such as the comma between two fields.
+ * Texts are as long as they are. An error is returned by writer_end().
  */
 void rows_text(struct rows *rows, const char *text);
 void rows_number(struct rows *rows, u64 number);

@@ -180,9 +180,9 @@ json_t *summary_json(const struct summary *summary);
 #define RESULTS_WRITTEN "a folder that gvmsim or gvmcollect wrote"
 
 /*
- * Read a JSON file, such as one of a results folder. @wanted says what the user may name instead,
- * RESULTS_WRITTEN for such a folder. The caller owns *ret_root. A missing file or one that
- * is not JSON is the user's mistake. Returns 0 or a negative enum sim_exit.
+ * Read a JSON file, such as one of a results folder. @wanted says what the user may name
+ * instead, RESULTS_WRITTEN for such a folder. The caller owns *ret_root. A missing file or one
+ * that is not JSON is the user's mistake. Returns 0 or a negative enum sim_exit.
  */
 int results_load_json(const char *file, const char *wanted, json_t **ret_root,
 		      struct sim_error *err);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* The timeline as a trace in the results folder. gvmcollect has none, so this is no part of results.h. */
+/*
+ * The timeline as a trace in the results folder. gvmcollect has none, so this
+ * is no part of results.h.
+ */
 #ifndef SIM_RESULTS_TRACE_FILE_H
 #define SIM_RESULTS_TRACE_FILE_H
 
@@ -8,9 +11,9 @@ struct sim_error;
 struct writer;
 
 /*
- * Write the trace of a finished run, if output.timeline asks for one: after results_prepare() and
- * before results_write(), which puts it in place. Returns 0, or -SIM_EXIT_RUNTIME with the writer
- * aborted.
+ * Write the trace of a finished run, if output.timeline asks for one: after
+ * results_prepare() and before results_write(), which puts it in place. Returns 0, or
+ * -SIM_EXIT_RUNTIME with the writer aborted.
  */
 int trace_file_write(struct writer *writer, const struct machine *machine,
 		     struct sim_error *err);

@@ -69,8 +69,8 @@ int writer_commit(struct writer *writer, struct sim_error *err);
 void writer_remove(const struct writer *writer, const char *name);
 
 /*
- * Remove temporary files that killed processes of this host left. No process of another host may
- * write into the folder now.
+ * Remove temporary files that killed processes of this host left. No process of another host
+ * may write into the folder now.
  */
 void writer_remove_stale(const struct writer *writer);
 

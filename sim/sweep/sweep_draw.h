@@ -14,9 +14,9 @@ struct signals;
 int sweep_check_plots(const struct sweep *sweep, struct sim_error *err);
 
 /*
- * Draw plot number @index: NAME-INDEX.csv, .svg and .png in the writer's folder. @ret_drawn: the
- * number of points with a known value; without one there is no picture. The caller has taken
- * @signals. Returns 0 or a negative enum sim_exit.
+ * Draw plot number @index: NAME-INDEX.csv, .svg and .png in the writer's folder. @ret_drawn:
+ * the number of points with a known value; without one there is no picture. The caller has
+ * taken @signals. Returns 0 or a negative enum sim_exit.
  */
 int sweep_draw(const struct sweep_numbers *numbers, size_t index, const struct signals *signals,
 	       struct writer *writer, size_t *ret_drawn, struct sim_error *err);

@@ -31,8 +31,8 @@ int sweep_print_best(const struct sweep_numbers *numbers, const struct search *s
 const char *sweep_short_key(const char *key);
 
 /*
- * The @value of the key @key for people: "9.86 GiB" for a limit in plain bytes, other values as they
- * were written.
+ * The @value of the key @key for people: "9.86 GiB" for a limit in plain bytes, other
+ * values as they were written.
  */
 void sweep_print_value(const char *key, const char *value, char *text, size_t size);
 

@@ -68,7 +68,9 @@ static bool entry_is_complete(const struct sweep_run *run)
 	return complete;
 }
 
-/* Remember the containers of a run. Most runs have the same ones. Returns 0 or -1: no memory. */
+/*
+ * Remember the containers of a run. Most runs have the same ones. Returns 0 or -1: no memory.
+ */
 static int note_containers(struct sweep_runs *runs, const struct config *config)
 {
 	for (size_t i = 0; i < config->container_count; i++) {

@@ -57,8 +57,8 @@ int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const
 void sweep_runs_destroy(struct sweep_runs *runs);
 
 /*
- * Is @name a metric that a run has or will have, or a key of the points? @where: who names it. A
- * mistake lists names that are near. Returns 0 or -SIM_EXIT_USER.
+ * Is @name a metric that a run has or will have, or a key of the points? @where: who names it.
+ * A mistake lists names that are near. Returns 0 or -SIM_EXIT_USER.
  */
 int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
 		     struct sim_error *err);

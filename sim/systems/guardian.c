@@ -7,10 +7,10 @@
  * The idea
  *
  * A manager owns the one context. A library in each container forwards allocations, copies and
- * launches to it. Each container has a stream and a partition of the address space. Before every
- * load and store of a kernel, instructions of the container's fence mode force the address into
- * the partition (sim/core/fence). So kernels share the GPU in space as clients of MPS do, by the
- * same rule (sim/fifo/fifo.h), and cannot touch each other's memory.
+ * launches to it. Each container has a stream and a partition of the address space. Before
+ * every load and store of a kernel, instructions of the container's fence mode force the
+ * address into the partition (sim/core/fence). So kernels share the GPU in space as clients of
+ * MPS do, by the same rule (sim/fifo/fifo.h), and cannot touch each other's memory.
  *
  *     system.mode   none      contexts of their own and time slicing: NVIDIA's driver
  *                   noprot    the common context, nothing is fenced
@@ -20,8 +20,8 @@
  *                   once      AND and OR of the register alone               (ours)
  *                   4g        AND and OR of the upper half of an address     (ours)
  *
- * A container that is alone on the GPU gets unfenced kernels (Guardian 4.2.3). When a second one
- * comes, bursts that are launched from then on are fenced. A running burst stays as it is.
+ * A container that is alone on the GPU gets unfenced kernels (Guardian 4.2.3). When a second
+ * one comes, bursts that are launched from then on are fenced. A running burst stays as it is.
  *
  *
  * What a fence costs
@@ -36,24 +36,25 @@
  *     check    2 branch                  160
  *     modulo   alu 7                     28
  *
- * h1 and h2 are the hit rates of L1 and L2, beta the share of accesses with an offset: a profile
- * of the application, keys containers.NAME.guardian.*. hide is the part of the fence that other
- * warps do not hide. It is derived, once: Figure 10 measures 3.2 % for lenet, whose hit rates
- * are 37 % and 72 % (6.5), where the formula without it says 5.6 %. The cycles are those of
- * Table 2 and sections 4.4 and 6.5, for both GPUs.
+ * h1 and h2 are the hit rates of L1 and L2, beta the share of accesses with an offset: a
+ * profile of the application, keys containers.NAME.guardian.*. hide is the part of the fence
+ * that other warps do not hide. It is derived, once: Figure 10 measures 3.2 % for lenet, whose
+ * hit rates are 37 % and 72 % (6.5), where the formula without it says 5.6 %. The cycles are
+ * those of Table 2 and sections 4.4 and 6.5, for both GPUs.
  *
- * A kernel that memory bounds needs fewer SMs than its blocks hold. Its fence takes of that room
- * first. It becomes slower only when it needs more SMs than it holds.
+ * A kernel that memory bounds needs fewer SMs than its blocks hold. Its fence takes of that
+ * room first. It becomes slower only when it needs more SMs than it holds.
  *
  *
  * What a launch costs
  *
  * The manager looks the fenced kernel up (557 cycles of its CPU), and adds two parameters (400;
- * Table 5). noprot and an alone container have the look-up only. The paper does not say how many
- * threads its manager has. By default each container has one: without protection the paper's
- * manager is as fast as MPS within 0.05 % (6.1), so one thread for all is not its bottleneck.
- * With system.manager "process" one thread launches for all: n containers with work get its
- * launches in turns, so each has one every n launches. The burst has the n of its beginning.
+ * Table 5). noprot and an alone container have the look-up only. The paper does not say
+ * how many threads its manager has. By default each container has one: without
+ * protection the paper's manager is as fast as MPS within 0.05 % (6.1), so one thread
+ * for all is not its bottleneck. With system.manager "process" one thread launches for
+ * all: n containers with work get its launches in turns, so each has one every n
+ * launches. The burst has the n of its beginning.
  *
  *
  * Memory
@@ -98,9 +99,9 @@
  *   8. Kernels share SMs as means of their bursts. Two kernels of 10 ms that come together and
  *      need 60 % of the SMs each both end at 12 ms. Block by block the first one would end at
  *      10 ms and the second one at 13.3 ms. Both schedules do the same work until 10 ms.
- *   9. Paging in one context is ours, not the paper's. A kernel of one container cannot end while
- *      another one's waits for its faults, as on an H200 (sim/fifo/fifo.h). So a fenced group
- *      does not do away with the hidden interference of page faults (GVM 7.5).
+ *   9. Paging in one context is ours, not the paper's. A kernel of one container cannot end
+ *      while another one's waits for its faults, as on an H200 (sim/fifo/fifo.h). So a fenced
+ *      group does not do away with the hidden interference of page faults (GVM 7.5).
  *
  *
  * What the paper contradicts

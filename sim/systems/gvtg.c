@@ -25,12 +25,12 @@
  *     shadow     Each page-table entry that the guest writes is trapped, checked and translated:
  *     tables     trap x entries, when memory is allocated and when it is freed: the guest writes
  *                entries of its scratch page then (gen8_ppgtt_clear() of i915). system.page is
- *                the size of a page. With 4 KB an LLM server that wakes from a sleep writes 262144
- *                entries for each GiB, and its application waits 0.79 s for them.
+ *                the size of a page. With 4 KB an LLM server that wakes from a sleep writes
+ *                262144 entries for each GiB, and its application waits 0.79 s for them.
  *     accesses   What an application reads and writes of registers while the GPU works for it.
  *                system.trapped_accesses of them a second are trapped, and its host thread
- *                launches a kernel later by trap x accesses. Emulation traps all accesses, GVT-g
- *                I/O registers and page tables, and pass-through none.
+ *                launches a kernel later by trap x accesses. Emulation traps all accesses,
+ *                GVT-g I/O registers and page tables, and pass-through none.
  *
  *     host       The container whose vgpu.type is "host" is the host itself. It has no traps and
  *                no budget, and its work goes before that of guests. With system.host_policy
@@ -55,7 +55,8 @@
  *   1. One engine, and one workload scheduler.
  *   2. A type of i915 is a number of megabytes of the global address space and of fences, for
  *      one model of GPU. Here a type is a fraction of the simulated GPU's memory.
- *   3. Preempted work stops at the end of a 3D primitive there, and here at the end of a kernel.
+ *   3. Preempted work stops at the end of a 3D primitive there, and here at
+ *      the end of a kernel.
  *   4. Traps cost the container time, but no CPU that others would miss.
  */
 #include <stdlib.h>

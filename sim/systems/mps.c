@@ -7,8 +7,8 @@
  * NVIDIA's guide (docs.nvidia.com/deploy/mps). SMs and bandwidth are shared as sim/fifo/fifo.h
  * has it, by what kernels fill of them (sim/apps/app_cost.h). A limit does not reserve SMs: it
  * only keeps them from its own client. Memory is the stock driver's, shared without limits. A
- * kernel does not end while another client's waits for its page faults (sim/fifo/fifo.h). A fatal
- * fault of one client ends all of them.
+ * kernel does not end while another client's waits for its page faults (sim/fifo/fifo.h). A
+ * fatal fault of one client ends all of them.
  *
  * A container with an mps.server of its own is a client of that server, which has turns beside
  * the common one. Under other systems only such containers have a server.

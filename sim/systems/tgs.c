@@ -29,11 +29,11 @@
  * counted, and of the others the first that launches is withheld; the rest have no limit.
  *
  *     memory          Each allocation (cuMemAlloc) becomes managed memory with advice, before it has
- *                     contents (cuMemAdvise). The high-priority process's prefers the GPU (H:387,
- *                     402), so its faults migrate. The low-priority one's is "accessed by" the GPU
- *                     (L:681, 705): an evicted chunk is mapped where it is then, and its kernels
- *                     read and write it over the link, without a fault, for good (nvuvm/advice.c,
- *                     fifo/remote.c).
+ *                     contents (cuMemAdvise). The high-priority process's prefers the GPU
+ *                     (H:387, 402), so its faults migrate. The low-priority one's is "accessed
+ *                     by" the GPU (L:681, 705): an evicted chunk is mapped where it is then,
+ *                     and its kernels read and write it over the link, without a fault, for
+ *                     good (nvuvm/advice.c, fifo/remote.c).
  *
  * Kernels of both run in turns of the hardware: the public code runs its containers without
  * MPS. The GVM paper says that TGS builds on MPS; containers with one mps.server do
@@ -44,21 +44,23 @@
  *
  * The library is preloaded, and copies of it have the sonames libcuda.so and libcuda.so.1
  * (hijack/build.sh:20 to 31). It hooks neither dlsym() nor dlopen(). PyTorch's CUDA runtime is
- * linked statically and opens libcuda.so.1: the dynamic linker gives it the library. Until CUDA 11.2
- * the runtime looks up each function there by its name, so launches and allocations are both caught.
+ * linked statically and opens libcuda.so.1: the dynamic linker gives it the library. Until
+ * CUDA 11.2 the runtime looks up each function there by its name, so launches and
+ * allocations are both caught.
  *
- * Since 11.3 it asks for cuGetProcAddress (github.com/tkestack/vcuda-controller, issue 20, a library of
- * the same descent), and TGS has none. Seen with the runtime of CUDA 13.0 and
- * the public code, without a GPU: the look-up of cuGetProcAddress_v2 fails, and the runtime falls
- * back to names, again in TGS's library. Its first call is then cuGetExportTable, by a pointer that
- * TGS sets in cuInit and in cuDriverGetVersion only (L:647 to 662), and the process dies of
- * SIGSEGV. With that pointer set it goes on by names. The runtime of CUDA 12 was not at hand.
+ * Since 11.3 it asks for cuGetProcAddress (github.com/tkestack/vcuda-controller, issue
+ * 20, a library of the same descent), and TGS has none. Seen with the runtime of CUDA
+ * 13.0 and the public code, without a GPU: the look-up of cuGetProcAddress_v2 fails,
+ * and the runtime falls back to names, again in TGS's library. Its first call is then
+ * cuGetExportTable, by a pointer that TGS sets in cuInit and in cuDriverGetVersion only
+ * (L:647 to 662), and the process dies of SIGSEGV. With that pointer set it goes on by
+ * names. The runtime of CUDA 12 was not at hand.
  *
- * So a newer runtime does not part the two halves: both are caught by name, or the process does not
- * start. Launches that TGS has no name for (cuLaunchKernelEx) fail then and do not pass it by. The
- * published run, of vLLM on CUDA 12, was of a library that had been changed. How is not known. By
- * default both halves are at work, as the code has it. system.rate_limit and system.advice switch
- * one of them off, for the question which of them does what.
+ * So a newer runtime does not part the two halves: both are caught by name, or the process does
+ * not start. Launches that TGS has no name for (cuLaunchKernelEx) fail then and do not pass it
+ * by. The published run, of vLLM on CUDA 12, was of a library that had been changed. How is not
+ * known. By default both halves are at work, as the code has it. system.rate_limit and
+ * system.advice switch one of them off, for the question which of them does what.
  *
  *
  * How it differs from TGS

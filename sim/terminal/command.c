@@ -288,8 +288,8 @@ static const struct command *find_own(const struct command *command, const char 
 }
 
 /*
- * "help COMMAND ..." is "COMMAND ... --help". Other topics are for the own command "help", if there
- * is one; a misspelt command is no such topic.
+ * "help COMMAND ..." is "COMMAND ... --help". Other topics are for the own command "help", if
+ * there is one; a misspelt command is no such topic.
  */
 static int run_help(const struct command *command, int argc, char **argv, struct sim_error *err)
 {

@@ -63,10 +63,10 @@ static void become(const struct signals *signals, const char *program, const cha
 }
 
 /*
- * vfork(), since posix_spawn() cannot make a child die with its parent, and fork() copies the page
- * tables of a process that has read hundreds of runs: a sixth of the time of "figure all". The
- * parent stands still until the child is another program. Until then the child writes only *ret_child,
- * which the parent then overwrites, and errno.
+ * vfork(), since posix_spawn() cannot make a child die with its parent, and fork() copies the
+ * page tables of a process that has read hundreds of runs: a sixth of the time of "figure all".
+ * The parent stands still until the child is another program. Until then the child writes only
+ * *ret_child, which the parent then overwrites, and errno.
  */
 int signals_spawn(const struct signals *signals, pid_t *ret_child, const char *program,
 		  const char *const *argv, int output, int errors)

@@ -66,7 +66,9 @@ static bool row_has(const struct table *table, size_t row, size_t first, size_t 
 	return false;
 }
 
-/* The first column and those from @first to before @end of one row, without blanks at its end. */
+/*
+ * The first column and those from @first to before @end of one row, without blanks at its end.
+ */
 static void print_row(const struct table *table, size_t row, const int *widths, size_t first,
 		      size_t end, FILE *stream)
 {

@@ -26,8 +26,9 @@ void table_set(struct table *table, size_t column, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * Print all rows and forget them. A table that is wider than the terminal is split: its first column is
- * repeated before each part. The width is that of the terminal, or else of the variable COLUMNS, or 120.
+ * Print all rows and forget them. A table that is wider than the terminal is split: its first
+ * column is repeated before each part. The width is that of the terminal, or else of the
+ * variable COLUMNS, or 120.
  */
 void table_print(struct table *table, FILE *stream);
 void table_destroy(struct table *table);

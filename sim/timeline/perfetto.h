@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Writes a trace in Perfetto's protobuf format (trace.proto), packet by packet, with protobuf-c.
- * Dates are ns of simulated time.
+ * Writes a trace in Perfetto's protobuf format (trace.proto), packet by packet, with
+ * protobuf-c. Dates are ns of simulated time.
  */
 #ifndef SIM_TIMELINE_PERFETTO_H
 #define SIM_TIMELINE_PERFETTO_H

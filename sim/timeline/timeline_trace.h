@@ -8,12 +8,13 @@
  *                  turn or for faults of another, by name; batches of the fault handler; copies
  *                  of each direction
  *     a container  requests with queue, prefill and decode, in as many tracks as overlap; writes
- *                  to its control files; evictions, each with an arrow to the container's next page
- *                  faults; pressure events; counters of memory, swapped memory and bytes on the link
+ *                  to its control files; evictions, each with an arrow to the container's next
+ *                  page faults; pressure events; counters of memory, swapped memory and bytes
+ *                  on the link
  *     gvmd         writes that a policy asked for
  *
- * A slice of a container that runs may hold pauses in which the host did not launch: it is up to
- * 10 ms long and has its GPU time ("busy_ns").
+ * A slice of a container that runs may hold pauses in which the host did not launch: it is up
+ * to 10 ms long and has its GPU time ("busy_ns").
  */
 #ifndef SIM_TIMELINE_TIMELINE_TRACE_H
 #define SIM_TIMELINE_TIMELINE_TRACE_H

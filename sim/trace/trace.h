@@ -60,7 +60,9 @@ struct trace {
  */
 #define TRACE_REQUESTS_MAX ((size_t)1 << 26)
 
-/* The most prefix hashes of a trace: 1 GiB of memory. The largest public one has 0.6 million. */
+/*
+ * The most prefix hashes of a trace: 1 GiB of memory. The largest public one has 0.6 million.
+ */
 #define TRACE_HASHES_MAX ((size_t)1 << 27)
 
 /*

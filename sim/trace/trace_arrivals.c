@@ -11,13 +11,13 @@
  *
  *     poisson    exponential gaps. Users who know nothing of each other.
  *     gamma      Gamma distributed gaps with shape 1 / cv^2, where cv is their deviation over
- *                their mean. cv 1 is poisson; above 1, requests come in bursts; below 1, evenly.
- *                vLLM's benchmark client draws so; its --burstiness is the shape.
+ *                their mean. cv 1 is poisson; above 1, requests come in bursts; below 1,
+ *                evenly. vLLM's benchmark client draws so; its --burstiness is the shape.
  *
  * Gamma variates are Marsaglia's and Tsang's ("A simple method for generating gamma variables",
- * 2000): d v with v = (1 + c x)^3 and a normal x, accepted if ln u < x^2 / 2 + d - d v + d ln v.
- * Normal ones are Marsaglia's polar pairs. A shape below 1 is drawn as shape + 1, times
- * u^(1 / shape).
+ * 2000): d v with v = (1 + c x)^3 and a normal x, accepted if ln u < x^2 / 2 + d - d v
+ * + d ln v. Normal ones are Marsaglia's polar pairs. A shape below 1 is drawn as shape
+ * + 1, times u^(1 / shape).
  *
  * A result must be the same on every machine. Sums, products, quotients and square roots are;
  * log() and exp() of libm are not. So both are made here from those four.

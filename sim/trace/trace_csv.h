@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * CSV traces: the public files of BurstGPT and Azure, and the arrivals of the GVM paper's replay.
+ * CSV traces: the public files of BurstGPT and Azure, and the arrivals of
+ * the GVM paper's replay.
  */
 #ifndef SIM_TRACE_TRACE_CSV_H
 #define SIM_TRACE_TRACE_CSV_H

@@ -21,8 +21,8 @@
  * 	        varint  response tokens, generated, likewise
  * 	        varint  response tokens, recorded, likewise; only if flag bit 0 is set
  * 	        varint  each prefix hash of its prompt, as the difference from the hash before it
- * 	                plus 1 (the first of all: from 0), with its sign in the lowest bit; only if
- * 	                flag bit 1 is set
+ * 	                plus 1 (the first of all: from 0), with its sign in the lowest bit; only
+ * 	                if flag bit 1 is set
  *
  * A varint is an unsigned LEB128: 7 bits a byte, the lowest first, the top bit set in all but
  * the last. Only the shortest spelling of a number is valid, so a trace has one content. It

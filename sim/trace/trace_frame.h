@@ -21,8 +21,8 @@ struct sim_error;
 #define TRACE_FRAME_FIRST_BYTE 0x28
 
 /*
- * The content of a frame, growing. Start with zeros, and a folder in store.folder for a long one.
- * The caller frees @store.
+ * The content of a frame, growing. Start with zeros, and a folder in store.folder for a long
+ * one. The caller frees @store.
  */
 struct trace_content {
 	u8 *data;

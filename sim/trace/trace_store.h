@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A growing array of a trace. It begins in memory. A large one moves into a file without a name,
- * which is mapped: its elements keep their addresses, and pages that were read can leave memory.
- * So a trace of ten million requests needs no more memory than one of a quarter of a million.
+ * A growing array of a trace. It begins in memory. A large one moves into a file
+ * without a name, which is mapped: its elements keep their addresses, and pages that
+ * were read can leave memory. So a trace of ten million requests needs no more memory
+ * than one of a quarter of a million.
  */
 #ifndef SIM_TRACE_TRACE_STORE_H
 #define SIM_TRACE_TRACE_STORE_H
@@ -24,7 +25,8 @@ struct trace_store {
 
 /*
  * Make room for @room bytes, more than there is; the content may move. If the file cannot be
- * made or grow, the array stays in memory, or comes back. False: out of memory, nothing changed.
+ * made or grow, the array stays in memory, or comes back. False: out of
+ * memory, nothing changed.
  */
 bool trace_store_grow(struct trace_store *store, size_t room);
 

@@ -219,7 +219,9 @@ bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor)
 	return false;
 }
 
-/* The touched pages in host memory of block number @index of a touch, which lies in a region. */
+/*
+ * The touched pages in host memory of block number @index of a touch, which lies in a region.
+ */
 static u32 touch_remote(const struct touch_view *view, u32 index)
 {
 	return touch_pages(view, index) & view->region->entries[view->first + index].remote;

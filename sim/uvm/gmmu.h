@@ -39,8 +39,8 @@ struct gmmu_touch {
 	 */
 	u32 rows_per_page;
 	/*
-	 * How often each of its pages crosses the link if it lies in host memory: there is no cache
-	 * for these on the GPU. 0 is 1.
+	 * How often each of its pages crosses the link if it lies in host memory: there is no
+	 * cache for these on the GPU. 0 is 1.
 	 */
 	u32 remote_reads;
 	u8 access; /* enum gvm_access */
@@ -97,8 +97,8 @@ void gmmu_destroy(struct gmmu *gmmu);
 void gmmu_index_masks(const u32 *masks, u32 count, u64 *ret_groups);
 
 /*
- * Are all regions that the walk touches mapped from end to end? Then nothing in it can miss. The
- * touches are looked at again only if the table has lost pages since the last yes.
+ * Are all regions that the walk touches mapped from end to end? Then nothing in it can miss.
+ * The touches are looked at again only if the table has lost pages since the last yes.
  */
 bool gmmu_all_resident(struct gmmu_walk *walk);
 
@@ -112,8 +112,9 @@ bool gmmu_find_miss(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 bool gmmu_find_remote(const struct gmmu_walk *walk, struct gmmu_cursor *cursor);
 
 /*
- * Count accesses to pages in host memory, from the cursor to block number @end_ordinal. A page that
- * the kernel reads n times counts n times in @ret_reads. A written page counts once in @ret_writes.
+ * Count accesses to pages in host memory, from the cursor to block number @end_ordinal.
+ * A page that the kernel reads n times counts n times in @ret_reads. A written page
+ * counts once in @ret_writes.
  */
 void gmmu_count_remote(const struct gmmu_walk *walk, struct gmmu_cursor cursor, u64 end_ordinal,
 		       u64 *ret_reads, u64 *ret_writes);
@@ -168,15 +169,15 @@ struct gmmu_span {
 	u64 first;
 	u64 end;
 	/*
-	 * The beginning of a touch, from which on they are looked for; all zero: of the first one.
-	 * Behind ordinal @first it counts as all zero.
+	 * The beginning of a touch, from which on they are looked for; all zero: of the first
+	 * one. Behind ordinal @first it counts as all zero.
 	 */
 	struct gmmu_cursor start;
 };
 
 /*
- * The first place in a part of the walk where the block at @va is touched. False: there is none,
- * and *ret_cursor stays.
+ * The first place in a part of the walk where the block at @va is touched. False: there is
+ * none, and *ret_cursor stays.
  */
 bool gmmu_find_block(const struct gmmu_walk *walk, u64 va, const struct gmmu_span *span,
 		     struct gmmu_cursor *ret_cursor);

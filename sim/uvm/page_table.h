@@ -62,8 +62,8 @@ struct page_table {
 	struct page_table_region *regions; /* sorted by address */
 	u32 region_count;
 	/*
-	 * How often pages were lost, to accesses or to writes. While it does not change, accesses
-	 * that found all their pages find them again.
+	 * How often pages were lost, to accesses or to writes. While it does not change,
+	 * accesses that found all their pages find them again.
 	 */
 	u64 losses;
 	u64 remote_pages;   /* of all regions */

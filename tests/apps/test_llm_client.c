@@ -40,7 +40,9 @@ START_TEST(events_change_the_load)
 }
 END_TEST
 
-/* The load is a quarter: requests of 1, 2 and 3 ms come at 4, 8 and 12, and the stop is at 9. */
+/*
+ * The load is a quarter: requests of 1, 2 and 3 ms come at 4, 8 and 12, and the stop is at 9.
+ */
 START_TEST(a_client_stops_after_its_first_request_under_its_load)
 {
 	static struct cfg_event event = { .at = ZERO, .load = CFG_PPM / 4 };

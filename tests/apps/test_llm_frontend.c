@@ -3,8 +3,8 @@
 #include "llm_server_fixture.h"
 
 /*
- * The host has twice the reference speed: 15 a step and 50 a token in the API server, 20 a token
- * in the client.
+ * The host has twice the reference speed: 15 a step and 50 a token in the API server,
+ * 20 a token in the client.
  */
 static void init_frontend(void)
 {
@@ -25,9 +25,9 @@ START_TEST(a_token_takes_the_time_of_both_loops)
 END_TEST
 
 /*
- * Two prompts of 10 in one step of max(1000, 20 * 100) + max(200 * 2, 110 pairs * 2), and 50 for
- * the first launch. The API server works on both tokens before it sends them. The client notes
- * one after the other.
+ * Two prompts of 10 in one step of max(1000, 20 * 100) + max(200 * 2, 110 pairs * 2), and 50
+ * for the first launch. The API server works on both tokens before it sends them. The client
+ * notes one after the other.
  */
 START_TEST(tokens_of_a_step_leave_together)
 {
@@ -57,8 +57,8 @@ START_TEST(many_tokens_leave_in_batches)
 END_TEST
 
 /*
- * 100 in the event loop, a wait of 7 and 20 tokens of 10. The second request is in the loop until
- * 200, and tokenized until 407: the engine has begun with the first one.
+ * 100 in the event loop, a wait of 7 and 20 tokens of 10. The second request is in the loop
+ * until 200, and tokenized until 407: the engine has begun with the first one.
  */
 START_TEST(a_request_passes_the_event_loop_and_the_tokenizer)
 {

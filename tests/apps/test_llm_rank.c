@@ -65,7 +65,9 @@ START_TEST(two_ranks_have_half_of_what_is_cut)
 	ck_assert_uint_eq(share.flops_per_token, 6979321856);
 	ck_assert_uint_eq(share.head_flops, 525336576);
 	ck_assert_uint_eq(share.attention_flops, 262144);
-	/* Two additions with norm a layer, which read and write four values each, stay whole. */
+	/*
+	 * Two additions with norm a layer, which read and write four values each, stay whole.
+	 */
 	ck_assert_uint_eq(share.traffic_per_token, 2097152 + (5767168 - 2097152) / 2);
 	ck_assert_uint_eq(share.kernels_per_step, 340 + 64);
 	ck_assert_uint_eq(share.workspace, llama.workspace);

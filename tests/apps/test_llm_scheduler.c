@@ -510,7 +510,9 @@ START_TEST(a_preempted_request_finds_what_is_left_of_its_prompt)
 	/* A needs a block: B gives 4, 3, 2 back, and A takes 4. */
 	expect_step("0+1/1: A1");
 	ck_assert_uint_eq(requests[1].preemptions, 1);
-	/* 10 tokens of B need 3 blocks, and 2 are free. A's ninth token takes 3, which was y. */
+	/*
+	 * 10 tokens of B need 3 blocks, and 2 are free. A's ninth token takes 3, which was y.
+	 */
 	for (int i = 0; i < 4; i++)
 		expect_step("0+1/1: A1");
 	/* B's first 4 tokens are there, 6 are computed. That ends it. */

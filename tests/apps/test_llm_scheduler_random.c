@@ -21,8 +21,8 @@ static u32 dice(u32 sides)
 }
 
 /*
- * Every block is free or has owners, one unless it is shared; masks and bits agree with who owns
- * what.
+ * Every block is free or has owners, one unless it is shared; masks and bits
+ * agree with who owns what.
  */
 static void check_pool(void)
 {

@@ -160,7 +160,10 @@ START_TEST(a_server_that_sleeps_does_not_go_to_sleep)
 }
 END_TEST
 
-/* Two of its three groups were parked. Asleep it has none to give, and the wake brings all back. */
+/*
+ * Two of its three groups were parked. Asleep it has none to give, and the
+ * wake brings all back.
+ */
 START_TEST(a_server_that_wakes_listens_again)
 {
 	init_llm();

@@ -235,8 +235,8 @@ START_TEST(the_host_works_before_the_gpu)
 END_TEST
 
 /*
- * 4 products a layer and one of the output layer. 20 tokens of one sequence: 5 new shapes of 100 on a
- * host twice as fast as the reference. Then 1 token: 4 new ones. Then none.
+ * 4 products a layer and one of the output layer. 20 tokens of one sequence: 5 new shapes of
+ * 100 on a host twice as fast as the reference. Then 1 token: 4 new ones. Then none.
  */
 START_TEST(a_product_of_a_new_shape_costs_the_host_once)
 {

@@ -50,7 +50,9 @@ START_TEST(an_iteration_goes_through_its_phases)
 }
 END_TEST
 
-/* Without overlap 1000 + 900; a launch of 300 at half for each of 10 kernels: the last at 1500. */
+/*
+ * Without overlap 1000 + 900; a launch of 300 at half for each of 10 kernels: the last at 1500.
+ */
 START_TEST(times_add_up_and_launches_take_the_host)
 {
 	init_phases("{}",
@@ -89,8 +91,8 @@ START_TEST(once_is_in_the_first_iteration)
 END_TEST
 
 /*
- * Two samples a repetition, the trace begins again: (3 + 1, 5 + 2) and (7 + 3, 3 + 1). Padded 2 * 7
- * and 2 * 10, prompts 8 and 10, responses 3 and 4.
+ * Two samples a repetition, the trace begins again: (3 + 1, 5 + 2) and (7 + 3, 3 + 1). Padded 2
+ * * 7 and 2 * 10, prompts 8 and 10, responses 3 and 4.
  */
 START_TEST(phases_count_the_tokens_of_their_samples)
 {

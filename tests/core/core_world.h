@@ -76,8 +76,9 @@ void world_init_features(u32 chunk_count, u32 features); /* set of enum gvm_feat
 void world_destroy(void);
 
 /*
- * Wait for a round of a started scheduler. A kernel has the scheduler's thread, and rounds are for
- * one thread at a time. These tests have no other thread in user space: the caller makes the round.
+ * Wait for a round of a started scheduler. A kernel has the scheduler's thread, and
+ * rounds are for one thread at a time. These tests have no other thread in user space:
+ * the caller makes the round.
  */
 void world_await_round(struct gvm_scheduler *scheduler);
 

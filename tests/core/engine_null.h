@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What a test sees of engine_null.c. The benchmarks use it, too, on hosts without the package check. */
+/*
+ * What a test sees of engine_null.c. The benchmarks use it, too, on hosts
+ * without the package check.
+ */
 #ifndef TESTS_ENGINE_NULL_H
 #define TESTS_ENGINE_NULL_H
 

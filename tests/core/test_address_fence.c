@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Address fences: values worked by hand, what holds for every address, and the bounds of copies.
+ * Address fences: values worked by hand, what holds for every address, and
+ * the bounds of copies.
  */
 #include "runner.h"
 #include "draw.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Children of a container, by address range: who pays to the byte, who gives at which limit, what
- * is protected, and what ends when.
+ * Children of a container, by address range: who pays to the byte, who gives at which limit,
+ * what is protected, and what ends when.
  */
 #include "draw.h"
 #include "gvm/address_fence.h"
@@ -129,8 +129,9 @@ START_TEST(a_child_at_its_limit_gives_its_own_coldest_chunk)
 END_TEST
 
 /*
- * A tenant stores to any address of 64 bits. Its fence has the window of its child as partition: all it
- * faults in, charges and evicts is its own. Without a fence hardly any address would be.
+ * A tenant stores to any address of 64 bits. Its fence has the window of its child
+ * as partition: all it faults in, charges and evicts is its own. Without a fence
+ * hardly any address would be.
  */
 START_TEST(wild_stores_of_a_fenced_child_touch_its_own_memory_only)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * LIRS over hint faults (policy/lirs.c): where a block goes when it comes in, and how many misses
- * page streams of models cost, against CLOCK with and without hint faults and against Belady's
- * order, which knows the future and is the best there is.
+ * LIRS over hint faults (policy/lirs.c): where a block goes when it comes in, and how many
+ * misses page streams of models cost, against CLOCK with and without hint faults and against
+ * Belady's order, which knows the future and is the best there is.
  */
 #include "core_world.h"
 #include "gvm/hint.h"
@@ -100,8 +100,8 @@ static u32 use(u32 block)
 /*
  * 64 chunks, all used: the zone is half of them, and each pick adds up to four chunks to it.
  * The first pick demotes blocks 0 to 3 and takes block 0. Block 64 is new, so it comes in cold,
- * at the end of the zone, behind 1, 2 and 3. The second pick demotes 4 to 7. So the next victims
- * are 1, 2, 3, then 64, though 64 is the youngest of all.
+ * at the end of the zone, behind 1, 2 and 3. The second pick demotes 4 to 7. So the next
+ * victims are 1, 2, 3, then 64, though 64 is the youngest of all.
  */
 START_TEST(a_new_block_leaves_before_the_hot_ones)
 {
@@ -285,8 +285,8 @@ END_TEST
 
 /*
  * Six images of sd3.5-medium in 6 GB, a block of the stream for 8 MB: encoders twice, twenty
- * denoising steps with their activations, the decoder. Phases change so often that LIRS misses a
- * tenth more than CLOCK here. The test holds that bound.
+ * denoising steps with their activations, the decoder. Phases change so often that LIRS misses
+ * a tenth more than CLOCK here. The test holds that bound.
  */
 START_TEST(diffusion_in_6_gb)
 {

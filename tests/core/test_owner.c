@@ -271,8 +271,8 @@ static void free_memory_and_let_block_come(u32 chunk)
 }
 
 /*
- * A fault finds no room, and the thread begins to bring in its block before the fault's service ends:
- * the block is not mapped before its copy has arrived.
+ * A fault finds no room, and the thread begins to bring in its block before the fault's service
+ * ends: the block is not mapped before its copy has arrived.
  */
 START_TEST(a_fault_without_room_does_not_map_a_block_that_is_coming)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The dual CLOCK: the order in which chunks leave, and how far a pick may look. The orders here are
- * worked out by hand; test_policy_oracle.c has the long ones.
+ * The dual CLOCK: the order in which chunks leave, and how far a pick may look. The orders here
+ * are worked out by hand; test_policy_oracle.c has the long ones.
  */
 #include "core_world.h"
 

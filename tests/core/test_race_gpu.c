@@ -606,8 +606,8 @@ static void run_everybody(u32 features, bool loses)
 }
 
 /*
- * Did the run have what needs several threads at one place at one time? On a busy machine it may not. The kernel's
- * run is short and may have none.
+ * Did the run have what needs several threads at one place at one time? On a busy machine it
+ * may not. The kernel's run is short and may have none.
  */
 static bool had_rare_meetings(void)
 {
@@ -627,7 +627,10 @@ static void race(u32 features)
 			break;
 	}
 	ck_assert(had_rare_meetings());
-	/* Each process and each kind of thread made progress. How much depends on the machine's load. */
+	/*
+	 * Each process and each kind of thread made progress. How much
+	 * depends on the machine's load.
+	 */
 	for (i = 0; i < RACE_SPACES; i++) {
 		ck_assert_uint_gt(processes[i].side.count, 0);
 		accesses += processes[i].side.count;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * An application that uses CUDA's driver library, and knows nothing of gvmfenced: client TASK [NUMBER].
- * It prints what it did, and waits for a line where a test has to do something in between.
+ * An application that uses CUDA's driver library, and knows nothing of gvmfenced:
+ * client TASK [NUMBER]. It prints what it did, and waits for a line where a test has to
+ * do something in between.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,7 +150,10 @@ static void task_victim(int number)
 	print_sum(ptr);
 }
 
-/* Stores and copies to addresses that another client has: NUMBER megabytes on both sides of its own. */
+/*
+ * Stores and copies to addresses that another client has: NUMBER megabytes
+ * on both sides of its own.
+ */
 static void task_hostile(int number)
 {
 	unsigned int bytes = 0x41414141, refused = 0, copies = 0;
@@ -202,7 +206,9 @@ static void task_local(void)
 	       cuModuleLoadData(&module, spilled_text));
 }
 
-/* A module is loaded, used and unloaded NUMBER times; then one function is asked for as often. */
+/*
+ * A module is loaded, used and unloaded NUMBER times; then one function is asked for as often.
+ */
 static void task_functions(int number)
 {
 	struct CUfunc_st *function;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A CUDA driver library for tests of gvmfenced. Memory is the host's. A kernel is known by its name, and
- * does what a fenced one does: an address becomes (address & mask) | base, with the bounds of its module.
+ * A CUDA driver library for tests of gvmfenced. Memory is the host's. A kernel is known by
+ * its name, and does what a fenced one does: an address becomes (address & mask) | base,
+ * with the bounds of its module.
  *
  *     add_one(numbers, count)   numbers[i] = numbers[i] * 3 + i
  *     poke(address, value)      one store, anywhere

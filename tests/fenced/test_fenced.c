@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gvmfenced over a driver library of the host's memory: what clients compute, what they cannot reach,
- * and what is left when they or their kernels end badly.
+ * gvmfenced over a driver library of the host's memory: what clients compute, what they cannot
+ * reach, and what is left when they or their kernels end badly.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -207,7 +207,10 @@ START_TEST(every_call_does_what_cuda_does)
 }
 END_TEST
 
-/* One client pokes at all addresses around; the others' memory stays as it is. Without a fence it does not. */
+/*
+ * One client pokes at all addresses around; the others' memory stays as it is.
+ * Without a fence it does not.
+ */
 START_TEST(a_hostile_client_reaches_nobody)
 {
 	struct client victims[2], hostile;
@@ -348,7 +351,9 @@ START_TEST(a_broken_context_is_survived)
 }
 END_TEST
 
-/* Anything may come over the socket. What is no message ends the connection, and nothing else. */
+/*
+ * Anything may come over the socket. What is no message ends the connection, and nothing else.
+ */
 START_TEST(messages_of_any_bytes_harm_nobody)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Launches that are withheld: schedules worked out by hand and checked to the nanosecond. A context
- * switch takes 10, a timeslice 100.
+ * Launches that are withheld: schedules worked out by hand and checked to the nanosecond. A
+ * context switch takes 10, a timeslice 100.
  */
 #include "fifo_world.h"
 #include "runner.h"
@@ -40,8 +40,8 @@ static void expect_launched(u64 count)
 }
 
 /*
- * Kernels are there at 10 and 20; the context at 20. So they run in [20, 120) and [120, 220). The
- * host stands still from 20 to 300, launches the third until 310 and stands still again.
+ * Kernels are there at 10 and 20; the context at 20. So they run in [20, 120) and [120, 220).
+ * The host stands still from 20 to 300, launches the third until 310 and stands still again.
  */
 static void host_waits(void)
 {

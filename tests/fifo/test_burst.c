@@ -7,7 +7,10 @@
 #include "fifo/burst.h"
 #include "runner.h"
 
-/* Kernels of a burst that may execute: all that are not withheld, and of a held burst only the next one. */
+/*
+ * Kernels of a burst that may execute: all that are not withheld, and of a held
+ * burst only the next one.
+ */
 static u64 executable(const struct fifo_burst *burst)
 {
 	u64 allowed = burst->kernels - burst->withheld;

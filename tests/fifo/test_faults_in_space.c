@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Three TSGs that run side by side fault at random, and lose their pages at random. Their kernels
- * wait for each other's faults to end. Each wait ends, and all work is done.
+ * Three TSGs that run side by side fault at random, and lose their pages at random. Their
+ * kernels wait for each other's faults to end. Each wait ends, and all work is done.
  */
 #include "draw.h"
 #include "fifo_world.h"

@@ -51,8 +51,8 @@ START_TEST(a_preemption_of_a_stalled_tsg_takes_effect_at_the_replay)
 END_TEST
 
 /*
- * A kernel that waits for its pages has begun: it is not withheld, and the context can leave after
- * the replay. It runs from 250 on, when b has ended.
+ * A kernel that waits for its pages has begun: it is not withheld, and the context can leave
+ * after the replay. It runs from 250 on, when b has ended.
  */
 static void withheld_while_stalled(void)
 {

@@ -101,10 +101,10 @@ static void stalled_client(void)
 
 	b.kernels = 10;
 	/*
-	 * a stalls from 10 to 1010 and keeps its half. b's first kernel has done its work at 210,
-	 * and waits to end. At 1010, long past its slice, the server leaves at once. c 1020-1120.
-	 * The server runs from 1130 on: a's 100 beside b take 200. c has no more work, so the
-	 * server runs on. b has done 200 by 1330, and is alone with 800.
+	 * a stalls from 10 to 1010 and keeps its half. b's first kernel has done its work at
+	 * 210, and waits to end. At 1010, long past its slice, the server leaves at once. c
+	 * 1020-1120. The server runs from 1130 on: a's 100 beside b take 200. c has no more
+	 * work, so the server runs on. b has done 200 by 1330, and is alone with 800.
 	 */
 	join_server(FIFO_ALL_PPM);
 	submit_one_that_faults(&a);
@@ -132,7 +132,9 @@ static void begun_beside_faults(void)
 {
 	struct fifo_burst a, b = kernel(50, HALF, 0), next = b;
 
-	/* a stalls from 10 to 510 with half of the SMs. b begins at 100 and could end at 150. */
+	/*
+	 * a stalls from 10 to 510 with half of the SMs. b begins at 100 and could end at 150.
+	 */
 	join_server(HALF);
 	submit_one_that_faults(&a);
 	eng_sleep_until(100);

@@ -109,7 +109,9 @@ static void less_needed_than_filled(void)
 	light.sm_need_ppm = HALF;
 	fifo_submit(&tsg_a, &light);
 	expect_end(&light, 1000);
-	/* Half of its time is on the SMs, and becomes twice as long. Its speed is rounded down. */
+	/*
+	 * Half of its time is on the SMs, and becomes twice as long. Its speed is rounded down.
+	 */
 	gaps.sm_busy_ppm = HALF;
 	fifo_submit(&tsg_a, &gaps);
 	expect_end(&gaps, 2501);
@@ -137,7 +139,10 @@ static void bound_by_memory_in_turns(void)
 
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
-	/* Half of the SMs would suffice for it, all of the time. It has all of them half of the time. */
+	/*
+	 * Half of the SMs would suffice for it, all of the time. It has all
+	 * of them half of the time.
+	 */
 	light.sm_need_ppm = HALF;
 	fifo_submit(&tsg_a, &light);
 	fifo_submit(&tsg_b, &other);
@@ -165,7 +170,9 @@ static void half_a_turn(void)
 
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
-	/* Two kernels of 500, of which one finds a place: 1000 in its one turn, as the other. */
+	/*
+	 * Two kernels of 500, of which one finds a place: 1000 in its one turn, as the other.
+	 */
 	small.kernels = 2;
 	small.sm_turns_ppm = HALF;
 	fifo_submit(&tsg_a, &small);
@@ -186,10 +193,10 @@ static void two_of_60_percent(void)
 	struct fifo_burst small = kernel(10000, 300000, 0), other = small;
 
 	/*
-	 * By the order of thread blocks alone the first one would end at 10000 and the second one,
-	 * with 40 % of the SMs until then, at 13333. The model shares at once, by lengths: half for
-	 * each, where both need 60 %. The last block of the two ends earlier than 13333, since the
-	 * SMs are full until then.
+	 * By the order of thread blocks alone the first one would end at 10000 and the second
+	 * one, with 40 % of the SMs until then, at 13333. The model shares at once, by lengths:
+	 * half for each, where both need 60 %. The last block of the two ends earlier than
+	 * 13333, since the SMs are full until then.
 	 */
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -246,8 +253,8 @@ static void bound_by_memory(void)
 	expect_end(&b, 1189);
 	expect_end(&a, 1189);
 	/*
-	 * With half of the SMs each both need 2000, of which 800 with half of the bandwidth at a
-	 * time. That is there for both.
+	 * With half of the SMs each both need 2000, of which 800 with half of the bandwidth at
+	 * a time. That is there for both.
 	 */
 	fifo_tsg_destroy(&tsg_a);
 	fifo_tsg_destroy(&tsg_b);

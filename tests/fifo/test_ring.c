@@ -43,8 +43,8 @@ static void expect_at(u64 date, u64 ended, u64 pending)
 }
 
 /*
- * The context is there at 20, so kernels run in [20, 120), [120, 220) and so on. The third is launched
- * when the first one ends, at 120, and the fourth at 220.
+ * The context is there at 20, so kernels run in [20, 120), [120, 220) and so on. The third is
+ * launched when the first one ends, at 120, and the fourth at 220.
  */
 static void one_for_each_that_ends(void)
 {
@@ -66,8 +66,9 @@ START_TEST(a_launch_waits_until_one_of_its_channel_ends)
 END_TEST
 
 /*
- * a's kernels run in [20, 120), [120, 220), [220, 320). b's are launched at 220 and 320, as a's end, and
- * then every 50, at 370 and 420. A host that does not wait has launched all by 230: b ends at 340.
+ * a's kernels run in [20, 120), [120, 220), [220, 320). b's are launched at 220 and
+ * 320, as a's end, and then every 50, at 370 and 420. A host that does not wait has
+ * launched all by 230: b ends at 340.
  */
 static void short_kernels_behind_long_ones(void)
 {
@@ -103,8 +104,8 @@ START_TEST(a_host_without_bound_never_waits)
 END_TEST
 
 /*
- * As above, but b has two kernels, for which there is room in the end. They are launched at 620, which is
- * 500 after a's third one, and at 1120.
+ * As above, but b has two kernels, for which there is room in the end. They are launched at
+ * 620, which is 500 after a's third one, and at 1120.
  */
 static void slow_launches_behind_long_kernels(void)
 {
@@ -121,7 +122,10 @@ START_TEST(a_wait_delays_all_later_launches)
 }
 END_TEST
 
-/* Both graphs are in the ring at 10, with 20 kernels; the kernel behind them is launched when one ends. */
+/*
+ * Both graphs are in the ring at 10, with 20 kernels; the kernel behind
+ * them is launched when one ends.
+ */
 static void graphs(void)
 {
 	struct fifo_burst a = kernels(10, 100, 1), b = a, c = kernels(1, 100, 10);
@@ -145,8 +149,8 @@ START_TEST(a_graph_takes_one_place)
 END_TEST
 
 /*
- * The second channel has room, but the thread stands before a's third launch until 120, the fourth until
- * 220 and the fifth until 320.
+ * The second channel has room, but the thread stands before a's third launch until 120, the
+ * fourth until 220 and the fifth until 320.
  */
 static void other_channel(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Reads any bytes as PTX. The first byte says the mode, and whether bounds are parameters. Patcher and
- * verifier either accept a module or tell the mistake in one line. The verifier also reads the
- * bytes as they are.
+ * Reads any bytes as PTX. The first byte says the mode, and whether bounds are parameters.
+ * Patcher and verifier either accept a module or tell the mistake in one line. The verifier
+ * also reads the bytes as they are.
  */
 #include "fuzz.h"
 #include "patch.h"

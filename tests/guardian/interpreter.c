@@ -96,7 +96,9 @@ static void load_parameter(struct machine *machine, const struct access *access,
 	*to = access->offset & 4 ? word >> 32 : access->width_shift == 2 ? (u32)word : word;
 }
 
-/* Move a register, or the two of "{a, b}", to or from @at; NULL: loads read 0, stores are lost. */
+/*
+ * Move a register, or the two of "{a, b}", to or from @at; NULL: loads read 0, stores are lost.
+ */
 static void move_data(struct machine *machine, bool loads, struct ptx_range data, u8 *at,
 		      u64 bytes)
 {
@@ -162,7 +164,10 @@ static bool access(struct machine *machine, const struct ptx_statement *statemen
 	return true;
 }
 
-/* mov.b64 between a register and the "{low, high}" of two. False: neither operand is such a pair. */
+/*
+ * mov.b64 between a register and the "{low, high}" of two. False: neither
+ * operand is such a pair.
+ */
 static bool move_pair(struct machine *machine, const struct ptx_range *operands)
 {
 	const struct ptx_text *text = machine->text;

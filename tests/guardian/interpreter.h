@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * An interpreter of a subset of PTX, one thread: 64-bit integers, predicates, jumps, loads, stores
- * and atomics of global, shared and generic addresses. It says where accesses went.
+ * An interpreter of a subset of PTX, one thread: 64-bit integers, predicates, jumps, loads,
+ * stores and atomics of global, shared and generic addresses. It says where accesses went.
  */
 #ifndef TESTS_GUARDIAN_INTERPRETER_H
 #define TESTS_GUARDIAN_INTERPRETER_H

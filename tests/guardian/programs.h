@@ -15,7 +15,10 @@ struct program {
 	u32 labels;
 };
 
-/* Begin the numbers that draw() gives with the seed in @variable of the environment, or with @seed. Returns it. */
+/*
+ * Begin the numbers that draw() gives with the seed in @variable of the
+ * environment, or with @seed. Returns it.
+ */
 u64 draw_from(const char *variable, u64 seed);
 /* A number below @below. */
 u64 draw(u64 below);
@@ -26,7 +29,10 @@ void make_program(struct program *program, bool wild);
 /* A partition with bounds for @mode and known contents of the memory in it. */
 void make_world(struct world *world, enum patch_mode mode);
 
-/* Did it touch device memory outside of its partition, and of the margin that @mode has around it? */
+/*
+ * Did it touch device memory outside of its partition, and of the margin
+ * that @mode has around it?
+ */
 bool has_left(const struct world *world, enum patch_mode mode);
 
 #endif

@@ -13,7 +13,8 @@ extern const char *const corpus_files[];
 char *corpus_read(const char *name);
 
 /*
- * Patch a text. Returns the patched one, which the caller frees, or NULL with the reason in *err.
+ * Patch a text. Returns the patched one, which the caller frees, or NULL
+ * with the reason in *err.
  */
 char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pass,
 		      struct sim_error *err);

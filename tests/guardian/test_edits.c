@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fenced wild programs with up to three random edits each: lines dropped, doubled, swapped or guarded, words
- * replaced by others of the text and of fences. What the verifier still accepts is run, and has to
- * stay in its partition. Random programs, as the patcher writes them, are in test_programs.c; edits that the
- * verifier has to refuse in test_mutants.c. GVM_TEST_SEED repeats a run, GVM_TEST_EDITS says how many.
+ * Fenced wild programs with up to three random edits each: lines dropped, doubled, swapped or
+ * guarded, words replaced by others of the text and of fences. What the verifier still accepts
+ * is run, and has to stay in its partition. Random programs, as the patcher writes them, are in
+ * test_programs.c; edits that the verifier has to refuse in test_mutants.c. GVM_TEST_SEED
+ * repeats a run, GVM_TEST_EDITS says how many.
  */
 #include "programs.h"
 #include "verify.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The verifier accepts what the patcher writes, and refuses every mutant of it: each inserted
- * instruction dropped, swapped with the next one, with another register, another opcode, another
- * number, another guard, and with a label, a jump or a write between it and the next one.
+ * instruction dropped, swapped with the next one, with another register, another
+ * opcode, another number, another guard, and with a label, a jump or a write
+ * between it and the next one.
  */
 #include "ptx_fixture.h"
 #include "verify.h"
@@ -30,8 +31,9 @@ static int verify_bytes(const char *bytes, struct sim_error *err)
 }
 
 /*
- * A patched text in lines, and room for a mutant of it. A mutant has all that stands outside of kernels
- * and the kernel that was changed; the verifier judges kernels one by one, and this is fifty times faster.
+ * A patched text in lines, and room for a mutant of it. A mutant has all that stands
+ * outside of kernels and the kernel that was changed; the verifier judges kernels one by
+ * one, and this is fifty times faster.
  */
 struct subject {
 	char *text;
@@ -42,7 +44,10 @@ struct subject {
 	size_t mutants;
 };
 
-/* The text of lines outside of kernels and of @kernel, without the two lines at @at: those are given. */
+/*
+ * The text of lines outside of kernels and of @kernel, without the two
+ * lines at @at: those are given.
+ */
 static const char *join(struct subject *subject, size_t kernel, size_t at, const char *first,
 			const char *second)
 {
@@ -57,7 +62,10 @@ static const char *join(struct subject *subject, size_t kernel, size_t at, const
 	return subject->mutant;
 }
 
-/* A kernel goes from the line with its name to that with its last brace. Returns how many there are. */
+/*
+ * A kernel goes from the line with its name to that with its last brace.
+ * Returns how many there are.
+ */
 static size_t find_kernels(struct subject *subject)
 {
 	size_t kernel = 0;

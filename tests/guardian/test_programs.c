@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Random programs, native and fenced in each mode, in an interpreter. Those that stay inside of their
- * memory leave the same memory behind. Wild ones never leave the partition. Every one verifies.
- * The seed is printed; GVM_TEST_SEED repeats a run, GVM_TEST_PROGRAMS says how many.
+ * Random programs, native and fenced in each mode, in an interpreter. Those that stay inside of
+ * their memory leave the same memory behind. Wild ones never leave the partition. Every one
+ * verifies. The seed is printed; GVM_TEST_SEED repeats a run, GVM_TEST_PROGRAMS says how many.
  */
 #include "programs.h"
 #include "verify.h"
@@ -54,7 +54,10 @@ static void check_program(const struct program *program, enum patch_mode mode,
 	ends[end]++;
 	ck_assert_msg(!has_left(&fenced, mode), "%llx to %llx in\n%s", fenced.lowest,
 		      fenced.highest, text);
-	/* A fence aligns. Generic addresses of shared memory, which stay as they are, may be misaligned. */
+	/*
+	 * A fence aligns. Generic addresses of shared memory, which stay as
+	 * they are, may be misaligned.
+	 */
 	if (mode == PATCH_FENCE && !strstr(program->text, "ld.u") &&
 	    !strstr(program->text, "st.u") && !strstr(program->text, "ld.v") &&
 	    !strstr(program->text, "st.v") && !strstr(program->text, "atom.add") &&

@@ -33,8 +33,8 @@ void assert_no_container(const char *json, const char *message);
 void set(struct gvmd_container *container, enum gvmd_metric metric, u64 value);
 
 /*
- * Run a step at @now_ms. It asks for exactly @writes: "diffusion gmem.limit.high max; ...", with
- * " (no wait)" behind one that does not wait; "" for none.
+ * Run a step at @now_ms. It asks for exactly @writes: "diffusion gmem.limit.high max; ...",
+ * with " (no wait)" behind one that does not wait; "" for none.
  */
 void expect(u64 now_ms, const char *writes);
 

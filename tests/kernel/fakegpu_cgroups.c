@@ -242,8 +242,8 @@ static void test_before_the_gpu(void)
 }
 
 /*
- * A GPU may come with its first process, as NVIDIA's do: then no one can write a limit before. So the limits
- * that are said with the cgroup hold on each GPU that comes.
+ * A GPU may come with its first process, as NVIDIA's do: then no one can write a limit before.
+ * So the limits that are said with the cgroup hold on each GPU that comes.
  */
 static void test_settings(void)
 {

@@ -62,8 +62,9 @@ int control_set_number(pid_t tgid, const char *file, uint64_t number);
 unsigned long event_count(pid_t pid, const char *event);
 
 /*
- * The GPU under test. There are two: gvm_fakegpu.ko (fakegpu_gpu.c and fakegpu_lib.c), and NVIDIA's
- * nvidia-uvm.ko with our hooks, on the software GPU (hooked_gpu.c). A test may be linked with either.
+ * The GPU under test. There are two: gvm_fakegpu.ko (fakegpu_gpu.c and fakegpu_lib.c),
+ * and NVIDIA's nvidia-uvm.ko with our hooks, on the software GPU (hooked_gpu.c). A test
+ * may be linked with either.
  *
  * What only one of them can do:
  */
@@ -79,8 +80,8 @@ enum gpu_ability {
 bool gpu_can(enum gpu_ability ability);
 
 /*
- * Without GPU_TELLS_EVICTIONS: the second word of each copy out of the GPU since the last call, in
- * order, at most @max of them. Returns how many.
+ * Without GPU_TELLS_EVICTIONS: the second word of each copy out of the GPU since the last call,
+ * in order, at most @max of them. Returns how many.
  */
 size_t gpu_words_out(uint64_t *ret_words, size_t max);
 
@@ -88,8 +89,8 @@ size_t gpu_words_out(uint64_t *ret_words, size_t max);
 extern const char *const gpu_module;
 
 /*
- * The address of the context's next mapping, a whole number of chunks. Each mapping from then on lies one free chunk behind
- * the one before.
+ * The address of the context's next mapping, a whole number of chunks. Each mapping from then
+ * on lies one free chunk behind the one before.
  */
 uint64_t gpu_next_va(int context);
 
@@ -100,8 +101,8 @@ uint64_t gpu_context_bytes(void);
 uint32_t gpu_times(uint32_t times);
 
 /*
- * Load the GPU's modules before a test, and unload them after the test. The unload looks for leaks.
- * Of the parameters the software GPU knows chunks= only.
+ * Load the GPU's modules before a test, and unload them after the test. The unload looks for
+ * leaks. Of the parameters the software GPU knows chunks= only.
  */
 void gpu_load(const char *parameters);
 void gpu_unload(void);
@@ -114,7 +115,10 @@ struct gvm_fakegpu_info gpu_info(void);
 
 void sleep_ms(unsigned int ms);
 
-/* How often a process looks whether another one has come so far, 5 ms apart: 5 minutes, for a busy machine and a kernel that watches. */
+/*
+ * How often a process looks whether another one has come so far, 5 ms apart: 5 minutes, for a
+ * busy machine and a kernel that watches.
+ */
 #define STEP_TRIES 60000u
 
 /*
@@ -125,8 +129,9 @@ pid_t victim_start(uint32_t chunks);
 void victim_end(pid_t pid);
 
 /*
- * fakegpu_rounds.c: rounds_work() is the life of a tenant that fills and verifies @chunks chunks
- * of rounds_begin() again and again. rounds_go_on(): it ends a further round, within a minute.
+ * fakegpu_rounds.c: rounds_work() is the life of a tenant that fills and verifies
+ * @chunks chunks of rounds_begin() again and again. rounds_go_on(): it ends a
+ * further round, within a minute.
  */
 void rounds_begin(uint32_t chunks);
 void rounds_work(uint32_t index);
@@ -142,9 +147,9 @@ void waits_begin(void);
 void waits_end(uint32_t most_rpcs);
 
 /*
- * In place of waits_end(), where the processes themselves evict and may wait. Test points: no holder of a mutex
- * waited for another tenant; process @pid took a mutex, so that the trace has seen it, and began no wait but for
- * RPCs.
+ * In place of waits_end(), where the processes themselves evict and may wait. Test points: no
+ * holder of a mutex waited for another tenant; process @pid took a mutex, so that the trace has
+ * seen it, and began no wait but for RPCs.
  */
 void waits_end_of(pid_t pid);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The daemon gvmd over the control files of gvm.ko: its policies move limits, and what they have
- * changed is as before when they end, crash or hang.
+ * The daemon gvmd over the control files of gvm.ko: its policies move limits, and what they
+ * have changed is as before when they end, crash or hang.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Containers of a real runtime, crun, with "gvmd hook" as their OCI hook: gvm.ko has the limit before the program starts,
- * and holds it. boot.sh puts crun and the bundles there, with GVM_TEST=runtime alone.
+ * Containers of a real runtime, crun, with "gvmd hook" as their OCI hook: gvm.ko has the
+ * limit before the program starts, and holds it. boot.sh puts crun and the bundles there,
+ * with GVM_TEST=runtime alone.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -104,7 +105,10 @@ static void test_limited(void)
 	guest_check(!is_there(), "the container has gone, with its cgroup");
 }
 
-/* The module refuses the value, so the runtime does not start the program, which would end with 0. */
+/*
+ * The module refuses the value, so the runtime does not start the program,
+ * which would end with 0.
+ */
 static void test_wrong(void)
 {
 	int status = end_of(run("wrong"));

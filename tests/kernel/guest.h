@@ -20,7 +20,8 @@
 void guest_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * The kernel's log from now on: a file. count: how many records with that text came since then. It closes the file.
+ * The kernel's log from now on: a file. count: how many records with that text came since
+ * then. It closes the file.
  */
 int guest_log_open(void);
 unsigned int guest_log_count(int fd, const char *text);
@@ -119,8 +120,9 @@ bool guest_list_has(const char *list, const char *name);
 long guest_seconds(void);
 
 /*
- * Nanoseconds that all tasks have run on all processors, without idle ones, or 0: the kernel does not tell. Read before
- * and after; with GVM_BOOT_ICOUNT (vm.sh) it is a count of instructions.
+ * Nanoseconds that all tasks have run on all processors, without idle ones, or 0:
+ * the kernel does not tell. Read before and after; with GVM_BOOT_ICOUNT (vm.sh) it
+ * is a count of instructions.
  */
 unsigned long long guest_task_ns(void);
 

@@ -233,7 +233,10 @@ static void *run_faulting_reader(void *data)
 	return NULL;
 }
 
-/* Of two readers one has no room for events. Whoever takes an event first, the other one gets it. */
+/*
+ * Of two readers one has no room for events. Whoever takes an event first,
+ * the other one gets it.
+ */
 static void test_faulting_reader(void)
 {
 	int fd = listen_to(0, 0);

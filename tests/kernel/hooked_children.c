@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Children of a container in NVIDIA's driver: who pays for managed memory goes by its address, block by block, and is
- * fixed when the memory is made. fakegpu_children.c runs here, too. This is what only this driver has: ranges that are cut in
- * two, chunks below 2 MB, a GPU that is registered again, and a second GPU.
+ * Children of a container in NVIDIA's driver: who pays for managed memory goes by its address,
+ * block by block, and is fixed when the memory is made. fakegpu_children.c runs here, too. This
+ * is what only this driver has: ranges that are cut in two, chunks below 2 MB, a GPU that is
+ * registered again, and a second GPU.
  */
 #define _GNU_SOURCE
 #include "hooked_guest.h"
@@ -122,7 +123,9 @@ static void expect_nothing(const char *what)
 		    hooked_get(getpid(), "gmem.swap.current"));
 }
 
-/* Memory that is older than its window, a part of it that goes, and comes back as the child's. */
+/*
+ * Memory that is older than its window, a part of it that goes, and comes back as the child's.
+ */
 static void cut_in_two(struct softgpu_tenant *tenant)
 {
 	size_t bytes = 8 * CHUNK;
@@ -301,7 +304,10 @@ static void registered_again(struct softgpu_tenant *tenant)
 	guest_check(softgpu_register(tenant, tenant->client) == 0, "and registered again");
 	guest_check(hooked_read(tenant, p, 4 * CHUNK, 1) && hooked_cpu_reads(p, 4 * CHUNK, 1),
 		    "the GPU reads it");
-	/* It was the GPU's last VA space, so its children have gone with it, and so has its container. */
+	/*
+	 * It was the GPU's last VA space, so its children have gone with it,
+	 * and so has its container.
+	 */
 	guest_check(child_get(1, "gmem.current") == -1, "the children are gone with the GPU");
 	munmap(p, 4 * CHUNK);
 	expect_nothing("registered again");

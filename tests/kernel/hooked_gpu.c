@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The other GPU under test of fakegpu_guest.h: NVIDIA's nvidia-uvm.ko with our hooks, on the software
- * GPU. A context is an open file of nvidia-uvm with managed memory and a channel. Each process that
- * makes one is in the container of a cgroup, so that others can join it.
+ * The other GPU under test of fakegpu_guest.h: NVIDIA's nvidia-uvm.ko with our hooks, on the
+ * software GPU. A context is an open file of nvidia-uvm with managed memory and a channel. Each
+ * process that makes one is in the container of a cgroup, so that others can join it.
  *
  * As CUDA has it, a kernel that touches what it may not, or finds no memory, ends its context:
  * nvidia-uvm cancels the faults, and this file runs no further kernel there.

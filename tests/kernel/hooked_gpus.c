@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * gmem.limit.high where memory comes by other ways than a kernel's faults on one GPU: two or three GPUs, each with a
- * limit of its own, and the copy engine, whose faults cannot be replayed.
+ * gmem.limit.high where memory comes by other ways than a kernel's faults on one
+ * GPU: two or three GPUs, each with a limit of its own, and the copy engine, whose
+ * faults cannot be replayed.
  */
 #include "hooked_guest.h"
 
@@ -183,8 +184,8 @@ static bool are_limits(const char *const *limits)
 }
 
 /*
- * Memory goes round three GPUs, each under a limit of its own. Then each pair shares some: it is on one, and the two
- * others access it there.
+ * Memory goes round three GPUs, each under a limit of its own. Then each pair shares some: it
+ * is on one, and the two others access it there.
  */
 void test_three_gpus(struct softgpu_tenant *tenant)
 {
@@ -230,7 +231,9 @@ void test_three_gpus(struct softgpu_tenant *tenant)
 	guest_check(ok, "each GPU has accessed a peer");
 }
 
-/* The copy engine copies more than the limit. Without room its channel ends, and no other one. */
+/*
+ * The copy engine copies more than the limit. Without room its channel ends, and no other one.
+ */
 void test_hooked_engines(struct softgpu_tenant *tenant)
 {
 	size_t bytes = BYTES, wrong = 0;

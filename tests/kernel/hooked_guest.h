@@ -17,8 +17,8 @@
 #define HOOKED_WINDOW 64u
 
 /*
- * A control file of process @pid on the GPU of softgpu_use(), or of a cgroup's container, with @pid 0 and the path
- * in @file. get: its number, or -1. set: 0 or the errno.
+ * A control file of process @pid on the GPU of softgpu_use(), or of a cgroup's container, with
+ * @pid 0 and the path in @file. get: its number, or -1. set: 0 or the errno.
  */
 long long hooked_get(pid_t pid, const char *file);
 int hooked_set(pid_t pid, const char *file, const char *text);
@@ -38,22 +38,24 @@ size_t hooked_resident_mb(struct softgpu_tenant *tenant, uint64_t *p, size_t byt
 void hooked_mount(void);
 
 /*
- * Load the modules and become a tenant, which keeps the GPU. @managed: with gvm.ko, and with these parameters of
- * gvm_nvidia.ko. Returns whether it could. finish: the opposite, with a look at what is left.
+ * Load the modules and become a tenant, which keeps the GPU. @managed: with gvm.ko, and
+ * with these parameters of gvm_nvidia.ko. Returns whether it could. finish: the opposite,
+ * with a look at what is left.
  */
 bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
 		  const char *parameters);
 void hooked_finish(struct softgpu_tenant *tenant, bool managed);
 
 /*
- * The calling process enters the container of process @owner's cgroup. If it is the owner, it makes that
- * before. Returns whether it could.
+ * The calling process enters the container of process @owner's cgroup. If it is the owner, it
+ * makes that before. Returns whether it could.
  */
 bool hooked_contain(pid_t owner);
 
 /*
- * Start @life(@number) in a process of its own, in the container of a cgroup of its own. It runs up to hooked_ready(), and goes on after
- * hooked_go(). end: its exit status, or 256 and more: it was killed or did not start.
+ * Start @life(@number) in a process of its own, in the container of a cgroup of its own. It
+ * runs up to hooked_ready(), and goes on after hooked_go(). end: its exit status, or 256 and
+ * more: it was killed or did not start.
  */
 struct hooked_process {
 	pid_t pid;
@@ -69,7 +71,9 @@ void hooked_ready(void);
 /* hooked_gpu.c: migrate memory of a context as far as there is room. */
 void hooked_migrate(int context, uint64_t va, uint64_t bytes, bool to_gpu);
 
-/* The parts of the test. A tenant of the caller's is attached, unless the part says otherwise. */
+/*
+ * The parts of the test. A tenant of the caller's is attached, unless the part says otherwise.
+ */
 void test_hooked_limits(struct softgpu_tenant *tenant);
 void test_small(struct softgpu_tenant *tenant);
 void test_hooked_refused(struct softgpu_tenant *tenant);

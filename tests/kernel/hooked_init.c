@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The first process of a virtual machine with our hooks in nvidia-uvm.ko, on the software GPU,
- * with and without gvm.ko. GVM_TEST=name,name on the kernel's command line runs these parts alone.
+ * with and without gvm.ko. GVM_TEST=name,name on the kernel's command line
+ * runs these parts alone.
  */
 #include "fakegpu_guest.h"
 #include "hooked_guest.h"

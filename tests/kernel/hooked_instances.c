@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * MIG: each instance is a GPU of its own for gvm.ko, with its number and memory. Two instances of 32 MB, and a process on
- * each.
+ * MIG: each instance is a GPU of its own for gvm.ko, with its number and memory. Two instances
+ * of 32 MB, and a process on each.
  */
 #define _GNU_SOURCE
 #include "hooked_guest.h"

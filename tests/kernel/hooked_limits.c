@@ -144,8 +144,9 @@ void test_hooked_refused(struct softgpu_tenant *tenant)
 #define TRIES_MAX 64
 
 /*
- * The tries to make room for an access do not count against the next one. Each try without room is
- * an oom. So accesses are lost until all tries would be used up, and then the next one has room.
+ * The tries to make room for an access do not count against the next one. Each try
+ * without room is an oom. So accesses are lost until all tries would be used up, and
+ * then the next one has room.
  */
 void test_refused_often(struct softgpu_tenant *tenant)
 {
@@ -186,8 +187,8 @@ static bool range_write(struct softgpu_tenant *tenant, uint64_t **ret_p, uint64_
 }
 
 /*
- * A tenant whose ranges lie in root chunks of the first process, until its limit of 2 MB. Then it
- * has no chunk of its own that could leave. Each round writes a range.
+ * A tenant whose ranges lie in root chunks of the first process, until its limit of 2 MB. Then
+ * it has no chunk of its own that could leave. Each round writes a range.
  */
 static int guest_of_chunks_life(unsigned int number)
 {

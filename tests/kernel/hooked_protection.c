@@ -88,7 +88,10 @@ void test_forced(struct softgpu_tenant *tenant)
 	guest_check(hooked_end(&owner) == 0, "all data is right");
 }
 
-/* RM asks for each chunk of the GPU by its address, so no policy picks a victim. RM does not get pinned chunks. */
+/*
+ * RM asks for each chunk of the GPU by its address, so no policy picks a victim. RM
+ * does not get pinned chunks.
+ */
 void test_forced_range(struct softgpu_tenant *tenant)
 {
 	struct hooked_process owner = hooked_start(protected_life, 3);
@@ -117,7 +120,8 @@ void test_forced_range(struct softgpu_tenant *tenant)
 }
 
 /*
- * Each block of a tenant refuses to leave once. A chunk that RM does not get does not count as taken.
+ * Each block of a tenant refuses to leave once. A chunk that RM does not get
+ * does not count as taken.
  */
 void test_unforced(struct softgpu_tenant *tenant)
 {

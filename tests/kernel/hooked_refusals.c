@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What gvm.ko does not manage: a process with HMM, whose memory moves without its books, and all GPUs of a platform with
- * ATS, where the driver does not choose what is on them. Each is said in one line of the kernel's log. The driver says
- * whether it has either here: HMM takes a kernel with CONFIG_DEVICE_PRIVATE, ATS one with CONFIG_IOMMU_SVA.
+ * What gvm.ko does not manage: a process with HMM, whose memory moves without its books, and
+ * all GPUs of a platform with ATS, where the driver does not choose what is on them. Each is
+ * said in one line of the kernel's log. The driver says whether it has either here: HMM takes a
+ * kernel with CONFIG_DEVICE_PRIVATE, ATS one with CONFIG_IOMMU_SVA.
  */
 #define _GNU_SOURCE
 #include "hooked_guest.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A process registers its GPU again. It stays in its container, and all its memory is charged. A GPU's number is its
- * place on the bus, whichever is used first.
+ * A process registers its GPU again. It stays in its container, and all its memory is charged.
+ * A GPU's number is its place on the bus, whichever is used first.
  */
 #define _GNU_SOURCE
 #include "hooked_guest.h"
@@ -59,8 +59,8 @@ static void use(struct softgpu_tenant *tenant, uint64_t value)
 }
 
 /*
- * RM holds the end of the last registration back, while a second thread registers the GPU anew. What
- * that end did with the books it did to those of the new registration.
+ * RM holds the end of the last registration back, while a second thread registers the GPU anew.
+ * What that end did with the books it did to those of the new registration.
  */
 void test_again(struct softgpu_tenant *tenant)
 {

@@ -39,7 +39,9 @@ static void use(struct softgpu_tenant *tenant, bool managed)
 		    managed ? "it is managed" : "it is the stock driver's");
 }
 
-/* A GPU that its last process unregisters goes, although the process stays attached until then. */
+/*
+ * A GPU that its last process unregisters goes, although the process stays attached until then.
+ */
 static void unregister(void)
 {
 	UVM_UNREGISTER_GPU_PARAMS params = { .gpu_uuid = softgpu_uuid };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * compute.* of gvm.ko acts on TSGs of NVIDIA's driver: the runlist of the software GPU says who had the
- * SMs, and for how many accesses.
+ * compute.* of gvm.ko acts on TSGs of NVIDIA's driver: the runlist of the software GPU says who
+ * had the SMs, and for how many accesses.
  */
 #define _GNU_SOURCE
 #include "softgpu_kernel.h"
@@ -21,7 +21,10 @@
 #define LONG_WORK    2000000ull
 #define FROZEN_WORKS 3
 
-/* A tenant in a container of its own. Each round runs a kernel; the first ready says that it is there. */
+/*
+ * A tenant in a container of its own. Each round runs a kernel; the first
+ * ready says that it is there.
+ */
 static int second_life(unsigned int rounds)
 {
 	struct softgpu_tenant tenant;
@@ -109,7 +112,9 @@ static void slices(struct softgpu_kernel *first, struct hooked_process *second)
 		    turns.second);
 }
 
-/* A priority is a slice: 524288 us >> priority. A TSG that comes later has it from the start. */
+/*
+ * A priority is a slice: 524288 us >> priority. A TSG that comes later has it from the start.
+ */
 static void priorities(void)
 {
 	struct softgpu_tenant third;
@@ -157,7 +162,9 @@ static void frozen(struct softgpu_kernel *first, struct hooked_process *second)
 	guest_check(softgpu_switches(SECOND) > 0, "and ends its kernel");
 }
 
-/* A kernel that runs is taken off the GPU: one switch for a freeze, none before it is thawed. */
+/*
+ * A kernel that runs is taken off the GPU: one switch for a freeze, none before it is thawed.
+ */
 static void frozen_running(struct softgpu_kernel *first)
 {
 	softgpu_switches(0);

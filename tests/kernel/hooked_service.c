@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the core does on its own over NVIDIA's driver: evictors ahead of need, and rest while the
- * machine sleeps.
+ * What the core does on its own over NVIDIA's driver: evictors ahead of need, and rest
+ * while the machine sleeps.
  */
 #include "hooked_guest.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A TSG with several channels: of one process; of two processes of one container, as with MPS; and of processes of two
- * containers, which is refused.
+ * A TSG with several channels: of one process; of two processes of one container, as with MPS;
+ * and of processes of two containers, which is refused.
  */
 #define _GNU_SOURCE
 #include "softgpu_kernel.h"
@@ -51,7 +51,10 @@ static void thaw(struct softgpu_kernel *kernel, struct softgpu_kernel *other)
 		    "both have done all their work");
 }
 
-/* A freeze disables each channel. If RM refuses one, none stays off. A channel that comes later is off, too. */
+/*
+ * A freeze disables each channel. If RM refuses one, none stays off. A channel that
+ * comes later is off, too.
+ */
 static void own_channels(struct softgpu_tenant *tenant)
 {
 	struct softgpu_tenant second = more(tenant, MORE);
@@ -116,7 +119,10 @@ static int client_life(unsigned int server)
 	return (softgpu_attach_behind(&tenant, SERVER + ALIAS, MORE) != 0) + rounds(&tenant, 1);
 }
 
-/* In a container of its own. By whichever client it names the server's TSG, it is refused. Then it makes a TSG of its own. */
+/*
+ * In a container of its own. By whichever client it names the server's TSG, it is refused. Then
+ * it makes a TSG of its own.
+ */
 static int stranger_life(unsigned int number)
 {
 	struct softgpu_tenant tenant;
@@ -144,8 +150,8 @@ static void frozen_server(struct hooked_process *server, struct hooked_process *
 }
 
 /*
- * MPS: a server and its clients have a TSG. In one container they work. A process of another container would run when
- * that one is frozen, and would be frozen with it.
+ * MPS: a server and its clients have a TSG. In one container they work. A process of another
+ * container would run when that one is frozen, and would be frozen with it.
  */
 void test_mps(struct softgpu_tenant *tenant)
 {

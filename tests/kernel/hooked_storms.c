@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Eight processes at once, each over its limit, on a GPU that is smaller than their limits
- * together. Their control files are read and written meanwhile. Two of them are killed in between.
+ * together. Their control files are read and written meanwhile. Two of them
+ * are killed in between.
  */
 #include "fakegpu_guest.h"
 #include "hooked_guest.h"
@@ -42,8 +43,9 @@ static int storm_life(unsigned int number)
 }
 
 /*
- * Read and write control files of all storms for @seconds. Files of memory are read without a mutex and leave
- * nothing in the trace; compute.* is written under the device's. Returns how many steps failed.
+ * Read and write control files of all storms for @seconds. Files of memory are read
+ * without a mutex and leave nothing in the trace; compute.* is written under the
+ * device's. Returns how many steps failed.
  */
 static unsigned int look_at_storms(const struct hooked_process *storms, long seconds)
 {

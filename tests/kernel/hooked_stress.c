@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Everything at once, at random, for GVM_TEST_STRESS_SECONDS, on hooked nvidia-uvm. Tenants map, fill, verify
- * and migrate memory, and the CPU looks at it. An attacker cuts their limits and protects them, freezes and
- * thaws them, kills them, has RM take memory, and lets the machine sleep. A tenant may die of a limit. Every
- * word that is read must be the word that was stored.
+ * Everything at once, at random, for GVM_TEST_STRESS_SECONDS, on hooked nvidia-uvm.
+ * Tenants map, fill, verify and migrate memory, and the CPU looks at it. An attacker
+ * cuts their limits and protects them, freezes and thaws them, kills them, has RM take
+ * memory, and lets the machine sleep. A tenant may die of a limit. Every word that is
+ * read must be the word that was stored.
  */
 #include "fakegpu_guest.h"
 #include "hooked_guest.h"

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The first process of a virtual machine that plays scenarios on a GPU made of RAM; see replay.h. */
+/*
+ * The first process of a virtual machine that plays scenarios on a GPU made
+ * of RAM; see replay.h.
+ */
 #include "replay.h"
 
 int main(void)

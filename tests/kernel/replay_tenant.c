@@ -163,9 +163,9 @@ static bool has_pending_kernel(pid_t pid)
 }
 
 /*
- * A frozen tenant's order goes as far as it can: its kernel is launched, or refused at once. Where
- * launches are not counted, it has the time until the next step: it is launched later, and does
- * not run before the thaw either.
+ * A frozen tenant's order goes as far as it can: its kernel is launched, or refused at once.
+ * Where launches are not counted, it has the time until the next step: it is launched later,
+ * and does not run before the thaw either.
  */
 static void wait_for_launch(const struct replay_tenant *tenant)
 {

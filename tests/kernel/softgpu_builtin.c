@@ -251,8 +251,9 @@ void test_builtin(struct softgpu_tenant *tenant)
 }
 
 /*
- * It stops a channel on purpose, and makes all of them anew. GVM_TEST_AFTER=1: while a block of managed memory
- * has used the channels that are destroyed. Then the CPU may wait for ever: docs/softgpu.md.
+ * It stops a channel on purpose, and makes all of them anew. GVM_TEST_AFTER=1: while a
+ * block of managed memory has used the channels that are destroyed. Then the CPU may wait
+ * for ever: docs/softgpu.md.
  */
 void test_channel(struct softgpu_tenant *tenant)
 {

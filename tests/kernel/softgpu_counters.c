@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Access counters: the GPU maps host memory, since the application said that it accesses it, and counts its
- * accesses. At the threshold the driver hears of it and migrates.
+ * Access counters: the GPU maps host memory, since the application said that it accesses it,
+ * and counts its accesses. At the threshold the driver hears of it and migrates.
  */
 #include "softgpu_guest.h"
 

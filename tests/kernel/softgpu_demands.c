@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* RM's demands: a range of device memory, whoever is there, and one while the driver lets the GPU go. */
+/*
+ * RM's demands: a range of device memory, whoever is there, and one while
+ * the driver lets the GPU go.
+ */
 #include "softgpu_guest.h"
 
 #include <errno.h>
@@ -13,7 +16,10 @@
 #define WAIT_US	 1000u
 #define WAITS	 10000u
 
-/* RM wants each chunk of the GPU, one by one, and later all of them at once. Pinned ones it does not get. */
+/*
+ * RM wants each chunk of the GPU, one by one, and later all of them at once.
+ * Pinned ones it does not get.
+ */
 static void ranges(struct softgpu_tenant *tenant)
 {
 	uint64_t *p = softgpu_managed(tenant, BYTES);
@@ -73,8 +79,8 @@ static void *close_main(void *tenant)
 }
 
 /*
- * RM asks for memory, and before the driver hears that, the last process goes. The driver then frees what it would
- * look for memory in. RM has to keep it waiting.
+ * RM asks for memory, and before the driver hears that, the last process goes. The driver then
+ * frees what it would look for memory in. RM has to keep it waiting.
  */
 static void last_close(struct softgpu_tenant *tenant)
 {

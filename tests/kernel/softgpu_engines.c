@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Pushes of user mode to the copy engine, whose faults cannot be replayed: copies and fills of managed memory
- * wherever it is, semaphores in it, and what is not served.
+ * Pushes of user mode to the copy engine, whose faults cannot be replayed: copies and fills of
+ * managed memory wherever it is, semaphores in it, and what is not served.
  */
 #include "softgpu_guest.h"
 

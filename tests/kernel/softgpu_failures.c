@@ -9,8 +9,8 @@
 #define BYTES (4 * SOFTGPU_MB)
 
 /*
- * Each allocation of RM's that a registration makes fails once. Without one of them 595 registers all the
- * same. The last tenant stays.
+ * Each allocation of RM's that a registration makes fails once. Without one of them 595
+ * registers all the same. The last tenant stays.
  */
 static void rm_allocations(struct softgpu_tenant *tenant)
 {
@@ -78,7 +78,10 @@ static uint64_t *on_the_gpu(struct softgpu_tenant *tenant)
 	return p;
 }
 
-/* UVM has met a fatal error: until it is unloaded it serves no process, and its file can be closed. */
+/*
+ * UVM has met a fatal error: until it is unloaded it serves no process, and
+ * its file can be closed.
+ */
 static void is_fatal(struct softgpu_tenant *tenant, uint64_t *p, int expected)
 {
 	struct softgpu_tenant other;

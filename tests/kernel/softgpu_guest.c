@@ -162,8 +162,8 @@ uint64_t *softgpu_managed_at(struct softgpu_tenant *tenant, uintptr_t address, s
 	void *p = MAP_FAILED;
 
 	/*
-	 * UVM wants the offset into the file to be the address. While the machine sleeps it makes a
-	 * mapping without memory, and says so only when it is asked.
+	 * UVM wants the offset into the file to be the address. While the machine sleeps it
+	 * makes a mapping without memory, and says so only when it is asked.
 	 */
 	for (unsigned int i = 0; i < SOFTGPU_TRIES; i++) {
 		p = mmap((void *)address, bytes, PROT_READ | PROT_WRITE,

@@ -36,7 +36,10 @@ struct softgpu_tenant {
 	/* a second one, which keeps the address space: without it no fault is serviced */
 	int mm;
 	unsigned int client;
-	/* Added to the numbers of its channels: 0, or a multiple of SOFTGPU_TSG_CHANNELS for more channels of the same TSGs. */
+	/*
+	 * Added to the numbers of its channels: 0, or a multiple of SOFTGPU_TSG_CHANNELS for
+	 * more channels of the same TSGs.
+	 */
 	unsigned int channels;
 };
 
@@ -50,13 +53,17 @@ bool softgpu_open(void);
 void softgpu_close(void);
 
 /*
- * From now on what has no GPU as an argument is about that one: 0, as in the beginning, 1 or 2. A tenant's kernels run
- * on its channel 1 of the first, 2 of the second and 3 of the third. Returns whether there is one. used: which one that is.
+ * From now on what has no GPU as an argument is about that one: 0, as in the beginning, 1 or 2.
+ * A tenant's kernels run on its channel 1 of the first, 2 of the second and 3 of the third.
+ * Returns whether there is one. used: which one that is.
  */
 bool softgpu_use(unsigned int number);
 unsigned int softgpu_used(void);
 
-/* The driver's name for the GPU, or for the instance that was registered last. Up to 535 an instance has the GPU's. */
+/*
+ * The driver's name for the GPU, or for the instance that was registered last. Up to
+ * 535 an instance has the GPU's.
+ */
 NvProcessorUuid softgpu_uuid_of(unsigned int number);
 
 /* UVM_INIT_FLAGS_* of the next tenants. */
@@ -79,8 +86,8 @@ int softgpu_register_channel(struct softgpu_tenant *tenant);
 void softgpu_detach(struct softgpu_tenant *tenant);
 
 /*
- * Managed memory at an address of its own, or NULL. The same addresses in every run. at: at this address, which has to
- * be free in the tenant's process.
+ * Managed memory at an address of its own, or NULL. The same addresses in every run. at: at
+ * this address, which has to be free in the tenant's process.
  */
 uint64_t *softgpu_managed(struct softgpu_tenant *tenant, size_t bytes);
 uint64_t *softgpu_managed_at(struct softgpu_tenant *tenant, uintptr_t address, size_t bytes);
@@ -105,7 +112,10 @@ void softgpu_touch_with(struct softgpu_tenant *tenant, struct softgpu_access *ac
 /* Run a push: SOFTGPU_PUSH. Returns 0 or the errno. */
 int softgpu_push(struct softgpu_push *push);
 
-/* One more channel of the tenant's, of the copy engine: SOFTGPU_COPY_CHANNELS. 0, an NV_STATUS or a negative errno. */
+/*
+ * One more channel of the tenant's, of the copy engine: SOFTGPU_COPY_CHANNELS. 0, an
+ * NV_STATUS or a negative errno.
+ */
 int softgpu_register_copy(struct softgpu_tenant *tenant, unsigned int channel);
 
 /* Let the copy engine copy, on the first such channel. Returns 0 or the errno. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The driver's HMM: the GPU accesses memory that a process has from malloc(), and pages of it move to device
- * memory. It takes a kernel with CONFIG_DEVICE_PRIVATE, which Debian's have not; then these parts only say so.
+ * The driver's HMM: the GPU accesses memory that a process has from malloc(), and pages of it
+ * move to device memory. It takes a kernel with CONFIG_DEVICE_PRIVATE, which Debian's have not;
+ * then these parts only say so.
  */
 #define _GNU_SOURCE
 #include "softgpu_guest.h"
@@ -88,8 +89,8 @@ void test_hmm(struct softgpu_tenant *tenant)
 }
 
 /*
- * Pages of device memory that a child has as well, when they have to be evicted. Report 1223: an eviction
- * without an end.
+ * Pages of device memory that a child has as well, when they have to be evicted. Report 1223:
+ * an eviction without an end.
  */
 void test_hmm_fork(struct softgpu_tenant *tenant)
 {
@@ -116,7 +117,10 @@ void test_hmm_fork(struct softgpu_tenant *tenant)
 	munmap(q, BYTES);
 }
 
-/* A process without HMM registers the GPU first, then one with it comes and goes. Report 1082: a NULL dereference. */
+/*
+ * A process without HMM registers the GPU first, then one with it comes and goes. Report
+ * 1082: a NULL dereference.
+ */
 void test_hmm_order(struct softgpu_tenant *tenant)
 {
 	struct softgpu_tenant without, with;

@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Migrations within a second are thrashing, not within 500 us: the machine is slow, and may be busy. */
+/*
+ * Migrations within a second are thrashing, not within 500 us: the machine
+ * is slow, and may be busy.
+ */
 #define THRASH_LAPSE "uvm_perf_thrashing_lapse_usec=1000000"
 
 struct softgpu_test {
@@ -17,7 +20,10 @@ struct softgpu_test {
 	const char *parameters;	    /* of softgpu.ko */
 	const char *uvm_parameters; /* of nvidia-uvm.ko */
 	void (*run)(struct softgpu_tenant *tenant);
-	/* It runs only if GVM_TEST names it: another chip is the difference, or a driver with limits. */
+	/*
+	 * It runs only if GVM_TEST names it: another chip is the
+	 * difference, or a driver with limits.
+	 */
 	bool by_name;
 };
 
@@ -116,7 +122,10 @@ static void run_test(const struct softgpu_test *test)
 	guest_log("# %s took %ld s", test->name, guest_seconds() - seconds);
 }
 
-/* A GPU that cannot be is refused. PTEs of Ampere lead to 128 GB of vidmem, those of Hopper to 1 TB. */
+/*
+ * A GPU that cannot be is refused. PTEs of Ampere lead to 128 GB of vidmem,
+ * those of Hopper to 1 TB.
+ */
 static void test_refusals(void)
 {
 	static const char *const refused[] = {

@@ -82,12 +82,15 @@ static void judge_copy(const struct softgpu_event *event)
 /* What is not of managed memory is left out. */
 static void judge_invalidate(const struct softgpu_event *event)
 {
-	/* A new page table above those of a block is there once in a range. The model has none. */
+	/*
+	 * A new page table above those of a block is there once in a range. The model has none.
+	 */
 	if (event->how == SOFTGPU_LEVEL_ALL || event->how > SOFTGPU_LEVEL_BLOCK)
 		return;
 	/*
-	 * The CPU faults on one page of 4 KB after the other. The model takes pages together, so how many
-	 * are invalidated at once is not compared. A limit write frees page tables, which the model has not.
+	 * The CPU faults on one page of 4 KB after the other. The model takes pages together,
+	 * so how many are invalidated at once is not compared. A limit write frees page tables,
+	 * which the model has not.
 	 */
 	if (!event->bytes && judge_skips_all)
 		return;
@@ -233,7 +236,8 @@ static void judge_write_limit(unsigned int process, size_t chunks)
 }
 
 /*
- * Copies of victims to the host may end later, and then a thread of the driver gives the chunks back. Wait for both.
+ * Copies of victims to the host may end later, and then a thread of the driver gives the
+ * chunks back. Wait for both.
  */
 static void judge_settle(void)
 {
@@ -262,8 +266,8 @@ static void judge_limited_gpu(const struct pattern_walk *walk, bool write, unsig
 }
 
 /*
- * The driver keeps free chunks of earlier patterns, and looks at a limit when it has none: RM takes all there are, and
- * gives them back.
+ * The driver keeps free chunks of earlier patterns, and looks at a limit when it has none: RM
+ * takes all there are, and gives them back.
  */
 static void judge_empty_free_list(void)
 {

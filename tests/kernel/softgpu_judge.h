@@ -16,8 +16,8 @@ struct judge_observer {
 
 /*
  * Run @count patterns and write their transcripts to the console, each line behind "judge: ".
- * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL. limited: under a limit of
- * process 0, of @limit chunks.
+ * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL. limited: under a limit
+ * of process 0, of @limit chunks.
  */
 void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, size_t count,
 	       size_t chunks, const struct judge_observer *observer);
@@ -54,8 +54,8 @@ struct judge_call {
 };
 
 /*
- * A process with a tenant of its own. The GPU's accesses are asked for by its parent. pid 0: it is the caller itself, and
- * its tenant is there already.
+ * A process with a tenant of its own. The GPU's accesses are asked for by its parent. pid 0: it
+ * is the caller itself, and its tenant is there already.
  */
 struct judge_process {
 	int pid;
@@ -64,8 +64,8 @@ struct judge_process {
 };
 
 /*
- * Start a child that is a tenant, and end it. ask: let the process make a call. Returns 0, an NV_STATUS or a negative
- * errno.
+ * Start a child that is a tenant, and end it. ask: let the process make a call. Returns 0, an
+ * NV_STATUS or a negative errno.
  */
 int judge_process_start(struct judge_process *process, unsigned int client);
 int judge_process_ask(struct judge_process *process, const struct judge_call *call);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The processes of a pattern: softgpu_judge.h. A child takes calls by a socket until its parent closes it. */
+/*
+ * The processes of a pattern: softgpu_judge.h. A child takes calls by a socket
+ * until its parent closes it.
+ */
 #include "softgpu_judge.h"
 
 #include <errno.h>

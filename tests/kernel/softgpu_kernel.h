@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Kernels on the software GPU that run beside the test, and RM's control calls about their TSGs. A
- * kernel reads one word of memory that is on the GPU again and again, so its accesses count its time.
+ * Kernels on the software GPU that run beside the test, and RM's control calls about their
+ * TSGs. A kernel reads one word of memory that is on the GPU again and again, so its
+ * accesses count its time.
  */
 #ifndef SOFTGPU_KERNEL_H
 #define SOFTGPU_KERNEL_H

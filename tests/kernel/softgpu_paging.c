@@ -189,8 +189,8 @@ void test_tenants(struct softgpu_tenant *tenant)
 }
 
 /*
- * Three processes fight for memory, of which RM takes up to 48 MB and gives it back, time and again. RM may be
- * refused: then all chunks are in use at that moment.
+ * Three processes fight for memory, of which RM takes up to 48 MB and gives it back, time and
+ * again. RM may be refused: then all chunks are in use at that moment.
  */
 void test_pressure(struct softgpu_tenant *tenant)
 {

@@ -413,7 +413,10 @@ static void walk_discarded_and_written(const struct pattern_world *world,
 	touch_blocks(world, pattern, 0, 0, 8);
 }
 
-/* A neighbour without a limit fills its memory once, twice as much as the limit, and is idle from then on. */
+/*
+ * A neighbour without a limit fills its memory once, twice as much as the limit,
+ * and is idle from then on.
+ */
 static void walk_beside_idle(const struct pattern_world *world, const struct pattern *pattern)
 {
 	size_t blocks = pattern_blocks(world, pattern);
@@ -433,7 +436,10 @@ static void walk_two_limited(const struct pattern_world *world, const struct pat
 	walk_two(world, pattern);
 }
 
-/* The limit is lowered by a chunk, halved, doubled, and gone, each time while the memory is in use. */
+/*
+ * The limit is lowered by a chunk, halved, doubled, and gone, each time
+ * while the memory is in use.
+ */
 static void walk_limit_moves(const struct pattern_world *world, const struct pattern *pattern)
 {
 	size_t blocks = pattern_blocks(world, pattern);
@@ -464,7 +470,10 @@ static void walk_limit_moves_over_two(const struct pattern_world *world,
 	touch_blocks(world, pattern, 1, 0, half);
 }
 
-/* The first blocks are evicted by later ones, which are more than 256 blocks behind them. Then the limit is lowered. */
+/*
+ * The first blocks are evicted by later ones, which are more than 256 blocks behind them.
+ * Then the limit is lowered.
+ */
 static void walk_limit_moves_far(const struct pattern_world *world,
 				 const struct pattern *pattern)
 {

@@ -42,7 +42,8 @@ enum pattern_advice {
 /* The world in which a pattern runs. No call may be NULL. */
 struct pattern_world {
 	/*
-	 * Of 2 MB, that the driver has for managed memory. Under a limit: that process 0 may have.
+	 * Of 2 MB, that the driver has for managed memory. Under a limit:
+	 * that process 0 may have.
 	 */
 	size_t chunks;
 	/*
@@ -66,7 +67,10 @@ struct pattern_world {
 	/* RM allocates @chunks of 2 MB for itself, and frees all that it has. */
 	void (*rm_take)(size_t chunks);
 	void (*rm_give)(void);
-	/* An operator sets the limit of a process, or PATTERN_NO_LIMIT. Only for limit patterns. */
+	/*
+	 * An operator sets the limit of a process, or PATTERN_NO_LIMIT.
+	 * Only for limit patterns.
+	 */
 	void (*limit)(unsigned int process, size_t chunks);
 };
 
@@ -97,15 +101,18 @@ extern const size_t reference_pattern_count;
 extern const struct pattern judge_patterns[];
 extern const size_t judge_pattern_count;
 
-/* On the smaller GPU: those of pages that thrash, and those of memory that the application discards. */
+/*
+ * On the smaller GPU: those of pages that thrash, and those of memory that
+ * the application discards.
+ */
 extern const struct pattern thrash_patterns[];
 extern const size_t thrash_pattern_count;
 extern const struct pattern discard_patterns[];
 extern const size_t discard_pattern_count;
 
 /*
- * Of the published GVM driver: process 0 has a limit. On a GPU that is never full, which has 512 MB, and on the smaller
- * one.
+ * Of the published GVM driver: process 0 has a limit. On a GPU that is never full, which has
+ * 512 MB, and on the smaller one.
  */
 #define LIMITS_CHUNKS 247u
 #define LIMITS_LIMIT  20u
@@ -117,8 +124,8 @@ extern const struct pattern full_limit_patterns[];
 extern const size_t full_limit_pattern_count;
 
 /*
- * Whether faults of a pattern wait for the end of a period, which is wall time. Then batches without copies are
- * left out of its transcript.
+ * Whether faults of a pattern wait for the end of a period, which is wall time. Then batches
+ * without copies are left out of its transcript.
  */
 bool pattern_throttles(const struct pattern *pattern);
 
@@ -135,9 +142,9 @@ bool pattern_throttles(const struct pattern *pattern);
  *     total ...            numbers of all this
  *
  * Consecutive copies of one block are one line. Between two replays, copies to the host come
- * first: the engines work side by side, and the driver does not decide which one is ahead. Under a
- * limit it does not wait for copies to the host, so they come first between two calls of
- * transcript_usage(), sorted by block.
+ * first: the engines work side by side, and the driver does not decide which one is ahead.
+ * Under a limit it does not wait for copies to the host, so they come first between two calls
+ * of transcript_usage(), sorted by block.
  */
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
 void transcript_fault(unsigned int range, size_t page);
@@ -149,8 +156,8 @@ void transcript_invalidate(unsigned int range, size_t page);
 /* All translations of an address space. */
 void transcript_invalidate_all(void);
 /*
- * A thread of the driver has done its work. Before the last replay or after it, that is left to the
- * scheduler: translations that were invalidated since are left out.
+ * A thread of the driver has done its work. Before the last replay or after it, that is left to
+ * the scheduler: translations that were invalidated since are left out.
  */
 void transcript_settled(void);
 void transcript_replay(void);

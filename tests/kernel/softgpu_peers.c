@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Two GPUs. First a block goes from one to the other by way of the host; then each may access the other's
- * memory, over PCIe or NVLink: it is copied straight, or mapped and read where it is, also while it is evicted.
+ * Two GPUs. First a block goes from one to the other by way of the host; then each may access
+ * the other's memory, over PCIe or NVLink: it is copied straight, or mapped and read where it
+ * is, also while it is evicted.
  */
 #include "softgpu_guest.h"
 

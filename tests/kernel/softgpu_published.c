@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Defects of the published GVM driver, as tests that a driver without them passes: docs/softgpu.md. A limit is a
- * file of that driver's in debugfs, in the folder of the thread that opened /dev/nvidia-uvm.
+ * Defects of the published GVM driver, as tests that a driver without them passes:
+ * docs/softgpu.md. A limit is a file of that driver's in debugfs, in the folder of the thread
+ * that opened /dev/nvidia-uvm.
  */
 #define _GNU_SOURCE
 #include "softgpu_judge.h"
@@ -27,15 +28,18 @@ static int published_limit(int thread, uint64_t bytes)
 	return guest_write(path, text);
 }
 
-/* Let the GPU write a word of each of @blocks blocks, one after the other. Returns accesses that failed. */
+/*
+ * Let the GPU write a word of each of @blocks blocks, one after the other.
+ * Returns accesses that failed.
+ */
 static uint64_t published_touch(struct softgpu_tenant *tenant, uint64_t *p, size_t blocks)
 {
 	return softgpu_touch(tenant, p, blocks, BLOCK, SOFTGPU_WRITE, 1, 1).errors;
 }
 
 /*
- * A process frees memory, RM takes it, and the process uses more memory than is left. The chunks that RM has must not be
- * used for it.
+ * A process frees memory, RM takes it, and the process uses more memory than is left. The
+ * chunks that RM has must not be used for it.
  */
 void test_freed_chunk(struct softgpu_tenant *tenant)
 {
@@ -102,7 +106,10 @@ static uint32_t published_bucket(int number)
 	return (uint32_t)number * 0x61c88647u >> (32 - BUCKETS_BITS);
 }
 
-/* A younger process is in the same bucket of the driver's table as this one, which then closes its GPU. */
+/*
+ * A younger process is in the same bucket of the driver's table as this one,
+ * which then closes its GPU.
+ */
 void test_pid_clash(struct softgpu_tenant *tenant)
 {
 	UVM_UNREGISTER_GPU_PARAMS gpu = { .gpu_uuid = softgpu_uuid };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Two TSGs share the software GPU: by their slices, which RM's control interface sets, and not at all while one is
- * disabled. A slice is counted in accesses, so the lengths of turns are exact. A TSG may have several channels.
+ * Two TSGs share the software GPU: by their slices, which RM's control interface sets, and not
+ * at all while one is disabled. A slice is counted in accesses, so the lengths of turns are
+ * exact. A TSG may have several channels.
  */
 #define _GNU_SOURCE
 #include "softgpu_kernel.h"
@@ -71,8 +72,8 @@ static void controls(void)
 }
 
 /*
- * Turns while both have work. The first one may begin alone, and the last one goes on alone: two turns of each may
- * be longer.
+ * Turns while both have work. The first one may begin alone, and the last one goes on alone:
+ * two turns of each may be longer.
  */
 static void slices(struct softgpu_kernel *first, struct softgpu_kernel *second)
 {
@@ -115,8 +116,8 @@ static void disabled(struct softgpu_kernel *first, struct softgpu_kernel *second
 }
 
 /*
- * A preempted TSG goes on later, and loses nothing. Each preempt is a switch. A TSG that is alone comes
- * right back, so there is no other switch before its kernel ends.
+ * A preempted TSG goes on later, and loses nothing. Each preempt is a switch. A TSG that is
+ * alone comes right back, so there is no other switch before its kernel ends.
  */
 static void preempted(struct softgpu_kernel *first)
 {
@@ -138,8 +139,8 @@ static void preempted(struct softgpu_kernel *first)
 }
 
 /*
- * Two channels of a TSG run together: when one has ended the other one is well on its way, and the TSG never left the SMs.
- * A disabled one does not run, and the other one does.
+ * Two channels of a TSG run together: when one has ended the other one is well on its way, and
+ * the TSG never left the SMs. A disabled one does not run, and the other one does.
  */
 static void together(struct softgpu_tenant *tenant, struct softgpu_kernel *first)
 {

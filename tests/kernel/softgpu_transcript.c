@@ -123,9 +123,9 @@ static int block_order(const void *a, const void *b)
 }
 
 /*
- * The driver copies to the host through two channels. With many victims of a limit both are busy, and
- * copies of later victims may end first. So copies between two accesses are sorted by block: which
- * blocks leave is compared, and their order is not.
+ * The driver copies to the host through two channels. With many victims of a limit both are
+ * busy, and copies of later victims may end first. So copies between two accesses are sorted by
+ * block: which blocks leave is compared, and their order is not.
  */
 static void sort_victims(void)
 {

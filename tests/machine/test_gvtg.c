@@ -169,9 +169,9 @@ END_TEST
 
 /*
  * The guest's four kernels of 1 ms begin at 1142.2 us. The host launches one at 1.5 ms. First:
- * the guest's kernel in execution ends at 2142.2 us, the host's context is loaded, and after its
- * kernel the guest goes on with three more, 5 us and a switch later. In order: the guest ends at
- * 5142.2 us, 15 us later the host's turn comes, after 5 us and a switch.
+ * the guest's kernel in execution ends at 2142.2 us, the host's context is loaded, and after
+ * its kernel the guest goes on with three more, 5 us and a switch later. In order: the guest
+ * ends at 5142.2 us, 15 us later the host's turn comes, after 5 us and a switch.
  */
 #define GUEST_BEGIN (1042200ull + SWITCH_NS)
 

@@ -76,8 +76,8 @@ static void expect_start(u32 number, u32 vgpu, u64 date_ns)
 }
 
 /*
- * Budgets at 1 ms: 66,666,664 and 33,333,332 ns. vGPU 1 has run 30 ms by 71 ms and is chosen once
- * more. Then it owes 6,666,668 ns, and vGPU 0 goes on alone.
+ * Budgets at 1 ms: 66,666,664 and 33,333,332 ns. vGPU 1 has run 30 ms by 71 ms and is chosen
+ * once more. Then it owes 6,666,668 ns, and vGPU 0 goes on alone.
  */
 START_TEST(two_that_are_busy_alternate_until_a_budget_is_spent)
 {

@@ -48,8 +48,9 @@ static void simulate_level(u64 level, u64 end)
 }
 
 /*
- * The suspension comes at 1.05 ms. Ten kernels have ended, four are in flight and end at 1.4. The
- * other runs until 1.45, is idle at 1.46, and the resumption comes at 1.5. 86 kernels are left.
+ * The suspension comes at 1.05 ms. Ten kernels have ended, four are in flight and
+ * end at 1.4. The other runs until 1.45, is idle at 1.46, and the resumption comes
+ * at 1.5. 86 kernels are left.
  */
 START_TEST(level_1_lets_end_what_is_in_flight)
 {
@@ -146,8 +147,8 @@ START_TEST(containers_of_one_priority_take_turns)
 END_TEST
 
 /*
- * A worker that has nothing in flight behind the event loses 10 us in two kernels: one every 105
- * us. With two behind it, it loses nothing.
+ * A worker that has nothing in flight behind the event loses 10 us in two kernels: one every
+ * 105 us. With two behind it, it loses nothing.
  */
 static u64 alone_end;
 

@@ -7,7 +7,8 @@
  *
  *     judged_model SET [stock|gvm]
  *
- * The sets are those of softgpu_patterns.h. gvm is the published GVM's driver, and what patterns under a limit are for.
+ * The sets are those of softgpu_patterns.h. gvm is the published GVM's driver, and what
+ * patterns under a limit are for.
  */
 #include "gvm/control.h"
 #include "nvuvm_world.h"
@@ -92,9 +93,10 @@ static void model_mmu_unmap(void *gpu, void *space, u64 va, u32 page_mask)
 }
 
 /*
- * The driver invalidates what it maps, too. A block without mappings has one entry of 2 MB, and so has
- * one that is mapped whole: a change from or to it is one invalidate. Else each PTE is one
- * (block_gpu_pte_write_big), and more than four are an invalidate of all (uvm_tlb_batch_end).
+ * The driver invalidates what it maps, too. A block without mappings has one entry of 2
+ * MB, and so has one that is mapped whole: a change from or to it is one invalidate.
+ * Else each PTE is one (block_gpu_pte_write_big), and more than four are an invalidate
+ * of all (uvm_tlb_batch_end).
  */
 static void model_mmu_map(void *gpu, void *space, u64 va, u32 chunk, u32 offset_pages,
 			  u32 page_mask, enum gvm_access access)

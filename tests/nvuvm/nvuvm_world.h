@@ -81,8 +81,8 @@ u32 world_fault_blocks(struct gvm_range *range, u32 first, u32 count);
 u32 world_chunk(const struct gvm_range *range, u32 block);
 
 /*
- * What a container alone exceeds its limit by, once it has been enforced: 63 chunks of a refill.
- * Before, it can be 64: see a_first_refill_at_the_limit_adds_64_chunks.
+ * What a container alone exceeds its limit by, once it has been enforced: 63 chunks of a
+ * refill. Before, it can be 64: see a_first_refill_at_the_limit_adds_64_chunks.
  */
 #define WORLD_OVERSHOOT 63u
 

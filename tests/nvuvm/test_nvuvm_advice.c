@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Advice of the application: what a fault does then, what an eviction leaves behind, and how long a
- * kernel takes that accesses host memory. The link moves 1 byte/ns each way, so a block takes
- * 2,097,152 ns.
+ * Advice of the application: what a fault does then, what an eviction leaves behind, and
+ * how long a kernel takes that accesses host memory. The link moves 1 byte/ns each way, so
+ * a block takes 2,097,152 ns.
  */
 #include "nvuvm_world.h"
 
@@ -14,7 +14,9 @@ static void advise(struct gvm_range *range, enum gvm_advice advice)
 	ck_assert_int_eq(sim_process_advise(&world_process, range, advice), 0);
 }
 
-/* Run @kernels kernels of @kernel_ns on @count blocks. Returns their end, from the submission. */
+/*
+ * Run @kernels kernels of @kernel_ns on @count blocks. Returns their end, from the submission.
+ */
 static u64 run(struct gvm_range *range, u32 first, u32 count, u32 kernels, u64 kernel_ns,
 	       enum gvm_access access)
 {
@@ -111,7 +113,9 @@ static void accessed_with_contents(void)
 
 	advise(range, GVM_ADVICE_ACCESSED_BY_GPU);
 	ck_assert_uint_eq(range->remote_pages, 2 * GVM_PAGES_PER_BLOCK);
-	/* No fault. The link is the longer of the two for the first kernel, not for the second. */
+	/*
+	 * No fault. The link is the longer of the two for the first kernel, not for the second.
+	 */
 	ck_assert_uint_eq(run(range, 0, 2, 1, CHUNK / 4, GVM_ACCESS_READ), 2 * CHUNK);
 	ck_assert_uint_eq(run(range, 0, 2, 1, 5 * MS, GVM_ACCESS_READ), 5 * MS);
 	ck_assert_uint_eq(run(range, 0, 1, 1, CHUNK / 4, GVM_ACCESS_WRITE), CHUNK);
@@ -258,8 +262,8 @@ static void kernel_beside_a_copy(void)
 	start = eng_now();
 	ck_assert_int_eq(pcie_copy(&world_gpu.link, PCIE_H2D, &copy, &sequence), 0);
 	/*
-	 * The kernel has the link to itself for the 1 us of the copy's set-up, and half of it then.
-	 * The copy gets the other half, and all of it once the kernel has ended.
+	 * The kernel has the link to itself for the 1 us of the copy's set-up, and half of it
+	 * then. The copy gets the other half, and all of it once the kernel has ended.
 	 */
 	ck_assert_uint_eq(run(range, 0, 1, 1, CHUNK / 4, GVM_ACCESS_READ),
 			  1 * US + 2 * (CHUNK - 1 * US));

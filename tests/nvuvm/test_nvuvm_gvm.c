@@ -38,7 +38,9 @@ static void not_promoted(void)
 	evict_and_return(1u << 13);
 }
 
-/* The CPU's work for a fault on a block that was evicted as a whole, with 5 us for each page. */
+/*
+ * The CPU's work for a fault on a block that was evicted as a whole, with 5 us for each page.
+ */
 static u64 return_ns(void)
 {
 	struct gvm_range *range = world_map(&world_process, 1, true);
@@ -155,7 +157,9 @@ static void conditions(void)
 	ck_assert_int_eq(nvuvm_limit_write(world_nvuvm(), world_process.container, 0), 0);
 	ck_assert_int_eq(world_fault(fresh, 0, 0), 0);
 	ck_assert_uint_eq(fresh->blocks[0].resident, 1);
-	/* The CPU's first touch of a block gives it 2 MB on the host, of which it fills a part. */
+	/*
+	 * The CPU's first touch of a block gives it 2 MB on the host, of which it fills a part.
+	 */
 	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), fresh, 1, 1), 0);
 	ck_assert_int_eq(world_fault(fresh, 1, 0), 0);
 	ck_assert_uint_eq(fresh->blocks[1].resident, 1);
@@ -216,7 +220,10 @@ START_TEST(the_limit_holds_once_in_64_chunks)
 }
 END_TEST
 
-/* Usage is at the limit when the first refill is used up. So the next one is within it, and refills. */
+/*
+ * Usage is at the limit when the first refill is used up. So the next one
+ * is within it, and refills.
+ */
 static void first_refill(void)
 {
 	struct gvm_range *range = world_map(&world_process, 200, false);
@@ -292,8 +299,8 @@ START_TEST(a_fresh_chunk_is_not_lost_for_want_of_a_victim)
 END_TEST
 
 /*
- * A limit below one chunk: all own chunks go, and there is no victim that is one more. In the published
- * driver that fault is fatal. Here it comes again, when usage is within the limit.
+ * A limit below one chunk: all own chunks go, and there is no victim that is one more. In the
+ * published driver that fault is fatal. Here it comes again, when usage is within the limit.
  */
 static void no_limit_at_all(void)
 {
@@ -337,8 +344,8 @@ END_TEST
 
 /*
  * 16 chunks: one refill takes all. The neighbour has 8. This container has 8 and a limit of 4.
- * Its next block finds no free chunk and no refill. It evicts 5 of the container's own, waits for
- * the copies of 4, and takes the last chunk.
+ * Its next block finds no free chunk and no refill. It evicts 5 of the container's own, waits
+ * for the copies of 4, and takes the last chunk.
  */
 static void full_gpu(void)
 {
@@ -357,8 +364,8 @@ static void full_gpu(void)
 	ck_assert_uint_eq(world_other.stats.block.evictions, 0);
 	ck_assert_uint_eq(world_stats()->lazy_given, 0);
 	/*
-	 * There is room for 4 more blocks. For the next block, the neighbour, which has no limit,
-	 * evicts the chunk that was unused for longest: one of its own.
+	 * There is room for 4 more blocks. For the next block, the neighbour, which has no
+	 * limit, evicts the chunk that was unused for longest: one of its own.
 	 */
 	world_fault_each(other, 8, 4);
 	world_fault_each(other, 12, 1);
@@ -409,8 +416,8 @@ START_TEST(a_lazily_freed_victim_is_not_waited_for)
 END_TEST
 
 /*
- * The same without the fast path: the driver waits for 56 victims on the spot. The block takes the
- * chunk of the last one, and the fetch begins when that is out.
+ * The same without the fast path: the driver waits for 56 victims on the spot. The block takes
+ * the chunk of the last one, and the fetch begins when that is out.
  */
 static void eager_fetch(void)
 {
@@ -440,9 +447,9 @@ END_TEST
 
 /*
  * 16 chunks of a neighbour were used first. The limit is looked at when the free list is empty,
- * at 48 blocks: 41 go, and each search for one passes the neighbour's 16. The neighbour's accesses
- * move nothing in the list. A block that it faults on comes behind all others, and is passed when
- * these are gone. The next search is due when a refill of 64 is used up.
+ * at 48 blocks: 41 go, and each search for one passes the neighbour's 16. The neighbour's
+ * accesses move nothing in the list. A block that it faults on comes behind all others, and is
+ * passed when these are gone. The next search is due when a refill of 64 is used up.
  */
 static void walk_over_a_neighbour(void)
 {

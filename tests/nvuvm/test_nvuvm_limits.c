@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The model of the published GVM driver on the simulated GPU: writes of a limit, and random limits
- * with their overshoot. Numbers are worked out by hand, see nvuvm_world.h.
+ * The model of the published GVM driver on the simulated GPU: writes of a limit, and random
+ * limits with their overshoot. Numbers are worked out by hand, see nvuvm_world.h.
  */
 #include "gvm/control.h"
 #include "nvuvm_world.h"
@@ -10,8 +10,8 @@
 /* Limit writes. */
 
 /*
- * Two ranges of 10 blocks, of which the second one is used first. 8 chunks have to go, and all 10 of
- * the first range do, in one batch.
+ * Two ranges of 10 blocks, of which the second one is used first. 8 chunks have to go, and all
+ * 10 of the first range do, in one batch.
  */
 static void address_order(void)
 {
@@ -78,9 +78,9 @@ START_TEST(the_control_file_evicts_before_it_limits)
 END_TEST
 
 /*
- * 300 blocks have had a chunk in turn, under a limit of 8. Blocks 249 to 299 have one now. The first
- * 256 blocks count as evicted, so the write ends behind them, with 7 evictions. The limit holds
- * although usage is above it. A second write counts what it evicts.
+ * 300 blocks have had a chunk in turn, under a limit of 8. Blocks 249 to 299 have one now. The
+ * first 256 blocks count as evicted, so the write ends behind them, with 7 evictions. The limit
+ * holds although usage is above it. A second write counts what it evicts.
  */
 static void counted_twice(void)
 {

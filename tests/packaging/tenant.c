@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * An application for gvm-first-boot on the software GPU: 32 MB of managed memory that the GPU
- * writes and reads until it is ended by a signal. Ends with 1 if it reads what it did not write.
+ * writes and reads until it is ended by a signal. Ends with 1 if it reads
+ * what it did not write.
  */
 #define _GNU_SOURCE
 #include "softgpu_guest.h"

@@ -21,7 +21,9 @@
 
 #include "program.h"
 
-/* The application asks for a pool before it initializes CUDA, which fails, and then works on. */
+/*
+ * The application asks for a pool before it initializes CUDA, which fails, and then works on.
+ */
 static void task_early(int number)
 {
 	struct CUmemPoolHandle_st *pool;
@@ -46,7 +48,10 @@ static void *allocate_both_ways(void *unused)
 	return unused;
 }
 
-/* A thread is in the driver while another one forks. The child allocates, too: it must not wait for that thread. */
+/*
+ * A thread is in the driver while another one forks. The child allocates, too: it must
+ * not wait for that thread.
+ */
 static void task_fork_amid(int number)
 {
 	static const char *const calls[] = { "cuDeviceGetAttribute", "cuMemPoolCreate" };
@@ -74,8 +79,8 @@ static void task_fork_amid(int number)
 }
 
 /*
- * The application was made for a later driver, whose call of a known name has one more argument. For another call it
- * asks for the first version.
+ * The application was made for a later driver, whose call of a known name has one more
+ * argument. For another call it asks for the first version.
  */
 static void task_newer(int number)
 {
@@ -106,7 +111,10 @@ static double now_us(void)
 	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
 }
 
-/* NUMBER times an allocation, a moment, and another one: each time more memory and a longer moment. */
+/*
+ * NUMBER times an allocation, a moment, and another one: each time more
+ * memory and a longer moment.
+ */
 static void task_pairs(int number)
 {
 	cu_ptr ptrs[2];
@@ -270,8 +278,8 @@ static void task_refused_free(int number)
 }
 
 /*
- * The shim calls these of ours, as of any program that has functions of such names: a folder goes between two steps,
- * and the user has no more watches.
+ * The shim calls these of ours, as of any program that has functions of such names: a folder
+ * goes between two steps, and the user has no more watches.
  */
 static bool folder_goes, no_watches;
 
@@ -331,8 +339,9 @@ static void task_fork_same_number(int number)
 }
 
 /*
- * The program closes all descriptors but the first three, as daemons do, and has files and pipes in their places. What
- * it has there stays as it is. Then it allocates until there is no more.
+ * The program closes all descriptors but the first three, as daemons do, and has
+ * files and pipes in their places. What it has there stays as it is. Then it
+ * allocates until there is no more.
  */
 static void task_closes(int number)
 {
@@ -480,7 +489,10 @@ static void *launch_once(void *unused)
 	return unused;
 }
 
-/* NUMBER threads, one after the other, each with its default stream. The launch of the last one does not end. */
+/*
+ * NUMBER threads, one after the other, each with its default stream. The launch of
+ * the last one does not end.
+ */
 static void task_threads(int number)
 {
 	pthread_t thread;
@@ -538,7 +550,10 @@ static void task_two_gpus(int number)
 	wait_for_line();
 }
 
-/* Beside its own calls, a program has others that are the driver's: in a namespace of their own, or of a plug-in. */
+/*
+ * Beside its own calls, a program has others that are the driver's: in a namespace of
+ * their own, or of a plug-in.
+ */
 static void task_elsewhere(int number)
 {
 	void *library;

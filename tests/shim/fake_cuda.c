@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A CUDA driver library over host memory: libcuda.so.1 for tests of the shim. Memory is the host's, and
- * a kernel is a function of the program, which runs when it is launched. Events come at once, or
- * when fake_release() is called after fake_hold().
+ * A CUDA driver library over host memory: libcuda.so.1 for tests of the shim. Memory is the
+ * host's, and a kernel is a function of the program, which runs when it is launched. Events
+ * come at once, or when fake_release() is called after fake_hold().
  *
- * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library appends
- * what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12. FAKE_NO_FREE: memory
- * cannot be freed. FAKE_DEVICE: a file that it opens and keeps, as NVIDIA's keeps /dev/nvidia-uvm. Calls for memory are in fake_memory.c.
+ * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library
+ * appends what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12.
+ * FAKE_NO_FREE: memory cannot be freed. FAKE_DEVICE: a file that it opens and keeps, as
+ * NVIDIA's keeps /dev/nvidia-uvm. Calls for memory are in fake_memory.c.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -311,7 +312,9 @@ FAKE cu_result cuThreadExchangeStreamCaptureMode(unsigned int *mode)
 
 /* Launches. */
 
-/* The kernel's arguments: an address and a number. As on a driver, a CUkernel is no function. */
+/*
+ * The kernel's arguments: an address and a number. As on a driver, a CUkernel is no function.
+ */
 FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *offset,
 				  size_t *size)
 {
@@ -493,7 +496,10 @@ FAKE cu_result cuDevicePrimaryCtxReset(int device)
 	return cuDevicePrimaryCtxReset_v2(device);
 }
 
-/* What a later driver may have: a call with one more argument, of the same name. It writes what no other call does. */
+/*
+ * What a later driver may have: a call with one more argument, of the same name. It writes
+ * what no other call does.
+ */
 FAKE cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags)
 {
 	*ptr = flags ? 3 : 0;

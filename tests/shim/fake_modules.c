@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The driver library's modules: their text is kept, and nothing of it runs. Reserved addresses. */
+/*
+ * The driver library's modules: their text is kept, and nothing of it runs. Reserved addresses.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

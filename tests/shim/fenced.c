@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Tasks of an application that loads code: program.c runs them. FATBINS is the folder of fat binaries. */
+/*
+ * Tasks of an application that loads code: program.c runs them. FATBINS is
+ * the folder of fat binaries.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

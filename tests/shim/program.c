@@ -2,9 +2,9 @@
 /*
  * An application that knows nothing of the shim: program WAY TASK [NUMBER].
  *
- * WAY is how it finds CUDA: linked (the loader does it), dlsym, or ask (cuGetProcAddress, as a statically
- * linked CUDA runtime does). TASK is one of the functions below. It prints what it did, so that a
- * run with the shim and one without can be compared.
+ * WAY is how it finds CUDA: linked (the loader does it), dlsym, or ask (cuGetProcAddress, as a
+ * statically linked CUDA runtime does). TASK is one of the functions below. It prints what it
+ * did, so that a run with the shim and one without can be compared.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -308,7 +308,9 @@ static void task_pending(int number)
 	CHECK(cu.cuMemFree_v2(memory));
 }
 
-/* Three times NUMBER launches, each when it is told to; then those of the first two times end. */
+/*
+ * Three times NUMBER launches, each when it is told to; then those of the first two times end.
+ */
 static void task_queue(int number)
 {
 	open_device();
@@ -349,7 +351,10 @@ static void task_fork(int number)
 	print_numbers();
 }
 
-/* The parent has used the GPU; the child has not, and ends. A vfork() child only runs another program. */
+/*
+ * The parent has used the GPU; the child has not, and ends. A vfork() child
+ * only runs another program.
+ */
 static void task_fork_late(int number)
 {
 	int status;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* A program without a dynamic loader that has the GPU's device open, FAKE_DEVICE, until its input ends. */
+/*
+ * A program without a dynamic loader that has the GPU's device open,
+ * FAKE_DEVICE, until its input ends.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

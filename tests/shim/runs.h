@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Programs that run with the shim and without it, and the files that they leave: for tests of the shim. */
+/*
+ * Programs that run with the shim and without it, and the files that they
+ * leave: for tests of the shim.
+ */
 #ifndef TESTS_SHIM_RUNS_H
 #define TESTS_SHIM_RUNS_H
 
@@ -37,8 +40,8 @@ static inline void path_of(const char *name, char *path, size_t size)
 }
 
 /*
- * Start PROGRAM WAY TASK NUMBER; @shim: with the shim. @variables: "A=1 B=2", or NULL. Its files
- * are in @folder: shim/ (control files), log, report (of the driver), stderr.
+ * Start PROGRAM WAY TASK NUMBER; @shim: with the shim. @variables: "A=1 B=2", or NULL. Its
+ * files are in @folder: shim/ (control files), log, report (of the driver), stderr.
  */
 static inline void start(struct program *program, bool shim, const char *way, const char *task,
 			 int number, const char *variables)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * libgvm_shim.so between unmodified programs and a driver library over host memory: what they compute, what is
- * counted, what is charged, and what is left behind.
+ * libgvm_shim.so between unmodified programs and a driver library over host memory: what they
+ * compute, what is counted, what is charged, and what is left behind.
  */
 #include "runs.h"
 
@@ -96,7 +96,10 @@ START_TEST(the_end_of_a_part_of_a_queue_is_seen)
 }
 END_TEST
 
-/* Device memory is managed, and the program is told that it is not. All is freed, by the call that fits. */
+/*
+ * Device memory is managed, and the program is told that it is not. All is
+ * freed, by the call that fits.
+ */
 START_TEST(memory_is_redirected_and_freed)
 {
 	struct program program;
@@ -141,7 +144,10 @@ START_TEST(a_limit_holds_to_the_byte)
 	await(&program, "gmem.peak", "10485760\n");
 	go_on(&program);
 	finish(&program);
-	/* One byte less is one allocation less; a share of the device; and no limit is the device. */
+	/*
+	 * One byte less is one allocation less; a share of the device; and
+	 * no limit is the device.
+	 */
 	start(&program, true, "dlsym", "fill", 100, "GVM_LIMIT=10485759");
 	wait_ready(&program);
 	ck_assert_ptr_nonnull(strstr(program.out, "allocated 9, free 1048575\n"));
@@ -160,7 +166,10 @@ START_TEST(a_limit_holds_to_the_byte)
 }
 END_TEST
 
-/* Shares as KAI's annotation has them, and what the plug-ins of HAMi and KAI put into a container. GVM_LIMIT is stronger. */
+/*
+ * Shares as KAI's annotation has them, and what the plug-ins of HAMi and KAI put into a
+ * container. GVM_LIMIT is stronger.
+ */
 START_TEST(limits_of_plug_ins_hold)
 {
 	static const struct {
@@ -233,7 +242,9 @@ START_TEST(a_container_of_two_processes_has_one_limit)
 }
 END_TEST
 
-/* As with gvm.ko: a write into a control file is in force, and is read back in the usual form. */
+/*
+ * As with gvm.ko: a write into a control file is in force, and is read back in the usual form.
+ */
 START_TEST(control_files_can_be_written)
 {
 	struct program program;
@@ -258,7 +269,10 @@ START_TEST(control_files_can_be_written)
 }
 END_TEST
 
-/* Children of fork() and vfork(), _exit() and exit(): each leaves nothing, and none takes the parent's files. */
+/*
+ * Children of fork() and vfork(), _exit() and exit(): each leaves nothing, and none
+ * takes the parent's files.
+ */
 START_TEST(forks_leave_nothing)
 {
 	struct program program;

@@ -24,8 +24,8 @@ static void end(struct program *program)
 /*
  * Eleven MiB in ten blocks, of which four may be on the GPU. Returns true if the block of two
  * MiB is on the host, and nothing has come back. It is the first block above the share, unless
- * a round of the shim falls between two allocations: then the oldest blocks go, and this one may
- * stay.
+ * a round of the shim falls between two allocations: then the oldest blocks
+ * go, and this one may stay.
  */
 static bool start_above_the_share(struct program *program)
 {

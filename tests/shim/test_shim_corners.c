@@ -303,7 +303,10 @@ START_TEST(a_limit_is_moved_on_one_gpu)
 }
 END_TEST
 
-/* Each GPU its own limit, by our words and by HAMi's, whose numbered variable is the stronger one. */
+/*
+ * Each GPU its own limit, by our words and by HAMi's, whose numbered
+ * variable is the stronger one.
+ */
 START_TEST(each_gpu_has_its_own_limit)
 {
 	static const struct {
@@ -391,7 +394,9 @@ START_TEST(a_log_stays_where_it_is_when_the_program_moves)
 }
 END_TEST
 
-/* Whatever the environment holds: a line for each wrong value, with what is allowed at its end. */
+/*
+ * Whatever the environment holds: a line for each wrong value, with what is allowed at its end.
+ */
 START_TEST(each_wrong_setting_is_one_line)
 {
 	static const char *const names[] = {
@@ -510,7 +515,10 @@ START_TEST(control_files_that_cannot_be_watched_are_named)
 }
 END_TEST
 
-/* The shim loses its own descriptors, and does not take the program's for them. The limit holds. */
+/*
+ * The shim loses its own descriptors, and does not take the program's for
+ * them. The limit holds.
+ */
 START_TEST(a_program_may_close_all_descriptors)
 {
 	static const char *const variables[] = { "GVM_LIMIT=10M GVM_CONTAINER=llm",
@@ -563,7 +571,10 @@ START_TEST(a_refused_timeslice_does_not_stay)
 }
 END_TEST
 
-/* The driver of the tests keeps each graph for ever: what it grows by without the shim counts for nothing. 4096: 20 bytes a start. */
+/*
+ * The driver of the tests keeps each graph for ever: what it grows by without the shim counts
+ * for nothing. 4096: 20 bytes a start.
+ */
 START_TEST(starts_and_ends_leave_no_memory_thread_or_descriptor)
 {
 	static const char nothing[] = "threads 0, descriptors 0, bytes ";
@@ -586,8 +597,9 @@ START_TEST(starts_and_ends_leave_no_memory_thread_or_descriptor)
 END_TEST
 
 /*
- * A container with process numbers of its own has our folder as a volume: it knows nothing of our process, and takes
- * nothing of it. One that has our number goes without control files, and says so.
+ * A container with process numbers of its own has our folder as a volume: it knows
+ * nothing of our process, and takes nothing of it. One that has our number goes without
+ * control files, and says so.
  */
 START_TEST(processes_of_another_pid_namespace_are_left_alone)
 {

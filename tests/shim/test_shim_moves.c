@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Ranges that move while the application frees them, launches kernels with them and ends their context: cold.c, books.c
- * and memory.c over a driver of a few lines, under AddressSanitizer and ThreadSanitizer.
+ * Ranges that move while the application frees them, launches kernels with them and ends
+ * their context: cold.c, books.c and memory.c over a driver of a few lines, under
+ * AddressSanitizer and ThreadSanitizer.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -404,7 +405,10 @@ START_TEST(a_range_that_is_used_meanwhile_stays)
 }
 END_TEST
 
-/* Frees after the sum was taken leave less on the GPU than is moved away: no sum goes below zero. */
+/*
+ * Frees after the sum was taken leave less on the GPU than is moved away:
+ * no sum goes below zero.
+ */
 static void free_all_others(cu_ptr ptr, size_t bytes)
 {
 	struct shim_allocation freed;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The number of a GPU: among the host's, and among those of a container. Folders take the place of NVIDIA's. */
+/*
+ * The number of a GPU: among the host's, and among those of a container. Folders
+ * take the place of NVIDIA's.
+ */
 #include <sys/stat.h>
 
 #include "shim.h"

@@ -61,9 +61,9 @@ static const struct row {
 	u64 launch_ns;
 	enum memory_cap memory;
 	/*
-	 * Kernels of several containers fault at a time. A batch is served in the order of their
-	 * address spaces, which are numbered as containers are listed. Else that order counts
-	 * nothing.
+	 * Kernels of several containers fault at a time. A batch is served in the order
+	 * of their address spaces, which are numbered as containers are listed. Else
+	 * that order counts nothing.
 	 */
 	bool faults_mix;
 } rows[] = {
@@ -366,8 +366,9 @@ static u64 part_ns(const struct row *row, u32 count)
 }
 
 /*
- * What may come on top of that. A turn of the last round may be open. gvtg: the first second, and
- * in each second a workload may take more than it is given, up to its length and one balance.
+ * What may come on top of that. A turn of the last round may be open. gvtg: the
+ * first second, and in each second a workload may take more than it is given, up to
+ * its length and one balance.
  */
 static u64 over_ns(const struct row *row)
 {

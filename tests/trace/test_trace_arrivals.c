@@ -77,7 +77,9 @@ START_TEST(drawn_gaps_have_the_mean_and_deviation_that_were_asked_for)
 }
 END_TEST
 
-/* An exponential gap exceeds its mean with a probability of 1 / e, and twice it with 1 / e^2. */
+/*
+ * An exponential gap exceeds its mean with a probability of 1 / e, and twice it with 1 / e^2.
+ */
 START_TEST(poisson_gaps_are_exponential)
 {
 	u64 last = 0, above = 0, twice = 0;

@@ -44,7 +44,10 @@ static void fill(struct trace *trace, const char *folder, size_t count)
 	ck_assert_int_eq(status, 0);
 }
 
-/* The most memory that filling a trace, drawing its arrivals and reading it takes above what there was. */
+/*
+ * The most memory that filling a trace, drawing its arrivals and reading it
+ * takes above what there was.
+ */
 static size_t memory_of(const char *folder, size_t count)
 {
 	size_t before = resident(), most = 0, wrong = 0;

@@ -193,7 +193,10 @@ START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 }
 END_TEST
 
-/* A page has two addresses that miss: so 70 records are all pages of block 0 and three of block 1. */
+/*
+ * A page has two addresses that miss: so 70 records are all pages of block
+ * 0 and three of block 1.
+ */
 START_TEST(a_kernel_in_order_reports_all_pages_of_a_block_before_the_next)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * libgvmfence_client.so: a part of CUDA's driver library, carried out by gvmfenced. Programs that use the
- * driver library find it as libcuda.so.1 (LD_LIBRARY_PATH). There is one GPU and one context.
+ * libgvmfence_client.so: a part of CUDA's driver library, carried out by gvmfenced.
+ * Programs that use the driver library find it as libcuda.so.1 (LD_LIBRARY_PATH). There is
+ * one GPU and one context.
  *
- * Copies wait until they are done, also those that CUDA calls asynchronous. Launches and events do not
- * wait: their failures are the result of a later call.
+ * Copies wait until they are done, also those that CUDA calls asynchronous. Launches and events
+ * do not wait: their failures are the result of a later call.
  */
 #include <stdio.h>
 #include <stdlib.h>

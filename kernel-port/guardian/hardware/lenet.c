@@ -9,7 +9,8 @@
  *   spin            a kernel that never ends
  *   launch NUMBER   NUMBER empty launches, the time of each
  *
- * START: a time in seconds since 1970 at which all tenants begin. Build: cc -O2 lenet.c -o lenet -ldl -lm
+ * START: a time in seconds since 1970 at which all tenants begin. Build: cc -O2
+ * lenet.c -o lenet -ldl -lm
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -168,8 +169,9 @@ static void find_kernels(void)
 static int batch = BATCH;
 
 /*
- * A layer with weights. A convolution by r x r reads images of side x side in @inputs planes; a full
- * connection (fc) is one of 1 x 1 on single points. A gradient begins with d: dw is that of w.
+ * A layer with weights. A convolution by r x r reads images of side x side in @inputs
+ * planes; a full connection (fc) is one of 1 x 1 on single points. A gradient begins
+ * with d: dw is that of w.
  */
 struct layer {
 	int inputs, outputs, side, r;
@@ -205,7 +207,10 @@ static struct layer make_layer(int inputs, int outputs, int side, int r)
 	return layer;
 }
 
-/* Makes squares of four one point, in all planes of a batch; @from says which of the four it was. */
+/*
+ * Makes squares of four one point, in all planes of a batch; @from says
+ * which of the four it was.
+ */
 struct pool {
 	int planes, side;
 	address out, dout, from;

@@ -7,16 +7,16 @@
  *
  *     root chunks     an array of 88 bytes each: list at 16, va_block at 32
  *     VA blocks       976 bytes each, in slabs of 32 KB: va_range at 40, hmm.va_space at 888. A
- *                     slab gives its objects in random order, as with CONFIG_SLAB_FREELIST_RANDOM,
- *                     which Ubuntu and Debian set
+ *                     slab gives its objects in random order, as with
+ *                     CONFIG_SLAB_FREELIST_RANDOM, which Ubuntu and Debian set
  *     VA space        one, of the container that is walked over; its pid is read at each step
  *
  * Between two walks a driver evicts a block and brings another in: masks, push buffers, page
  * tables. Here that is a buffer of other memory that is written. Without one the list stays in
  * the nearest cache that holds it.
  *
- * The list is in the order of the chunks' addresses, as after one process has touched its memory
- * from end to end, or in random order.
+ * The list is in the order of the chunks' addresses, as after one process has touched its
+ * memory from end to end, or in random order.
  *
  * cc -O2 -o victim_walk victim_walk.c && ./victim_walk
  *

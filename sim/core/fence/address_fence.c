@@ -7,9 +7,9 @@
  *
  * The idea (Guardian 4.3 and 4.4)
  *
- * Kernels run side by side only in one GPU context, so they share one address space. Each tenant
- * gets a contiguous partition of it. Before every load and store of a kernel a few instructions
- * force the address into the tenant's partition:
+ * Kernels run side by side only in one GPU context, so they share one address space. Each
+ * tenant gets a contiguous partition of it. Before every load and store of a kernel a few
+ * instructions force the address into the tenant's partition:
  *
  *                base = 0x7fa2d0000000, 16 MB, mask = 0x000000ffffff
  *
@@ -32,9 +32,9 @@
  *
  * once
  *
- * Many accesses are [register + constant], and unrolled loops use one register for many of them.
- * The full fence adds the constant first and so costs an addition and two operations for each.
- * once fences the register and keeps the constant, so that one fence serves them all. The
+ * Many accesses are [register + constant], and unrolled loops use one register for many of
+ * them. The full fence adds the constant first and so costs an addition and two operations for
+ * each. once fences the register and keeps the constant, so that one fence serves them all. The
  * constant is at most the margin. A margin holds no data: the access ends in the tenant's
  * partition, or in the margin of a neighbour, and neither reads nor changes anyone's data. A
  * correct register lies inside the partition, since the data are a margin away from its ends.

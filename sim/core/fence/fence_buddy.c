@@ -4,10 +4,10 @@
  *
  * Layer: fence. No lock, no wait.
  *
- * A complete binary tree over the leaves, in an array: node 1 is the whole, the halves of node n
- * are 2n and 2n + 1. Each node has the largest free part below it. So alloc goes down one path
- * and free goes up one, and both end after as many steps as the tree is deep. When both halves
- * of a node are free, the node is: buddies become one without a search.
+ * A complete binary tree over the leaves, in an array: node 1 is the whole, the halves of node
+ * n are 2n and 2n + 1. Each node has the largest free part below it. So alloc goes down one
+ * path and free goes up one, and both end after as many steps as the tree is deep. When both
+ * halves of a node are free, the node is: buddies become one without a search.
  *
  * The tree covers an aligned power of two around the given range. Its leaves outside of the
  * range are in use for ever.

@@ -7,9 +7,9 @@
  *
  * Free extents are in bins by the power of two below their size. An extent of a higher bin than
  * a request's own is always large enough, and a bitmap finds the next such bin in one step. In
- * the request's own bin an extent may be too small, so up to HEAP_LOOKS extents there are looked
- * at first: they fit more closely. If there is no higher bin, all of them are looked at. So a
- * request is refused only if no free extent is large enough.
+ * the request's own bin an extent may be too small, so up to HEAP_LOOKS extents there are
+ * looked at first: they fit more closely. If there is no higher bin, all of them are looked at.
+ * So a request is refused only if no free extent is large enough.
  *
  * Extents are also in one list by address, so a freed one finds its neighbours. Two free
  * neighbours never stay apart. Used extents are in a tree, by address, for free.

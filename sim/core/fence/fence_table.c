@@ -13,8 +13,8 @@
  *        +- margin | used | free | used | free ... | margin     (margins: mode once)
  *
  * A partition comes from the buddy allocator, or, in a table of any size, from a heap. The
- * tenant's own memory comes from a heap over its partition. When a tenant ends, both are free at
- * once, whatever it has left allocated.
+ * tenant's own memory comes from a heap over its partition. When a tenant ends, both are free
+ * at once, whatever it has left allocated.
  *
  *
  * How this differs from the paper

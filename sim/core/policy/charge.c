@@ -89,7 +89,10 @@ static void charge_lower_locked(struct gvm_container *container, u64 bytes)
 	gvm_container_update_shield_locked(container);
 }
 
-/* Charge, unless @refuser, a member of the family, has no room in its gmem.limit.high. NULL: none. */
+/*
+ * Charge, unless @refuser, a member of the family, has no room in its
+ * gmem.limit.high. NULL: none.
+ */
 static int charge_reserve_locked(struct gvm_container *container, u64 bytes,
 				 struct gvm_container *refuser)
 {

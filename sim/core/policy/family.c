@@ -28,9 +28,9 @@
  * (service/evict.c): a member below its own part takes a chunk of another one, and any other
  * member gives a chunk of its own or is refused. Else a tenant could take its neighbours'
  * protected memory by making its own unevictable. If the member that has to give cannot, the
- * one that asks gives a chunk of its own. A child's evictor takes chunks of that child only. The
- * rejected alternative is a ring for the family's order, a third pair of links for each chunk of
- * every container.
+ * one that asks gives a chunk of its own. A child's evictor takes chunks of that child only.
+ * The rejected alternative is a ring for the family's order, a third pair of links for each
+ * chunk of every container.
  *
  *
  * Protection and host memory
@@ -45,7 +45,9 @@
 #include "gvm/clock.h"
 #include "gvm/shield.h"
 
-/* In family_rank(): the member is above its protected part; or not, and may give all the same. */
+/*
+ * In family_rank(): the member is above its protected part; or not, and may give all the same.
+ */
 #define FAMILY_IS_ABOVE	    (1ull << 63)
 #define FAMILY_IS_PROTECTED (1ull << 62)
 

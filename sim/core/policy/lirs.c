@@ -61,10 +61,10 @@
  * LIRS_STEPS steps at the front.
  *
  * The date of a block that has left is kept in a table by a hash of its address and its
- * container's name, four slots for each chunk of the device. A slot has one block; a newer block
- * takes it. A process whose container has no name of its own shares its slots with others. A
- * wrong date makes a block hot or cold too early, nothing else. Parts of chunks (block/part.c)
- * have no dates: such a chunk comes in cold.
+ * container's name, four slots for each chunk of the device. A slot has one block; a newer
+ * block takes it. A process whose container has no name of its own shares its slots with
+ * others. A wrong date makes a block hot or cold too early, nothing else. Parts of chunks
+ * (block/part.c) have no dates: such a chunk comes in cold.
  *
  *
  * What it brings
@@ -83,8 +83,8 @@
  * How it differs from LIRS and CLOCK-Pro
  *
  *   1. LIRS knows the recency of each hot block. Here only candidates are observed, and only
- *      from the time when they were unmapped. So a hot block is never demoted unobserved, except
- *      to fill the zone.
+ *      from the time when they were unmapped. So a hot block is never demoted unobserved,
+ *      except to fill the zone.
  *   2. Time is counted in blocks that came in, not in blocks that were used. Uses of resident
  *      blocks are not seen.
  *   3. CLOCK-Pro moves the boundary between hot and cold with the share of blocks that return.
@@ -143,7 +143,9 @@ void gvm_lirs_name(struct gvm_container *container, u32 chunk, u64 va)
 
 	if (!lirs)
 		return;
-	/* Two steps of a multiplicative hash: neighbours in memory are far apart in the table. */
+	/*
+	 * Two steps of a multiplicative hash: neighbours in memory are far apart in the table.
+	 */
 	hash = ((va >> GVM_CHUNK_SHIFT) ^ (u64)container->tgid << 40) * 0x9E3779B97F4A7C15ull;
 	hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9ull;
 	tag = (u32)(hash >> 32) | 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Prefetch before the turn: what the next owner of the GPU will touch comes in while the present
- * one still runs.
+ * Prefetch before the turn: what the next owner of the GPU will touch comes in while
+ * the present one still runs.
  *
  * Layer: policy. Never waits; takes only the device's leaf lock. The thread is in
  * service/prefetcher.c, the copies are in block/prefetch.c.
@@ -14,7 +14,8 @@
  * the SMs stand still, since a context with faults cannot be switched out. While a kernel
  * computes, the link is idle.
  *
- * The driver knows whose turn comes next. So it can do the copies of that turn before it begins:
+ * The driver knows whose turn comes next. So it can do the copies of that
+ * turn before it begins:
  *
  *     without   GPU   |wait| A runs |wait| B runs |wait| A runs |
  *               link  |copy|        |copy|        |copy|
@@ -35,26 +36,27 @@
  *           b -> b -> e -> e -> e -> p -> b -> x -> x ...     x evicted: comes next
  *
  * A block that was prefetched does not fault, so nothing tells whether it is used. One block of
- * 16 is a probe: it comes in, but is not mapped. Its first use costs a fault without a copy. This
- * fault tells that the container has come this far, that the blocks between were used, and that
- * more can be prefetched. Linux does the same with the page PG_readahead. A probe that the
+ * 16 is a probe: it comes in, but is not mapped. Its first use costs a fault without a copy.
+ * This fault tells that the container has come this far, that the blocks between were used, and
+ * that more can be prefetched. Linux does the same with the page PG_readahead. A probe that the
  * container passed without a fault tells that its blocks were not used.
  *
  *
  * The bounds
  *
- *   1. Not more than fits: a block takes link time in both directions, as measured with the last
- *      ones. Not more are expected at once than can be copied in the timeslice of the present
- *      owner. If that is less than one, nothing is prefetched, and the driver looks again later.
+ *   1. Not more than fits: a block takes link time in both directions, as measured with
+ *      the last ones. Not more are expected at once than can be copied in the timeslice
+ *      of the present owner. If that is less than one, nothing is prefetched, and the
+ *      driver looks again later.
  *   2. Not more than is needed: not more come before a turn than the last turn missed. Without
  *      this bound, a loop that fits was pushed out by blocks that were needed much later. The
  *      eviction order is near FIFO, so all of the loop missed: diffusion copied in 2.5 TB in
  *      place of 1.
- *   3. Only if predictions are right: a right one saves a copy in and one out. A wrong one costs
- *      them, and evicts a block that may have to come back, which costs them again. So at
+ *   3. Only if predictions are right: a right one saves a copy in and one out. A wrong one
+ *      costs them, and evicts a block that may have to come back, which costs them again. So at
  *      least two of three have to be right, of the last 256.
- *   4. Limits hold: a block is charged before it comes. At gmem.limit.high the container gives a
- *      chunk of its own. On a full device the coldest chunk of any container goes that is not
+ *   4. Limits hold: a block is charged before it comes. At gmem.limit.high the container gives
+ *      a chunk of its own. On a full device the coldest chunk of any container goes that is not
  *      protected by gmem.limit.low. If there is none, nothing comes.
  *
  * Each call follows OWNER_STEPS links at most. The table has four slots for each chunk of the
@@ -70,9 +72,9 @@
  *   - A link that is busy with faults already. In memory-contention, with slices of 2 ms, a
  *     turn needs 60 MB, and the copies of faults take most of it. Prefetched blocks wait in the
  *     same queue, and the blocks that leave for them are missed by the other container.
- *   - Two working sets in one FIFO: a block that comes early for one evicts a block of the other.
- *     The more important container loses by that. policy/lirs.c has an order that
- *     keeps them apart.
+ *   - Two working sets in one FIFO: a block that comes early for one evicts a block of
+ *     the other. The more important container loses by that. policy/lirs.c has an order
+ *     that keeps them apart.
  *
  * docs/ideas.md has what the simulator says of whole scenarios.
  *
@@ -84,8 +86,8 @@
  *      Here the driver sees no launches. It has only faults, so it knows the order of blocks,
  *      and not which kernel needs them.
  *   2. GVT-g chooses the next owner one workload before the switch. Here NVIDIA's runlist
- *      switches by itself. The driver sees only who is on the GPU and who has work, and takes the
- *      next container with work in the order in which they came.
+ *      switches by itself. The driver sees only who is on the GPU and who has work, and takes
+ *      the next container with work in the order in which they came.
  *   3. MSched evicts by the predicted date of the next use. Here the victims are the clock's.
  */
 #include "gvm/owner.h"
@@ -245,7 +247,9 @@ static void owner_jump_locked(struct gvm_container *container, u32 slot)
 	struct gvm_owner *owner = container->device->owner;
 	struct gvm_turn *turn = &container->turn;
 
-	/* What was prefetched may have been used or not: the order is learnt without it only. */
+	/*
+	 * What was prefetched may have been used or not: the order is learnt without it only.
+	 */
 	if (turn->known && !turn->expected)
 		owner->slots[turn->last].next = slot;
 	turn->expected = 0;

@@ -15,17 +15,17 @@
  * pick on. Otherwise simultaneous picks could take several chunks below a container's limit.
  * gvm_clock_pick_protected() takes from such containers: service/evict.c says when it is used.
  *
- * hmem.limit is stricter: a chunk that it shields is not even a victim of its own container. One
- * flag refuses the pick, without a look.
+ * hmem.limit is stricter: a chunk that it shields is not even a victim of its own container.
+ * One flag refuses the pick, without a look.
  *
  *
  * A flag, and a ring that follows
  *
  * A hand that only skipped shielded chunks could spend every look on one big container, so they
- * leave the global ring. But a container near a limit changes sides with every charge, under the
- * leaf lock, and may own tens of thousands of chunks. So shielding only sets a flag. The global
- * hand moves each chunk of a shielded owner that it meets to the owner's "shielded" ring. When
- * the last reason is gone, that ring is spliced back in just behind the hand.
+ * leave the global ring. But a container near a limit changes sides with every charge, under
+ * the leaf lock, and may own tens of thousands of chunks. So shielding only sets a flag. The
+ * global hand moves each chunk of a shielded owner that it meets to the owner's "shielded"
+ * ring. When the last reason is gone, that ring is spliced back in just behind the hand.
  *
  * Both steps are O(1), and the deferred work is free: the hand would spend the look on passing
  * the chunk anyway. The chunk comes back behind the hand, so it is moved at most once a turn,
@@ -134,8 +134,8 @@ static void shield_member(struct gvm_container *member, bool is_family_full)
 }
 
 /*
- * When the room in the parent's hmem.limit (policy/family.c) ends or comes back, the flags of all
- * members change. CONTEXT: atomic, device's lock held.
+ * When the room in the parent's hmem.limit (policy/family.c) ends or comes back, the flags of
+ * all members change. CONTEXT: atomic, device's lock held.
  */
 void gvm_shield_family_locked(struct gvm_container *container)
 {

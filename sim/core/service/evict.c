@@ -305,8 +305,9 @@ int gvm_reclaim(struct gvm_container *container)
 	u32 excess = gvm_charge_excess(container);
 	struct gvm_eviction eviction = { 0 };
 	/*
-	 * Faults may charge more meanwhile: bounded by twice the excess. An eviction that leaves a
-	 * part of its chunk has taken a page or more, so there are no more of those than pages.
+	 * Faults may charge more meanwhile: bounded by twice the excess. An eviction
+	 * that leaves a part of its chunk has taken a page or more, so there are no
+	 * more of those than pages.
 	 */
 	u32 most = 2 * excess;
 	u64 most_parts = gvm_charged_bytes(container) >> GVM_PAGE_SHIFT;

@@ -77,8 +77,8 @@ static u32 evictor_lack(const struct gvm_evictor *evictor)
 }
 
 /*
- * Unmap some chunks ahead of the hand. The chunks in use have faulted when the hand arrives. With
- * both features, GVM_LIRS says which chunks.
+ * Unmap some chunks ahead of the hand. The chunks in use have faulted when the hand arrives.
+ * With both features, GVM_LIRS says which chunks.
  */
 static void evictor_hint(struct gvm_evictor *evictor)
 {

@@ -60,7 +60,10 @@ static void quiesce_undo(struct gvm_device *device, u32 count)
 	gvm_scheduler_kick(device);
 }
 
-/* From one state to the next. False: the device is not in the first, so another thread is at it. */
+/*
+ * From one state to the next. False: the device is not in the first, so
+ * another thread is at it.
+ */
 static bool quiesce_go_on(struct gvm_device *device, enum gvm_quiesce from, enum gvm_quiesce to)
 {
 	bool is_there;

@@ -166,8 +166,8 @@ static bool sched_needs_step(const struct gvm_scheduler *scheduler, const struct
 }
 
 /*
- * List all TSGs that need the step. A detach takes its TSG off the list. A TSG that is on another
- * round's list stays there: with one TSG in two lists, neither would end.
+ * List all TSGs that need the step. A detach takes its TSG off the list. A TSG that is on
+ * another round's list stays there: with one TSG in two lists, neither would end.
  */
 static void sched_list_step(struct gvm_scheduler *scheduler, enum sched_step step,
 			    struct list_head *waiting)

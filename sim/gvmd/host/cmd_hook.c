@@ -2,9 +2,9 @@
 /*
  * "gvmd hook", see cmd_hook.h.
  *
- * A container's runtime (runc, crun) calls the hooks "createRuntime" when the container's cgroup is there and its
- * program has not started. That is the moment at which gvm.ko has to learn of the cgroup: a process that has
- * opened the GPU keeps the container that it had.
+ * A container's runtime (runc, crun) calls the hooks "createRuntime" when the container's
+ * cgroup is there and its program has not started. That is the moment at which gvm.ko has to
+ * learn of the cgroup: a process that has opened the GPU keeps the container that it had.
  *
  *     kubelet, podman --> config.json: annotations, environment
  *                             |
@@ -12,8 +12,9 @@
  *                             |
  *     the program starts <----'
  *
- * A hook that fails keeps the container from starting. So a container that was to have a limit never runs without.
- * The reason is in the system's log. Nothing is to be undone: the module lets go of a cgroup that has been removed.
+ * A hook that fails keeps the container from starting. So a container that was to have a limit
+ * never runs without. The reason is in the system's log. Nothing is to be undone: the module
+ * lets go of a cgroup that has been removed.
  */
 #include "gvmd/host/cmd_hook.h"
 
@@ -140,7 +141,10 @@ static int read_container(FILE *state, struct hook_container *container, struct 
 	return 0;
 }
 
-/* The container that holds a pod's namespaces runs nothing of the user's. Names: CRI of containerd and of CRI-O. */
+/*
+ * The container that holds a pod's namespaces runs nothing of the user's. Names: CRI of
+ * containerd and of CRI-O.
+ */
 static bool is_sandbox(const struct hook_container *container)
 {
 	static const char *const names[] = { "io.kubernetes.cri.container-type",
@@ -172,8 +176,9 @@ static int write_line(const char *list, const char *line)
 }
 
 /*
- * The module refused a cgroup because one above or below it is a container. Is it one above? "+PATH" is refused by
- * EEXIST for that one, and by EBUSY for all others, so none becomes a container by this question.
+ * The module refused a cgroup because one above or below it is a container. Is it one above?
+ * "+PATH" is refused by EEXIST for that one, and by EBUSY for all others, so none becomes a
+ * container by this question.
  */
 static bool is_below_container(const char *list, const char *cgroup)
 {
@@ -189,8 +194,9 @@ static bool is_below_container(const char *list, const char *cgroup)
 }
 
 /*
- * The line that makes the cgroup a container with these settings. A GPU of the container has another number in the
- * module, so it is named by its UUID. A number that the container has no GPU for is left out; *line is "" if nothing is left.
+ * The line that makes the cgroup a container with these settings. A GPU of the container has
+ * another number in the module, so it is named by its UUID. A number that the container has no
+ * GPU for is left out; *line is "" if nothing is left.
  */
 static int make_line(const struct hook_target *target, const struct hook_container *container,
 		     const struct wishes *wishes, char *line, size_t size,
@@ -219,8 +225,9 @@ static int make_line(const struct hook_target *target, const struct hook_contain
 }
 
 /*
- * Make the cgroup a container on every GPU, also on those that come with their first process, with these settings. Where one
- * above it is a container already, the limits of that one hold for all below it.
+ * Make the cgroup a container on every GPU, also on those that come with their first
+ * process, with these settings. Where one above it is a container already, the limits of
+ * that one hold for all below it.
  */
 static int add_cgroup(const char *root, const char *cgroup, const char *line,
 		      struct sim_error *err)

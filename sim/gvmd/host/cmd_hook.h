@@ -20,15 +20,16 @@ struct hook_target {
 extern const struct command command_hook;
 
 /*
- * Take an option of "gvmd hook" into the target @data; @command names itself in mistakes. Returns 0 or a negative
- * enum sim_exit.
+ * Take an option of "gvmd hook" into the target @data; @command names itself in mistakes.
+ * Returns 0 or a negative enum sim_exit.
  */
 int hook_take_option(const struct command *command, struct hook_target *target,
 		     const char *option, const char *value, struct sim_error *err);
 
 /*
- * Give a container what its annotations and environment ask for. @state has its state as a runtime tells it, in JSON.
- * Returns 0 or a negative enum sim_exit, also if only some of it could be given: then the container must not start.
+ * Give a container what its annotations and environment ask for. @state has its state as a
+ * runtime tells it, in JSON. Returns 0 or a negative enum sim_exit, also if only some of it
+ * could be given: then the container must not start.
  */
 int hook_give_limits(const struct hook_target *target, FILE *state, struct sim_error *err);
 

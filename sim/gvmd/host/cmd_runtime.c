@@ -2,8 +2,9 @@
 /*
  * "gvmd runtime", see cmd_runtime.h.
  *
- * Docker and containerd start a container by two calls of a runtime: "create" makes its cgroup and a process that
- * waits, "start" lets that process become the container's program. Limits are given in between:
+ * Docker and containerd start a container by two calls of a runtime: "create" makes its
+ * cgroup and a process that waits, "start" lets that process become the container's
+ * program. Limits are given in between:
  *
  *     containerd -- create --> gvmd runtime -- create --> runc
  *                                   |------- state ----> runc: its process and its bundle
@@ -88,7 +89,10 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return 0;
 }
 
-/* Those of runc and crun; each other option of theirs has a value, behind '=' or as the next word. */
+/*
+ * Those of runc and crun; each other option of theirs has a value, behind
+ * '=' or as the next word.
+ */
 static bool is_flag(const char *word)
 {
 	static const char *const flags[] = { "--debug", "--systemd-cgroup",
@@ -139,7 +143,10 @@ static int become(const char *program, char *const *words, struct sim_error *err
 	return sim_runtime_error(err, "%s: %s", program, strerror(errno));
 }
 
-/* Start the runtime; its standard output goes to @output, unless that is -1. Returns its process, or -1. */
+/*
+ * Start the runtime; its standard output goes to @output, unless that is -1.
+ * Returns its process, or -1.
+ */
 static pid_t start(const char *program, char *const *words, int output)
 {
 	pid_t parent = getpid();
@@ -170,8 +177,8 @@ static int end_of(pid_t pid)
 }
 
 /*
- * "PROGRAM OPTIONS... COMMAND [EXTRA] ID", with the options and the container of @words. runc and crun have the ID as
- * the last word of "create".
+ * "PROGRAM OPTIONS... COMMAND [EXTRA] ID", with the options and the container of @words. runc
+ * and crun have the ID as the last word of "create".
  */
 static void other_words(const struct runtime_words *words, const char *program,
 			const char *command, const char *extra, char **ret_words)
@@ -275,7 +282,9 @@ static int run(int argc, char **argv, struct sim_error *err)
 				       "words for the runtime are missing");
 	if (line.operand_count > WORDS_MAX)
 		return command_mistake(&command_runtime, err, "more than %d words", WORDS_MAX);
-	/* The word before them, "--" or an option of ours, makes room for the runtime's name. */
+	/*
+	 * The word before them, "--" or an option of ours, makes room for the runtime's name.
+	 */
 	words.words = line.operands;
 	words.count = line.operand_count;
 	words.words[-1] = (char *)(uintptr_t)args.program;

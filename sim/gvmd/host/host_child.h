@@ -25,8 +25,8 @@ struct host_child {
 
 /*
  * Start the policy of @file for containers with the @count names in @step. Returns 0 or a
- * negative enum sim_exit: the mistakes that gvmd_plan_load() finds, and a policy that crashes or
- * hangs while it is loaded.
+ * negative enum sim_exit: the mistakes that gvmd_plan_load() finds, and a policy that crashes
+ * or hangs while it is loaded.
  */
 int host_child_start(struct host_child *child, const char *file, const struct gvmd_step *step,
 		     struct sim_error *err);

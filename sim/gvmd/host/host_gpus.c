@@ -70,8 +70,9 @@ static int read_table(const char *folder, struct host_table *table, struct sim_e
 }
 
 /*
- * "GPU-<uuid>,GPU-<uuid>", or numbers as nvidia-smi has them. False: one of them is none of these GPUs, such as an instance
- * of MIG. Then the numbers of the container's GPUs are not known.
+ * "GPU-<uuid>,GPU-<uuid>", or numbers as nvidia-smi has them. False: one of them is
+ * none of these GPUs, such as an instance of MIG. Then the numbers of the
+ * container's GPUs are not known.
  */
 static bool take_visible(const char *visible, struct host_table *table)
 {

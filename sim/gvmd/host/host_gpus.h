@@ -19,8 +19,9 @@ struct host_gpus {
 };
 
 /*
- * Find the GPUs of the container with this config.json, by NVIDIA_VISIBLE_DEVICES in its environment, or by its device
- * nodes; without both it has all. @folder: HOST_GPUS, but for tests. Returns 0 or a negative enum sim_exit.
+ * Find the GPUs of the container with this config.json, by NVIDIA_VISIBLE_DEVICES in its
+ * environment, or by its device nodes; without both it has all. @folder: HOST_GPUS, but for
+ * tests. Returns 0 or a negative enum sim_exit.
  */
 int host_gpus_find(const char *folder, const json_t *config, struct host_gpus *ret_gpus,
 		   struct sim_error *err);

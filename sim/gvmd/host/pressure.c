@@ -3,21 +3,24 @@
  * Pressure without a kernel module
  * ================================
  *
- * With gvm.ko a container hears of pressure by its descriptor of /dev/gvm. Without the module the
- * shim has the control files, and nothing posts events. This service does:
+ * With gvm.ko a container hears of pressure by its descriptor of /dev/gvm. Without the module
+ * the shim has the control files, and nothing posts events. This service does:
  *
  *     gvmctl set, a policy ---> gmem.limit.high --.
- *                                                 +--> current > limit --> a line to the process
+ *                                                 +--> current > limit --> a line to the
+ *                                                 process
  *     the shim ---------------> gmem.current -----'
  *
- * An event says how many bytes are above the limit. The application gives what it can. The shim refuses
- * further allocations meanwhile, and nothing is taken by force: there is no driver to do so. The
- * event is repeated as long as the process is above its limit, because one answer may give only a part.
+ * An event says how many bytes are above the limit. The application gives what it can. The
+ * shim refuses further allocations meanwhile, and nothing is taken by force: there is no
+ * driver to do so. The event is repeated as long as the process is above its limit, because
+ * one answer may give only a part.
  *
  * A connection needs no words of its own. The kernel says which process it is, and it hears of
  * itself and of its descendants: a server that starts workers hears of them. So no process can
- * listen to its neighbours, and the socket is open to all users. A connection goes with the process that
- * made it: a child that has inherited it would hear of the next process of the same number.
+ * listen to its neighbours, and the socket is open to all users. A connection goes with
+ * the process that made it: a child that has inherited it would hear of the next
+ * process of the same number.
  *
  * A line is one write. A peer that does not read loses events, as a reader of gvm.ko's
  * descriptor does, and sees the gap in the sequence.
@@ -51,7 +54,10 @@
 #define SO_PEERPIDFD 77
 #endif
 
-/* How many connections the descriptors allow. A process usually has 1024, and may have more if it asks. */
+/*
+ * How many connections the descriptors allow. A process usually has 1024, and
+ * may have more if it asks.
+ */
 static size_t room_for_peers(void)
 {
 	const rlim_t wanted = 2 * PRESSURE_PEERS_MAX + PRESSURE_OTHER_FDS;
@@ -135,7 +141,10 @@ static bool has_room(const struct pressure *pressure, uid_t uid)
 	return pressure->peer_count < pressure->peers_max && count < PRESSURE_PEERS_OF_USER;
 }
 
-/* What /proc tells of a process: its parent, 0 for none, and when it started. False: it has ended, or is hidden. */
+/*
+ * What /proc tells of a process: its parent, 0 for none, and when it started. False: it
+ * has ended, or is hidden.
+ */
 static bool read_stat(pid_t pid, pid_t *ret_parent, u64 *ret_start)
 {
 	char path[64], text[512];
@@ -161,8 +170,9 @@ static bool read_stat(pid_t pid, pid_t *ret_parent, u64 *ret_start)
 }
 
 /*
- * Note which process a connection is of. Before Linux 6.5 it is the one that has the number now: the
- * connection is no older than the last look, and a number does not come again that soon. False: it has ended.
+ * Note which process a connection is of. Before Linux 6.5 it is the one that has the number
+ * now: the connection is no older than the last look, and a number does not come again that
+ * soon. False: it has ended.
  */
 static bool identify(struct pressure_peer *peer)
 {
@@ -191,7 +201,10 @@ static bool has_ended(const struct pressure_peer *peer)
 	return peer->start && (!read_stat(peer->pid, &parent, &start) || start != peer->start);
 }
 
-/* Take the connections that wait, but no more than can wait at once: some come as fast as they are closed. */
+/*
+ * Take the connections that wait, but no more than can wait at once: some come as
+ * fast as they are closed.
+ */
 static int take_peers(struct pressure *pressure)
 {
 	struct ucred who;
@@ -335,7 +348,9 @@ int pressure_tick(struct pressure *pressure, u64 now_ns)
 			status = -ENOMEM;
 			break;
 		}
-		/* gvm.ko stands before the shim in the list, and its books are the true ones. */
+		/*
+		 * gvm.ko stands before the shim in the list, and its books are the true ones.
+		 */
 		if (told->here)
 			continue;
 		told->here = true;

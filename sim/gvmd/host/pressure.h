@@ -19,7 +19,10 @@ struct pressure_told {
 	bool here;	  /* it still has control files */
 };
 
-/* A connection. It is let go of when the process has ended, also where a child of that one has it. */
+/*
+ * A connection. It is let go of when the process has ended, also where a
+ * child of that one has it.
+ */
 struct pressure_peer {
 	int fd;
 	int pidfd; /* of the process that connected; -1: only its start is known */
@@ -53,8 +56,8 @@ void pressure_close(struct pressure *pressure);
 int pressure_tick(struct pressure *pressure, u64 now_ns);
 
 /*
- * Is there an event to tell of a process with @current bytes under @limit (U64_MAX: none)? Notes
- * it in @told. An event is told when the target changes, and again after @repeat_ns.
+ * Is there an event to tell of a process with @current bytes under @limit (U64_MAX: none)?
+ * Notes it in @told. An event is told when the target changes, and again after @repeat_ns.
  */
 bool pressure_due(struct pressure_told *told, u64 current, u64 limit, u64 now_ns,
 		  u64 repeat_ns);

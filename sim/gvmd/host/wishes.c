@@ -8,11 +8,13 @@
  *     gpu-memory=2000                annotation of KAI, in MiB
  *     gpu-fraction=0.5               annotation of KAI
  *     CUDA_DEVICE_MEMORY_LIMIT_0=3000m, CUDA_DEVICE_MEMORY_LIMIT=1g
- *                                    environment: the plug-ins of HAMi and KAI; the numbered one is stronger
+ *                                    environment: the plug-ins of HAMi and KAI; the numbered
+ *                                    one is stronger
  *     GPU_PORTION=0.5                environment: the plug-in of KAI
  *
- * and for time gvm.compute.weight, then CUDA_DEVICE_SM_LIMIT=30, or ..._0=30, in percent. Annotations are the pod's. A
- * plug-in sets the environment of the one container that has the GPU.
+ * and for time gvm.compute.weight, then CUDA_DEVICE_SM_LIMIT=30, or ..._0=30, in
+ * percent. Annotations are the pod's. A plug-in sets the environment of the one
+ * container that has the GPU.
  */
 #include "gvmd/host/wishes.h"
 
@@ -87,7 +89,10 @@ static bool has(const struct wishes *wishes, const char *file)
 	return false;
 }
 
-/* "0.25" of a GPU, above 0 and up to 1. @parts: 1, or 100 for a text in percent. False: no share. */
+/*
+ * "0.25" of a GPU, above 0 and up to 1. @parts: 1, or 100 for a text in
+ * percent. False: no share.
+ */
 static bool parse_share(const struct source *source, const char *text, u64 parts,
 			u64 *ret_bytes)
 {
@@ -209,7 +214,8 @@ static int add_list(const struct source *source, const struct word *word, const 
 }
 
 /*
- * HAMi's variable of each GPU. Where all that are set say the same, it is that of each GPU: a container has no others.
+ * HAMi's variable of each GPU. Where all that are set say the same, it is that of each GPU: a
+ * container has no others.
  */
 static int add_numbered(const struct source *source, const struct word *word,
 			struct wishes *wishes, struct sim_error *err)

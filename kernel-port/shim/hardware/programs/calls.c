@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What CUDA's calls cost the thread that makes them: "call NAME MEDIAN MEAN", in ns, over batches of calls. The GPU is
- * idle before each batch. It needs no CUDA toolkit: it finds the calls by dlsym(), and the driver compiles its kernel.
+ * What CUDA's calls cost the thread that makes them: "call NAME MEDIAN MEAN", in ns, over
+ * batches of calls. The GPU is idle before each batch. It needs no CUDA toolkit: it finds the
+ * calls by dlsym(), and the driver compiles its kernel.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Counts the kernels that the GPU ran, by NVIDIA's profiler interface (CUPTI), in any program:
- * CUDA_INJECTION64_PATH names this library, and libcuda loads it. It needs no header of CUPTI: five calls, whose
- * prototypes are in its documentation. Writes "cupti PID N" to the file KERNEL_COUNT.
+ * CUDA_INJECTION64_PATH names this library, and libcuda loads it. It needs no
+ * header of CUPTI: five calls, whose prototypes are in its documentation. Writes
+ * "cupti PID N" to the file KERNEL_COUNT.
  */
 #include <dlfcn.h>
 #include <stdint.h>

@@ -7,14 +7,17 @@
  *
  * Predictions, written down before the first run on a GPU (H200, sm_90; 2026-11-22):
  *   1. No access leaves the partition: no canary changes, no secret is read, in any mode.
- *      The native control changes canaries with every kind of store and reads secrets with every load.
- *   2. Cycles that a fence adds to a dependent load: fence 6 without an offset (the paper: 8) and
- *      15 with one (the paper: 16); once 6 in both; 4g 5; check 15 (the paper: over 80), since it is a
- *      predicated trap and no divergent branch; modulo 80 (the paper: 28).
- *      Loads take about 36 cycles in L1, 270 in L2, 800 in DRAM. So fence costs 17 % and 42 % in L1
- *      (the paper: 28 % and 57 %), 2 % and 6 % in L2, 1 % and 2 % in DRAM (the paper: 2 % and 5 %).
- *   3. The kernels of bench.cu slow down by 2 % on average with fence (the paper: 4 %), 1 % with once,
- *      and by more than 10 % with modulo. Those that live in L1 or compute addresses slow down most.
+ *      The native control changes canaries with every kind of store and reads
+ *      secrets with every load.
+ *   2. Cycles that a fence adds to a dependent load: fence 6 without an offset (the paper:
+ *      8) and 15 with one (the paper: 16); once 6 in both; 4g 5; check 15 (the paper: over
+ *      80), since it is a predicated trap and no divergent branch; modulo 80 (the paper:
+ *      28). Loads take about 36 cycles in L1, 270 in L2, 800 in DRAM. So fence costs 17 %
+ *      and 42 % in L1 (the paper: 28 % and 57 %), 2 % and 6 % in L2, 1 % and 2 % in DRAM
+ *      (the paper: 2 % and 5 %).
+ *   3. The kernels of bench.cu slow down by 2 % on average with fence (the paper: 4 %), 1 %
+ *      with once, and by more than 10 % with modulo. Those that live in L1 or compute
+ *      addresses slow down most.
  *   4. Registers with -O3: no more in 60 % of the kernels (the paper: 71 %).
  *   5. A launch costs the same with bounds in constants, and under 1 % more with parameters.
  */
@@ -232,7 +235,10 @@ static bool is_hint(const char *name)
 	return !strcmp(name, "prefetch");
 }
 
-/* One hostile kernel. Returns the number of secrets read; *ret_others: own values that were not as expected. */
+/*
+ * One hostile kernel. Returns the number of secrets read; *ret_others: own values
+ * that were not as expected.
+ */
 static u64 attack(handle module, const char *name, const struct field *field,
 		  const struct bounds *bounds, bool wild, bool aligned, u32 rounds,
 		  u64 *ret_others)
@@ -455,7 +461,9 @@ static void fill_bench(u64 base, u64 count)
 	run_world("fill_indices", base + 12 * count, 4 * count, 0);
 }
 
-/* The fastest of some runs, in microseconds a launch, and a checksum of the memory behind it. */
+/*
+ * The fastest of some runs, in microseconds a launch, and a checksum of the memory behind it.
+ */
 static double bench_one(handle function, u64 base, u64 counter, u64 *ret_sum, handle *events)
 {
 	u64 count = BENCH_N, a = base, b = base + 4 * count, c = base + 8 * count,

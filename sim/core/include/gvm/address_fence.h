@@ -29,7 +29,9 @@ enum gvm_fence_mode {
 /* The smallest partition whose fence may leave the lower half of addresses alone. */
 #define GVM_FENCE_4G_BYTES (1ull << 32)
 
-/* The constants that a fenced kernel uses. Filled by gvm_address_fence_init(), then constant. */
+/*
+ * The constants that a fenced kernel uses. Filled by gvm_address_fence_init(), then constant.
+ */
 struct gvm_address_fence {
 	enum gvm_fence_mode mode;
 	u64 base;	/* first byte of the partition */
@@ -66,7 +68,9 @@ static inline u64 gvm_fence_mask(u64 address, u64 base, u64 mask)
 	return (address & mask) | base;
 }
 
-/* 4G: the same, for a mask of at least 32 bits; only the upper half changes. CONTEXT: atomic. */
+/*
+ * 4G: the same, for a mask of at least 32 bits; only the upper half changes. CONTEXT: atomic.
+ */
 static inline u64 gvm_fence_4g(u64 address, u64 base, u64 mask)
 {
 	u32 upper = ((u32)(address >> 32) & (u32)(mask >> 32)) | (u32)(base >> 32);
@@ -108,9 +112,9 @@ static inline bool gvm_fence_keeps_offset(u64 margin, s64 offset, u32 width)
 
 /*
  * The constants of a partition. @margin is used by ONCE alone, and is a multiple of
- * GVM_FENCE_ALIGNMENT. Returns 0, or -EINVAL: the partition is empty or wraps; MASK, ONCE and 4G
- * want a power of two as size and a multiple of it as base, 4G at least 4 GiB, ONCE more than
- * two margins, MODULO at most 2^63 bytes. CONTEXT: atomic.
+ * GVM_FENCE_ALIGNMENT. Returns 0, or -EINVAL: the partition is empty or wraps; MASK, ONCE and
+ * 4G want a power of two as size and a multiple of it as base, 4G at least 4 GiB, ONCE more
+ * than two margins, MODULO at most 2^63 bytes. CONTEXT: atomic.
  */
 int gvm_address_fence_init(struct gvm_address_fence *fence, enum gvm_fence_mode mode, u64 base,
 			   u64 bytes, u64 margin);

@@ -53,9 +53,9 @@ bool gvm_clock_take(struct gvm_device *device, u32 chunk);
 u32 gvm_clock_take_range(struct gvm_device *device, u32 first, u32 count);
 
 /*
- * The same for one chunk, for a driver whose eviction may fail. It is not counted. Returns whether it
- * was picked. count_taken: a part of the picked chunk is about to be uncharged, so its owner loses it:
- * count it. CONTEXT: atomic.
+ * The same for one chunk, for a driver whose eviction may fail. It is not counted. Returns
+ * whether it was picked. count_taken: a part of the picked chunk is about to be uncharged, so
+ * its owner loses it: count it. CONTEXT: atomic.
  */
 bool gvm_clock_force(struct gvm_device *device, u32 chunk);
 void gvm_clock_count_taken(struct gvm_device *device, u32 chunk);

@@ -82,17 +82,18 @@ struct gvm_fence_buddy {
 };
 
 /*
- * Cover [@base, @base + @bytes), multiples of a leaf. Leaves of the tree outside of it are never
- * free. Returns 0; -EINVAL: no whole leaf, or the range needs more than 1 << 16 leaves, since
- * it is too large or lies across a boundary of a large power of two; -ENOMEM. CONTEXT: process.
+ * Cover [@base, @base + @bytes), multiples of a leaf. Leaves of the tree outside of it
+ * are never free. Returns 0; -EINVAL: no whole leaf, or the range needs more than 1 <<
+ * 16 leaves, since it is too large or lies across a boundary of a large power of two;
+ * -ENOMEM. CONTEXT: process.
  */
 int gvm_fence_buddy_init(struct gvm_fence_buddy *buddy, u64 base, u64 bytes, u32 leaf_shift);
 void gvm_fence_buddy_destroy(struct gvm_fence_buddy *buddy);
 
 /*
  * Take @bytes, a power of two of at least a leaf. Of two halves with room it goes to the one
- * whose largest free part is smaller, or to the lower one. Returns 0 or -ENOMEM: no free part is
- * large enough. CONTEXT: atomic.
+ * whose largest free part is smaller, or to the lower one. Returns 0 or -ENOMEM: no free part
+ * is large enough. CONTEXT: atomic.
  */
 int gvm_fence_buddy_alloc(struct gvm_fence_buddy *buddy, u64 bytes, u64 *ret_base);
 
@@ -110,7 +111,9 @@ struct gvm_fence_counts {
 	u64 violations;	    /* wild accesses that CHECK has detected */
 };
 
-/* The partition of one tenant. Guarded by the table's lock; the fence is constant while open. */
+/*
+ * The partition of one tenant. Guarded by the table's lock; the fence is constant while open.
+ */
 struct gvm_fence_partition {
 	u64 tenant;   /* the caller's name of it: a process number, a connection */
 	bool taken;   /* its addresses are a tenant's */
@@ -151,10 +154,10 @@ int gvm_fence_table_init(struct gvm_fence_table *table,
 void gvm_fence_table_destroy(struct gvm_fence_table *table);
 
 /*
- * Give @tenant a partition of at least @declared bytes, fenced by @mode. With powers of two, the
- * next one up. ONCE adds its margins before that, 4G has 4 GiB at least. Returns 0; -EEXIST: it
- * has one; -EINVAL: no bytes, or the mode wants powers of two and the table has any size;
- * -ENOSPC: no free part is large enough; -EMFILE: all partitions are in use; -ENOMEM. The
+ * Give @tenant a partition of at least @declared bytes, fenced by @mode. With powers of two,
+ * the next one up. ONCE adds its margins before that, 4G has 4 GiB at least. Returns 0;
+ * -EEXIST: it has one; -EINVAL: no bytes, or the mode wants powers of two and the table has any
+ * size; -ENOSPC: no free part is large enough; -EMFILE: all partitions are in use; -ENOMEM. The
  * partition stays until close. CONTEXT: process.
  */
 int gvm_fence_table_open(struct gvm_fence_table *table, u64 tenant, u64 declared,
@@ -176,17 +179,17 @@ int gvm_fence_table_set_mode(struct gvm_fence_table *table, u64 tenant,
 
 /*
  * Memory inside a tenant's partition, as cudaMalloc() and cudaFree() have it: aligned to
- * GVM_FENCE_ALIGNMENT. Alloc returns 0; -ENOENT: no such tenant; else as gvm_fence_heap_alloc().
- * Free returns 0, -ENOENT, or -EINVAL: no allocation of this tenant begins there. CONTEXT:
- * atomic.
+ * GVM_FENCE_ALIGNMENT. Alloc returns 0; -ENOENT: no such tenant; else as
+ * gvm_fence_heap_alloc(). Free returns 0, -ENOENT, or -EINVAL: no allocation of this tenant
+ * begins there. CONTEXT: atomic.
  */
 int gvm_fence_table_alloc(struct gvm_fence_table *table, u64 tenant, u64 bytes,
 			  u64 *ret_address);
 int gvm_fence_table_free(struct gvm_fence_table *table, u64 tenant, u64 address);
 
 /*
- * gvm_address_fence_copy() for @tenant, counted if it is refused. Returns 0, -EACCES or -ENOENT.
- * CONTEXT: atomic.
+ * gvm_address_fence_copy() for @tenant, counted if it is refused. Returns 0, -EACCES or
+ * -ENOENT. CONTEXT: atomic.
  */
 int gvm_fence_table_copy(struct gvm_fence_table *table, u64 tenant,
 			 enum gvm_fence_copy direction, u64 destination, u64 source, u64 bytes);
@@ -202,8 +205,8 @@ void gvm_fence_table_count(struct gvm_fence_table *table, u64 tenant,
 struct gvm_fence_partition *gvm_fence_table_tenant(struct gvm_fence_table *table, u64 tenant);
 
 /*
- * The tenant of an address, in constant time: of a fault, say. Returns false: no partition holds
- * it. CONTEXT: atomic.
+ * The tenant of an address, in constant time: of a fault, say. Returns false: no partition
+ * holds it. CONTEXT: atomic.
  */
 bool gvm_fence_table_owner(struct gvm_fence_table *table, u64 address, u64 *ret_tenant);
 

@@ -83,8 +83,8 @@ enum gvm_advice {
 	GVM_ADVICE_PREFER_GPU,
 	GVM_ADVICE_ACCESSED_BY_GPU, /* SET_ACCESSED_BY, once its memory has its contents */
 	/*
-	 * The same advice, given when the range was made. What the range has on the host comes by
-	 * copies of the application that are still to be made (gvm_range_config.on_host).
+	 * The same advice, given when the range was made. What the range has on the host comes
+	 * by copies of the application that are still to be made (gvm_range_config.on_host).
 	 */
 	GVM_ADVICE_ACCESSED_BY_GPU_EARLY,
 };
@@ -182,8 +182,9 @@ struct gvm_memory_ops {
 	int (*limit_write)(void *memory, struct gvm_container *container, u64 bytes);
 
 	/*
-	 * Whether the manager alone brings usage down to gmem.limit.high, in its own way. The core
-	 * then does not reclaim after a write of the limit. NULL: it does. CONTEXT: atomic.
+	 * Whether the manager alone brings usage down to gmem.limit.high, in its
+	 * own way. The core then does not reclaim after a write of the limit. NULL:
+	 * it does. CONTEXT: atomic.
 	 */
 	bool (*enforces_limit)(void *memory);
 

@@ -63,9 +63,9 @@ bool gvm_listener_is_at_end(struct gvm_listener *listener);
 int gvm_listener_read(struct gvm_listener *listener, void *buf, size_t size, bool wait);
 
 /*
- * The reader of @event did not get it, as its buffer is no memory: it is read again, unless there is
- * a newer one by now. The caller wakes other readers, which may have found nothing meanwhile.
- * CONTEXT: atomic.
+ * The reader of @event did not get it, as its buffer is no memory: it is read again, unless
+ * there is a newer one by now. The caller wakes other readers, which may have found nothing
+ * meanwhile. CONTEXT: atomic.
  */
 void gvm_listener_give_back(struct gvm_listener *listener,
 			    const struct gvm_pressure_event *event);

@@ -9,9 +9,9 @@
 #include "gvm/container.h"
 
 /*
- * Would the container have less than its share of gmem.limit.low if it gave a chunk? Its picked chunks
- * count as gone. Memory goes in chunks, so a low that is no multiple of a chunk protects up to
- * a chunk more. CONTEXT: atomic, device's lock held.
+ * Would the container have less than its share of gmem.limit.low if it gave a chunk? Its picked
+ * chunks count as gone. Memory goes in chunks, so a low that is no multiple of a chunk protects
+ * up to a chunk more. CONTEXT: atomic, device's lock held.
  */
 static inline bool gvm_container_is_low(const struct gvm_container *container)
 {
@@ -62,7 +62,10 @@ void gvm_shield_leave_locked(struct gvm_container *container);
 void gvm_shield_set_locked(struct gvm_container *container, bool is_protected,
 			   bool is_swap_full);
 
-/* gvm_container_update_shield_locked() of a member of a family. CONTEXT: atomic, device's lock held. */
+/*
+ * gvm_container_update_shield_locked() of a member of a family. CONTEXT:
+ * atomic, device's lock held.
+ */
 void gvm_shield_family_locked(struct gvm_container *container);
 
 /*
