@@ -12,15 +12,17 @@
  *     VA space        one, of the container that is walked over; its pid is read at each step
  *
  * Between two walks a driver evicts a block and brings another in: masks, push buffers, page
- * tables. Here that is a buffer of other memory that is written. Without one the list stays in
- * the nearest cache that holds it.
+ * tables. Other processes of the host run, too, and devices write into its caches. Here that is
+ * a buffer of other memory that is written. Without one the list stays in the nearest cache that
+ * holds it. Half a GiB is more than the caches of any host, so the list comes from memory.
  *
  * The list is in the order of the chunks' addresses, as after one process has touched its
  * memory from end to end, or in random order.
  *
  * cc -O2 -o victim_walk victim_walk.c && ./victim_walk
  *
- * Prints ns a step, the median of 201 walks, by chunks walked and by KiB written between walks.
+ * Prints ns a step, the median of up to 201 walks, by chunks walked and by KiB written between
+ * walks.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -30,7 +32,9 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#define WALKS	    201
+#define MOST_WALKS  201
+#define OTHER_BYTES ((size_t)512 << 20)
+#define WRITTEN	    ((size_t)4 << 30) /* of other memory for one number, at most */
 #define MOST_CHUNKS 20480
 #define SLAB_BYTES  32768
 #define HUGE_BYTES  (2 << 20)
@@ -132,7 +136,10 @@ static double walk(struct root_chunk *roots, struct va_block **blocks, const uin
 	static struct va_space space = { .pid = 1 };
 	static struct va_range range = { .va_space = &space };
 	struct list head = { &head, &head };
-	uint64_t ns[WALKS];
+	size_t walks = other_bytes && WRITTEN / other_bytes < MOST_WALKS ?
+			       WRITTEN / other_bytes :
+			       MOST_WALKS;
+	uint64_t ns[MOST_WALKS];
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct root_chunk *chunk = &roots[order[i]];
@@ -143,7 +150,7 @@ static double walk(struct root_chunk *roots, struct va_block **blocks, const uin
 		head.prev->next = &chunk->list;
 		head.prev = &chunk->list;
 	}
-	for (int i = 0; i < WALKS; i++) {
+	for (size_t i = 0; i < walks; i++) {
 		uint64_t start;
 
 		for (size_t byte = 0; byte < other_bytes; byte += 64)
@@ -153,19 +160,19 @@ static double walk(struct root_chunk *roots, struct va_block **blocks, const uin
 			exit(1);
 		ns[i] = now_ns() - start;
 	}
-	qsort(ns, WALKS, sizeof(*ns), by_value);
-	return (double)ns[WALKS / 2] / count;
+	qsort(ns, walks, sizeof(*ns), by_value);
+	return (double)ns[walks / 2] / count;
 }
 
 int main(void)
 {
 	static const uint32_t counts[] = { 1000, 4000, 8000, 16000, 20480 };
-	static const size_t kib[] = { 0, 256, 1024, 4096, 16384 };
+	static const size_t kib[] = { 0, 1024, 4096, 16384, 65536, OTHER_BYTES >> 10 };
 	const uint32_t per_slab = SLAB_BYTES / sizeof(struct va_block);
 	const uint32_t slabs = MOST_CHUNKS / per_slab + 1;
 	struct root_chunk *roots = memory(MOST_CHUNKS * sizeof(*roots));
 	char *slab_memory = memory((size_t)slabs * SLAB_BYTES);
-	char *other = memory((size_t)16384 << 10);
+	char *other = memory(OTHER_BYTES);
 	static struct va_block *blocks[MOST_CHUNKS];
 	static uint32_t slab_order[MOST_CHUNKS], order[MOST_CHUNKS];
 
