@@ -23,7 +23,8 @@ predict() {
 }
 
 cp "$source/DEVIATIONS.md" written.md
-predict "$kept/default" "$kept/slices" "$kept/shim" "$kept/mps" "$kept/mps-blind" --deviations written.md >.told
+predict "$kept/default" "$kept/slices" "$kept/shim" "$kept/mps" "$kept/mps-blind" \
+	"$kept/two-servers" --deviations written.md >.told
 predict "$kept/blind" --deviations written.md >>.told
 predict "$kept/default" "$kept/slices" --own --deviations written.md >>.told
 grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' .told || fail "$(cat .told)"
