@@ -24,8 +24,11 @@
  * Activations live in one pool that the phases share, as in PyTorch's caching allocator. It
  * never shrinks, and each phase uses its beginning. The allocator deals in 2 MB, so touches are
  * of whole blocks. The first image touches all of the pool: convolutions are tried with more
- * workspace than they use later. Other images touch what their phases need. Of the tables of
- * embeddings a prompt reads a few rows. They are loaded, and not touched again here.
+ * workspace than they use later. Other images touch what their phases need. The layers of the
+ * denoiser are equal: each one reads its part of the weights and uses the activations again, as
+ * the allocator gives it the same memory. So an order of first touches, as UVM's, evicts them
+ * between two layers. Of the tables of embeddings a prompt reads a few rows. They are loaded,
+ * and not touched again here.
  *
  * With app.pressure it listens for pressure events. It looks for one between two images, when
  * the pool is not in use. After an event it empties the pool and makes the next image in
@@ -52,7 +55,7 @@
 /* A pass of one phase: what its burst looks like, and what that accesses. */
 struct diffusion_phase {
 	struct cuda_burst_config burst;
-	struct cuda_access accesses[2];
+	struct cuda_access accesses[2 * DIFFUSION_LAYERS_MAX]; /* two for each layer */
 };
 
 struct diffusion {
@@ -123,9 +126,28 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 					   cfg->graph ? kernels : 1),
 		.graph = cfg->graph,
 		.accesses = phase->accesses,
-		.access_count = ARRAY_SIZE(phase->accesses),
+		.access_count = 2,
 	};
 	app_work_burst(&work, &config->gpu, &phase->burst);
+}
+
+/* Let a phase have @layers, each with its part of the first access and all of the second. */
+static void phase_split(struct diffusion_phase *phase, u32 layers)
+{
+	const struct cuda_access weights = phase->accesses[0];
+	const struct cuda_access activations = phase->accesses[1];
+
+	for (u32 i = 0; i < layers; i++) {
+		struct cuda_access *part = &phase->accesses[2 * i];
+		u32 begin = (u32)((u64)weights.chunks * i / layers);
+		u32 end = (u32)((u64)weights.chunks * (i + 1) / layers);
+
+		part[0] = weights;
+		part[0].first += begin;
+		part[0].chunks = end - begin;
+		part[1] = activations;
+	}
+	phase->burst.access_count = 2 * layers;
 }
 
 /* @bytes of a model's weights: @matrices kernels read one matrix each. */
@@ -175,6 +197,8 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 				  cfg->denoiser_flops / SMALL_PASSES),
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation / SMALL_PASSES,
 				    CUDA_WRITE));
+	phase_split(&diffusion->denoiser_phase, (u32)cfg->denoiser_layers);
+	phase_split(&diffusion->small_phase, (u32)cfg->denoiser_layers);
 	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
 		   cfg->decoder_flops, cfg->decoder_traffic, decoder,
 		   cuda_access_head(&diffusion->pool, cfg->decoder_activation, CUDA_WRITE));
@@ -325,7 +349,10 @@ static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(SIZE, denoiser_weights, 1, 16 * CFG_TIB, "bytes of the denoiser (MMDiT)"),
 	DIFFUSION(SIZE, decoder_weights, 0, 16 * CFG_TIB, "bytes of the decoder (VAE)"),
 	DIFFUSION(SIZE, denoiser_activation, 0, 16 * CFG_TIB,
-		  "bytes touched by one denoising pass"),
+		  "bytes touched by each layer of a denoising pass: the same ones"),
+	CFG_APP_KEY("denoiser_layers", INTEGER, struct cfg_diffusion, denoiser_layers,
+		    "layers of the denoiser", CFG_RANGE(1, DIFFUSION_LAYERS_MAX),
+		    CFG_DEFAULT("1")),
 	DIFFUSION(SIZE, decoder_activation, 0, 16 * CFG_TIB, "bytes touched by the decoder"),
 	DIFFUSION(INTEGER, steps, 1, 10000, "denoising steps an image"),
 	DIFFUSION(INTEGER, passes_per_step, 1, 16, "passes through the denoiser a step"),

@@ -7,13 +7,17 @@
 
 #include "engine/types.h"
 
+/* Most layers of a denoiser. */
+#define DIFFUSION_LAYERS_MAX 64u
+
 /* A diffusion pipeline in a closed loop. Keys under "containers.<name>.app.". */
 struct cfg_diffusion {
 	u64 text_weights;	 /* bytes: large text encoder (T5) */
 	u64 clip_weights;	 /* bytes: small text encoders */
 	u64 denoiser_weights;	 /* bytes: MMDiT */
 	u64 decoder_weights;	 /* bytes: VAE */
-	u64 denoiser_activation; /* bytes touched by one denoising pass */
+	u64 denoiser_activation; /* bytes touched by each layer of a denoising pass */
+	u64 denoiser_layers;	 /* at most DIFFUSION_LAYERS_MAX */
 	u64 decoder_activation;	 /* bytes touched by the decoder */
 	u64 pool;		 /* bytes of all activations that the first image leaves */
 	u64 text_embeddings;	 /* bytes of text_weights that a prompt hardly touches */

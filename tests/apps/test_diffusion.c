@@ -14,6 +14,7 @@ static void init_diffusion(void)
 		.denoiser_weights = 1000,
 		.decoder_weights = 100,
 		.denoiser_activation = CHUNK,
+		.denoiser_layers = 1,
 		.decoder_activation = 3 * CHUNK,
 		.steps = 2,
 		.passes_per_step = 2,
@@ -129,6 +130,43 @@ START_TEST(a_pipeline_that_listens_makes_the_next_image_small)
 }
 END_TEST
 
+/* Chunks that are brought in for an image of two passes, as a mean of thousands. */
+static u64 misses_an_image(u64 layers)
+{
+	init_diffusion();
+	diffusion.text_weights = 0;
+	diffusion.clip_weights = 0;
+	diffusion.decoder_weights = 0;
+	diffusion.decoder_activation = 0;
+	diffusion.denoiser_weights = 4 * CHUNK;
+	diffusion.denoiser_layers = layers;
+	diffusion.passes_per_step = 1;
+	limit_bytes = 2 * CHUNK;
+	interrupt_ns = 20 * MS;
+	simulate();
+	ck_assert_uint_gt(app_log.record_count, 5000);
+	return (process.stats.block.pages_copied_in / 32 + app_log.record_count / 2) /
+	       app_log.record_count;
+}
+
+/*
+ * Weights of 4 chunks and activations A of one, of which 2 chunks fit, and the oldest one goes.
+ * Four layers: 0 A 1 A 2 A 3 A. A is there after 1 and after 3, so a pass has 6 misses.
+ */
+START_TEST(layers_use_the_activations_again)
+{
+	ck_assert_uint_eq(misses_an_image(4), 12);
+}
+END_TEST
+
+/* The same with one layer: 0 1 2 3 A, which are 5 misses. */
+START_TEST(one_layer_uses_the_activations_once)
+{
+	ck_assert_uint_eq(misses_an_image(1), 10);
+}
+END_TEST
+
 TEST_MAIN("diffusion", images_take_the_time_of_their_phases,
 	  launches_run_ahead_through_all_phases, phases_without_memory_touch_nothing,
-	  an_image_dies_with_its_context, a_pipeline_that_listens_makes_the_next_image_small)
+	  an_image_dies_with_its_context, a_pipeline_that_listens_makes_the_next_image_small,
+	  layers_use_the_activations_again, one_layer_uses_the_activations_once)
