@@ -120,7 +120,7 @@ void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel);
 
 /* gvm_nvidia_victims.c. */
 extern const struct gvm_memory_ops gvm_nvidia_memory_ops;
-int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, bool own);
+int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, bool own, u32 *ret_index);
 void gvm_nvidia_used(struct gvm_uvm_gpu *gpu, u32 index, bool used);
 u32 gvm_nvidia_victim(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
 		      bool first_is_free);

@@ -20,6 +20,11 @@ static bool evictors;
 module_param(evictors, bool, 0444);
 MODULE_PARM_DESC(evictors, "evict ahead of need, in threads of their own");
 
+/* As the published GVM driver's uvm_perf_promote_2m_faults, which is on as well. */
+static bool promotion = true;
+module_param(promotion, bool, 0644);
+MODULE_PARM_DESC(promotion, "a fault brings in its whole block of 2 MB");
+
 /* All GPUs, for "check". */
 static LIST_HEAD(nvidia_gpus);
 static DEFINE_MUTEX(nvidia_gpus_lock);
@@ -161,6 +166,12 @@ static void nvidia_detach(struct gvm_uvm_space *uvm)
 	kfree(space);
 }
 
+static bool nvidia_promotes(struct gvm_uvm_space *space)
+{
+	(void)space;
+	return READ_ONCE(promotion);
+}
+
 /* nvidia-uvm finds it by symbol_get() when it adds a GPU. */
 const struct gvm_uvm_calls gvm_uvm_calls = {
 	.version = GVM_UVM_VERSION,
@@ -179,6 +190,7 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.cancel = gvm_nvidia_cancel,
 	.bind = gvm_nvidia_bind,
 	.make_room = gvm_nvidia_make_room,
+	.promotes = nvidia_promotes,
 	.swapped = gvm_nvidia_swapped,
 	.leaves = gvm_nvidia_leaves,
 	.used = gvm_nvidia_used,

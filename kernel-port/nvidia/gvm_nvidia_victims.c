@@ -39,7 +39,7 @@ static int nvidia_evict(void *memory, u32 chunk, struct gvm_eviction *eviction)
 	struct gvm_nvidia_gpu *gpu = memory;
 
 	eviction->left_bytes = 0;
-	return gpu->uvm->services->evict(gpu->uvm->pmm, chunk);
+	return gpu->uvm->services->evict(gpu->uvm->pmm, chunk, eviction->keep);
 }
 
 /*
@@ -67,17 +67,17 @@ const struct gvm_memory_ops gvm_nvidia_memory_ops = {
 };
 
 /* Evict what the VA space needs. Returns as gvm_evict_wait_for(). */
-static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, bool own)
+static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, bool own,
+			struct gvm_eviction *eviction)
 {
-	struct gvm_eviction eviction = { 0 };
 	int status;
 
 	if (own)
-		return gvm_evict_wait_for(container, GVM_NEED_CHARGE, &eviction);
+		return gvm_evict_wait_for(container, GVM_NEED_CHARGE, eviction);
 	/* Memory may have been freed since the allocation failed. */
 	if (victim_is_needless(gpu))
 		return 0;
-	status = gvm_evict_wait_for(container, GVM_NEED_MEMORY, &eviction);
+	status = gvm_evict_wait_for(container, GVM_NEED_MEMORY, eviction);
 	if (gvm_evict_found_none(status) && victim_is_needless(gpu))
 		return 0;
 	return status;
@@ -87,13 +87,17 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
  * An allocation may fail for ever although there is room: the host has no memory to split a
  * chunk, or RM refuses. So the tries are bounded.
  */
-int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own)
+int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own, u32 *ret_index)
 {
 	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(uvm), va);
+	struct gvm_eviction eviction = { .keep = ret_index, .chunk = GVM_NO_CHUNK };
 	int status = -ENOMEM;
 
 	if (atomic_inc_return(&payer->tries) <= GVM_NVIDIA_TRIES_MAX)
-		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), payer->container, own);
+		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), payer->container, own,
+				      &eviction);
+	if (!status && eviction.chunk != GVM_NO_CHUNK)
+		*ret_index = eviction.chunk;
 	if (!status || status == -EINTR)
 		return status;
 	/*

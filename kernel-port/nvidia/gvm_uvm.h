@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 7u
+#define GVM_UVM_VERSION 8u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -34,12 +34,14 @@ struct gvm_uvm_gpu;
 /* What nvidia-uvm does for gvm_nvidia.ko. @pmm is gvm_uvm_gpu.pmm. */
 struct gvm_uvm_services {
 	/*
-	 * Evict a root chunk that the core has picked. 0: all of it has left, and is free.
-	 * -ENOENT: another thread evicts it, or its owner has freed it. Other errors: the chunk
-	 * is in use (-EBUSY) or did not leave as a whole (-EIO), and eviction_fails() was
-	 * called. CONTEXT: process, no lock of nvidia-uvm's but those of the fault path.
+	 * Evict a root chunk that the core has picked. 0: all of it has left. With @keep it is
+	 * the caller's, for make_room() to return, and its copies may be in flight. Without,
+	 * they have ended, and it is free. -ENOENT: another thread evicts it, its owner has
+	 * freed it, or RM has it instead of the caller. Other errors: the chunk is in use
+	 * (-EBUSY) or did not leave as a whole (-EIO), and eviction_fails() was called.
+	 * CONTEXT: process, no lock of nvidia-uvm's but those of the fault path.
 	 */
-	int (*evict)(void *pmm, u32 index);
+	int (*evict)(void *pmm, u32 index, bool keep);
 	/*
 	 * Would the root chunk go now? A guess: evict() confirms. CONTEXT: atomic, without a
 	 * lock.
@@ -160,14 +162,21 @@ struct gvm_uvm_calls {
 	int (*bind)(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes);
 	/*
 	 * Make room for a chunk: evict one of the payer's own (@own), or one of any container
-	 * that may lose it. 0: try again. These lose the access, and are counted as oom:
+	 * that may lose it. 0: try again. @ret_index: the caller wants a whole root chunk, and
+	 * on 0 has the victim's, whose copies may be in flight; or GVM_UVM_NO_CHUNK. NULL: it
+	 * wants less. These lose the access, and are counted as oom:
 	 * -ENOENT and -ENOSPC, there is no victim; -EAGAIN, all victims were in use for
 	 * too long; -ENOMEM, too many calls without a bind; and the error of an
 	 * eviction that failed. Not counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT:
 	 * process, no VA-block lock.
 	 */
-	int (*make_room)(struct gvm_uvm_space *space, u64 va, bool own);
+	int (*make_room)(struct gvm_uvm_space *space, u64 va, bool own, u32 *ret_index);
 
+	/*
+	 * Does a fault bring in its whole VA block of 2 MB? CONTEXT: process, under a VA-block
+	 * lock.
+	 */
+	bool (*promotes)(struct gvm_uvm_space *space);
 	/*
 	 * Bytes of the VA block moved to host memory by an eviction; or came back, if negative,
 	 * or are not needed any more. CONTEXT: atomic, under the VA-block lock.

@@ -5,6 +5,31 @@
 #include "gvm_uvm.h"
 
 /*
+ * Evict for a block, which is unlocked meanwhile, and give it the victim's chunk, or a free one
+ * in exchange. The GPU orders the copies. This thread waits for none: it gives no chunk back to
+ * RM, which would have to wait for the copy out. Returns as gvm_uvm_alloc_chunk().
+ */
+static NV_STATUS gvm_uvm_make_room(uvm_va_block_t *block, uvm_va_block_retry_t *retry,
+				   uvm_gpu_t *gpu, struct gvm_uvm_space *space,
+				   uvm_chunk_size_t size, bool own)
+{
+	bool whole = size == UVM_CHUNK_SIZE_MAX;
+	u32 index = GVM_UVM_NO_CHUNK;
+	uvm_gpu_chunk_t *chunk = NULL;
+	NV_STATUS status;
+
+	uvm_mutex_unlock(&block->lock);
+	status = gvm_uvm_status(
+		space->gpu->calls->make_room(space, block->start, own, whole ? &index : NULL));
+	if (index != GVM_UVM_NO_CHUNK)
+		status = gvm_uvm_chunk_take(&gpu->pmm, index, &retry->tracker, &chunk);
+	uvm_mutex_lock(&block->lock);
+	if (chunk)
+		block_retry_add_free_chunk(retry, chunk);
+	return status == NV_OK ? NV_ERR_MORE_PROCESSING_REQUIRED : status;
+}
+
+/*
  * In place of block_alloc_gpu_chunk(), with its contract: NV_OK;
  * NV_ERR_MORE_PROCESSING_REQUIRED, if the block was unlocked meanwhile and its operation has to
  * start again; or an error.
@@ -50,10 +75,70 @@ NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry
 		return gvm_uvm_status(error);
 	}
 
-	uvm_mutex_unlock(&block->lock);
-	error = managed->calls->make_room(space, block->start, own);
-	uvm_mutex_lock(&block->lock);
-	return error ? gvm_uvm_status(error) : NV_ERR_MORE_PROCESSING_REQUIRED;
+	return gvm_uvm_make_room(block, retry, gpu, space, size, own);
+}
+
+/* Has the block a page on a GPU? */
+static bool gvm_uvm_is_on_gpu(const uvm_va_block_t *block)
+{
+	uvm_processor_id_t id;
+
+	for_each_id_in_mask(id, &block->resident) if (UVM_ID_IS_GPU(id)) return true;
+	return false;
+}
+
+/*
+ * May all of the block come with the pages that a fault brings? It is a whole one of 2 MB, to
+ * which the driver gives one chunk, on no GPU yet, and there is no reason to keep some of its
+ * pages elsewhere: none of them thrashes or may be read-duplicated, and none is in a range
+ * group, which says for each page whether it may migrate.
+ */
+static bool gvm_uvm_may_promote(uvm_processor_id_t id, uvm_va_block_t *block,
+				const uvm_service_block_context_t *service)
+{
+	uvm_va_space_t *va_space = uvm_va_block_get_va_space(block);
+	struct gvm_uvm_space *space;
+
+	if (!UVM_ID_IS_GPU(id) || uvm_va_block_is_hmm(block) ||
+	    service->operation != UVM_SERVICE_OPERATION_REPLAYABLE_FAULTS ||
+	    uvm_processor_mask_get_count(&service->resident_processors) != 1 ||
+	    !uvm_processor_mask_test(&service->resident_processors, id))
+		return false;
+	space = gvm_uvm_space_on(va_space, id);
+	if (!space || !space->gpu->calls->promotes(space))
+		return false;
+	return block_gpu_chunk_size(block, uvm_va_space_get_gpu(va_space, id), 0) ==
+		       UVM_CHUNK_SIZE_MAX &&
+	       !gvm_uvm_is_on_gpu(block) && !service->thrashing_pin_count &&
+	       !uvm_perf_thrashing_get_thrashing_pages(block) &&
+	       !service->read_duplicate_count &&
+	       uvm_va_policy_get_region(block, service->region)->read_duplication !=
+		       UVM_READ_DUPLICATION_ENABLED &&
+	       uvm_page_mask_empty(&block->read_duplicated_pages) &&
+	       !uvm_range_group_range_iter_first(va_space, block->start, block->end);
+}
+
+/*
+ * The driver is about to serve faults on a block, and has added what it prefetches. Add the
+ * rest of the block, and leave no trace of the prefetch: the driver would copy that apart. A
+ * page without a fault asks for no more than reading, as a prefetched one, so it gets no access
+ * that is not its own.
+ */
+void gvm_uvm_promote(uvm_processor_id_t id, uvm_va_block_t *block,
+		     uvm_service_block_context_t *service)
+{
+	uvm_page_mask_t *pages;
+	uvm_page_index_t page;
+
+	if (!gvm_uvm_may_promote(id, block, service))
+		return;
+	service->region = uvm_va_block_region_from_block(block);
+	pages = &service->per_processor_masks[uvm_id_value(id)].new_residency;
+	for_each_va_block_page(page, block) if (!uvm_page_mask_test(pages, page))
+		service->access_type[page] = UVM_FAULT_ACCESS_TYPE_PREFETCH;
+	uvm_page_mask_region_fill(pages, service->region);
+	uvm_page_mask_zero(&service->prefetch_hint.prefetch_pages_mask);
+	service->prefetch_hint.residency = UVM_ID_INVALID;
 }
 
 /*

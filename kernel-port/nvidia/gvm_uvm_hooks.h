@@ -33,6 +33,8 @@ NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry
 			      uvm_gpu_t *gpu, uvm_chunk_size_t size,
 			      uvm_gpu_chunk_t **ret_chunk);
 
+void gvm_uvm_promote(uvm_processor_id_t id, uvm_va_block_t *block,
+		     uvm_service_block_context_t *service);
 void gvm_uvm_swapped_out(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages);
 void gvm_uvm_swapped_in(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages);
 void gvm_uvm_swap_gone(uvm_va_block_t *block, uvm_gpu_id_t id);
@@ -83,6 +85,14 @@ struct gvm_uvm_channel *gvm_uvm_channel_drop(struct gvm_uvm_gpu *gpu,
  * the files with hooks are compiled anew. CONTEXT: atomic, while nvidia-uvm holds the GPU.
  */
 struct gvm_uvm_gpu *gvm_uvm_find(const uvm_pmm_gpu_t *pmm);
+
+/*
+ * Take the root chunk that make_room() has returned, or a free one instead. NV_OK: it is
+ * pinned, as from uvm_pmm_gpu_alloc(), and @tracker has the copies to wait for. Else it is free
+ * again. CONTEXT: process.
+ */
+NV_STATUS gvm_uvm_chunk_take(uvm_pmm_gpu_t *pmm, u32 index, uvm_tracker_t *tracker,
+			     uvm_gpu_chunk_t **ret_chunk);
 
 /* The VA space there, or NULL: it is not attached. CONTEXT: atomic. */
 struct gvm_uvm_space *gvm_uvm_space_find(uvm_pmm_gpu_t *pmm, const uvm_va_space_t *va_space);

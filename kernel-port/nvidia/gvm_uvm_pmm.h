@@ -90,7 +90,7 @@ static int gvm_uvm_start(uvm_pmm_gpu_t *pmm, uvm_gpu_root_chunk_t *root)
 	return status;
 }
 
-static int gvm_uvm_evict_root(uvm_pmm_gpu_t *pmm, u32 index)
+static int gvm_uvm_evict_root(uvm_pmm_gpu_t *pmm, u32 index, bool keep)
 {
 	uvm_gpu_root_chunk_t *root = &pmm->root_chunks.array[index];
 	int error = gvm_uvm_start(pmm, root);
@@ -101,15 +101,53 @@ static int gvm_uvm_evict_root(uvm_pmm_gpu_t *pmm, u32 index)
 	uvm_mutex_lock(&pmm->lock);
 	status = evict_root_chunk(pmm, root, PMM_CONTEXT_DEFAULT);
 	uvm_mutex_unlock(&pmm->lock);
-	if (status == NV_OK)
+	if (status == NV_OK && !keep)
 		free_chunk(pmm, &root->chunk);
-	/* NV_ERR_IN_USE: it has left, and went to RM's allocator with an elevated page. */
-	return status == NV_OK || status == NV_ERR_IN_USE ? 0 : -EIO;
+	/* It has left, and went to RM's allocator with an elevated page. */
+	if (status == NV_ERR_IN_USE)
+		return keep ? -ENOENT : 0;
+	return status == NV_OK ? 0 : -EIO;
 }
 
-static int gvm_uvm_evict(void *pmm, u32 index)
+static int gvm_uvm_evict(void *pmm, u32 index, bool keep)
 {
-	UVM_ENTRY_RET(gvm_uvm_evict_root(pmm, index));
+	UVM_ENTRY_RET(gvm_uvm_evict_root(pmm, index, keep));
+}
+
+/*
+ * If the PMM keeps a free chunk, the victim's goes to the end of that list, and the first one
+ * is taken, whose copies have most likely ended. So the copy in need not wait for the copy out.
+ * A chunk on the list has a tracker of its copies, so nothing waits here. The rest is as
+ * uvm_pmm_gpu_alloc() ends.
+ */
+NV_STATUS gvm_uvm_chunk_take(uvm_pmm_gpu_t *pmm, u32 index, uvm_tracker_t *tracker,
+			     uvm_gpu_chunk_t **ret_chunk)
+{
+	uvm_gpu_root_chunk_t *root = &pmm->root_chunks.array[index];
+	uvm_tracker_t copies = UVM_TRACKER_INIT();
+	uvm_gpu_chunk_t *other;
+	NV_STATUS status;
+
+	other = claim_free_chunk(pmm, root->chunk.type, UVM_CHUNK_SIZE_MAX);
+	if (other) {
+		try_chunk_free(pmm, &root->chunk);
+		root = root_chunk_from_chunk(pmm, other);
+	}
+	root_chunk_lock(pmm, root);
+	uvm_tracker_remove_completed(&root->tracker);
+	status = uvm_tracker_add_tracker_safe(&copies, &root->tracker);
+	root_chunk_unlock(pmm, root);
+	/* Others must not see channels of a GPU that they have not registered. */
+	if (status == NV_OK)
+		status = uvm_tracker_wait_for_other_gpus(&copies, uvm_pmm_to_gpu(pmm));
+	if (status == NV_OK)
+		status = uvm_tracker_add_tracker_safe(tracker, &copies);
+	uvm_tracker_deinit(&copies);
+	if (status == NV_OK)
+		*ret_chunk = &root->chunk;
+	else
+		free_chunk(pmm, &root->chunk);
+	return status;
 }
 
 static bool gvm_uvm_evictable(void *void_pmm, u32 index)

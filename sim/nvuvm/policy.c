@@ -8,7 +8,7 @@
  *     block_alloc_gpu_chunk, at its end  policy_alloc_end()             gvm_charge_cancel()
  *     pick_and_evict_root_chunk          policy_make_room()             gvm_evict_for()
  *     uvm_pmm_gpu_pma_evict_pages        policy_make_room_for_rm()      gvm_evict_for()
- *     service_fault_batch_block_locked   policy_service_block_pages()   gvm_hugepage_plan()
+ *     uvm_va_block_service_locked        policy_service_block_pages()   gvm_hugepage_plan()
  *     service_fault_batch                policy_space_end()             gvm_evictors_kick()
  *     end of a batch                     policy_batch_end()             gvm_evict_for()
  *     free_chunk                         nvuvm_chunk_free()             gvm_uncharge()
@@ -17,6 +17,7 @@
  *
  * The charge comes before the allocation, so usage never passes the limit. The block that needs
  * room gets the victim's chunk, as in the stock driver, so no other block can take it first.
+ * gvm.ko exchanges it for a free one, if the driver keeps some.
  *
  * A limit may be lowered while all of a container's chunks are in service. Its writer finds no
  * victim then. So the end of a batch evicts what is above the limit, up to as many chunks as

@@ -3,11 +3,12 @@
 # Compare what the real nvidia-uvm.ko did on the software GPU with what the simulator's model of it does
 # for the same patterns (softgpu_patterns.c): faults by batch, pages copied each way, victims, in order. A
 # pattern that is not the same fails, with the first difference, unless EXPECTED has its name: then it has to
-# differ. With gvm the driver is the published GVM's, which has patterns under a limit as well. Instead of the console's
-# LOG a record can be given (published_gvm.txt): transcripts without the invalidates, or the totals alone. Ends with 77,
-# ctest's SKIP code, if there is no log of the driver.
+# differ. With gvm the driver is the published GVM's, which has patterns under a limit as well. With ghost-uvm it is the
+# hooked one, and only those are compared. Instead of the console's LOG a record can be given (published_gvm.txt):
+# transcripts without the invalidates, or the totals alone. Ends with 77, ctest's SKIP code, if there is no log of the
+# driver.
 #
-#   judge.sh LOG MODEL EXPECTED OUT [gvm]
+#   judge.sh LOG MODEL EXPECTED OUT [gvm|ghost-uvm]
 set -eu
 
 log=$1
@@ -24,11 +25,20 @@ mkdir -p "$out"
 # The parts on a Hopper run patterns again: the first time counts.
 sed -n -e 's/^tap: judge: //p; t' -e '/^tap: /!p' "$log" | grep -E '^(pattern|in|out|tlb|replay|limit|usage|total) ' |
 	awk '/^pattern / { again = seen[$0]++ } !again' >"$out/driver"
-sets="reference judge thrash"
-[ "$system" = stock ] || sets="reference judge limits fulllimits"
+case $system in
+stock) sets="reference judge thrash" ;;
+gvm) sets="reference judge limits fulllimits" ;;
+ghost-uvm) sets="limits fulllimits" ;;
+esac
 for set in $sets; do
 	"$model" "$set" "$system"
 done >"$out/model"
+# The hooked suite has patterns of the stock driver's, too.
+if [ "$system" = ghost-uvm ]; then
+	awk 'NR == FNR { known[$0] = /^pattern /; next } /^pattern / { wanted = known[$0] } wanted' "$out/model" \
+		"$out/driver" >"$out/driver.limits"
+	mv "$out/driver.limits" "$out/driver"
+fi
 if ! grep -q '^tlb ' "$out/driver"; then
 	sed -i '/^tlb /d' "$out/model"
 fi

@@ -20,6 +20,7 @@ static struct {
 	unsigned int process;
 } judge_ranges[PATTERN_RANGES_MAX];
 static const struct judge_observer *judge_observer;
+static const struct judge_limits *judge_limits; /* NULL: there are no limits */
 static uint64_t judge_errors;
 static bool judge_skips_all; /* invalidates of all translations are left out */
 
@@ -209,30 +210,18 @@ static void judge_discard(unsigned int range, size_t first, size_t blocks)
 	judge_drain();
 }
 
-/* A file of the published GVM driver for a process; its number of the GPU is 0. */
-static void judge_file(unsigned int process, const char *name, char path[JUDGE_PATH_MAX])
+/* The process has used this much, once the driver has done all its work. */
+static void judge_usage(unsigned int process)
 {
-	snprintf(path, JUDGE_PATH_MAX, "nvidia-uvm/processes/%d/0/%s", judge_pid(process),
-		 name);
+	uint64_t bytes = 0;
+
+	judge_errors += judge_limits->usage(judge_pid(process), &bytes) != 0;
+	transcript_usage(process, bytes);
 }
 
-static uint64_t judge_bytes(unsigned int process, const char *name)
+static void judge_set_limit(unsigned int process, size_t chunks)
 {
-	char path[JUDGE_PATH_MAX], text[32];
-
-	judge_file(process, name, path);
-	judge_errors += guest_read(path, text, sizeof(text)) != 0;
-	return strtoull(text, NULL, 10);
-}
-
-static void judge_write_limit(unsigned int process, size_t chunks)
-{
-	char path[JUDGE_PATH_MAX], text[32];
-
-	judge_file(process, "memory.limit", path);
-	snprintf(text, sizeof(text), "%zu",
-		 chunks == PATTERN_NO_LIMIT ? SIZE_MAX : chunks * 2 * SOFTGPU_MB);
-	judge_errors += guest_write(path, text) != 0;
+	judge_errors += judge_limits->set(judge_pid(process), chunks) != 0;
 }
 
 /*
@@ -248,12 +237,12 @@ static void judge_settle(void)
 
 static void judge_limit(unsigned int process, size_t chunks)
 {
-	judge_write_limit(process, chunks);
+	judge_set_limit(process, chunks);
 	judge_skips_all = true;
 	judge_settle();
 	judge_skips_all = false;
 	transcript_limit(process, chunks);
-	transcript_usage(process, judge_bytes(process, "memory.current"));
+	judge_usage(process);
 }
 
 static void judge_limited_gpu(const struct pattern_walk *walk, bool write, unsigned int window)
@@ -262,7 +251,7 @@ static void judge_limited_gpu(const struct pattern_walk *walk, bool write, unsig
 
 	judge_gpu(walk, write, window);
 	judge_settle();
-	transcript_usage(process, judge_bytes(process, "memory.current"));
+	judge_usage(process);
 }
 
 /*
@@ -317,26 +306,34 @@ static void judge_run_one(const struct pattern *pattern, size_t chunks, size_t l
 		if (judge_ranges[range].p)
 			judge_unmap(range);
 	for (unsigned int process = 0; limit && process < PATTERN_PROCESSES; process++)
-		judge_write_limit(process, PATTERN_NO_LIMIT);
+		judge_set_limit(process, PATTERN_NO_LIMIT);
 	guest_check(judge_errors == 0, "all accesses succeed: %s", pattern->name);
+}
+
+static void judge_run_all(struct softgpu_tenant *tenant, const struct pattern *patterns,
+			  size_t count, size_t chunks, size_t limit)
+{
+	judge_processes[0] = (struct judge_process){ .tenant = *tenant };
+	guest_check(judge_process_start(&judge_processes[1], 1001) == 0, "a second process");
+	for (size_t i = 0; i < count; i++)
+		judge_run_one(&patterns[i], chunks, limit);
+	judge_process_end(&judge_processes[1]);
 }
 
 void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, size_t count,
 	       size_t chunks, const struct judge_observer *observer)
 {
-	judge_run_limited(tenant, patterns, count, chunks, 0, observer);
+	judge_observer = observer;
+	judge_run_all(tenant, patterns, count, chunks, 0);
+	judge_observer = NULL;
 }
 
 void judge_run_limited(struct softgpu_tenant *tenant, const struct pattern *patterns,
 		       size_t count, size_t chunks, size_t limit,
-		       const struct judge_observer *observer)
+		       const struct judge_limits *limits)
 {
-	judge_processes[0] = (struct judge_process){ .tenant = *tenant };
-	guest_check(judge_process_start(&judge_processes[1], 1001) == 0, "a second process");
-	judge_observer = observer;
-	for (size_t i = 0; i < count; i++)
-		judge_run_one(&patterns[i], chunks, limit);
-	judge_process_end(&judge_processes[1]);
+	judge_limits = limits;
+	judge_run_all(tenant, patterns, count, chunks, limit);
 }
 
 void test_judge(struct softgpu_tenant *tenant)
@@ -359,20 +356,51 @@ void test_discard(struct softgpu_tenant *tenant)
 #endif
 }
 
-/* The limit is the published GVM's: only its driver has the file. */
-static bool judge_has_limits(void)
+/* A file of the published GVM driver for a process; its number of the GPU is 0. */
+static void published_file(int pid, const char *name, char path[JUDGE_PATH_MAX])
+{
+	snprintf(path, JUDGE_PATH_MAX, "nvidia-uvm/processes/%d/0/%s", pid, name);
+}
+
+static int published_usage(int pid, uint64_t *ret_bytes)
+{
+	char path[JUDGE_PATH_MAX], text[32] = "";
+	int status;
+
+	published_file(pid, "memory.current", path);
+	status = guest_read(path, text, sizeof(text));
+	*ret_bytes = strtoull(text, NULL, 10);
+	return status;
+}
+
+static int published_set(int pid, size_t chunks)
 {
 	char path[JUDGE_PATH_MAX], text[32];
 
-	judge_file(0, "memory.limit", path);
-	return guest_read(path, text, sizeof(text)) == 0;
+	published_file(pid, "memory.limit", path);
+	snprintf(text, sizeof(text), "%zu",
+		 chunks == PATTERN_NO_LIMIT ? SIZE_MAX : chunks * 2 * SOFTGPU_MB);
+	return guest_write(path, text);
+}
+
+static const struct judge_limits published_limits = {
+	.set = published_set,
+	.usage = published_usage,
+};
+
+/* Only the published GVM's driver has the file. */
+static bool published_is_here(void)
+{
+	uint64_t bytes;
+
+	return published_usage(getpid(), &bytes) == 0;
 }
 
 static void judge_run_limits(struct softgpu_tenant *tenant, const struct pattern *patterns,
 			     size_t count, size_t chunks, size_t limit)
 {
-	if (judge_has_limits())
-		judge_run_limited(tenant, patterns, count, chunks, limit, NULL);
+	if (published_is_here())
+		judge_run_limited(tenant, patterns, count, chunks, limit, &published_limits);
 	else
 		guest_log("# this driver knows no limits");
 }

@@ -14,6 +14,12 @@ struct judge_observer {
 	void (*end)(const struct pattern *pattern, uint64_t errors);
 };
 
+/* Where a driver has limits. Both return 0 or the errno. */
+struct judge_limits {
+	int (*set)(int pid, size_t chunks); /* or PATTERN_NO_LIMIT */
+	int (*usage)(int pid, uint64_t *ret_bytes);
+};
+
 /*
  * Run @count patterns and write their transcripts to the console, each line behind "judge: ".
  * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL. limited: under a limit
@@ -23,7 +29,7 @@ void judge_run(struct softgpu_tenant *tenant, const struct pattern *patterns, si
 	       size_t chunks, const struct judge_observer *observer);
 void judge_run_limited(struct softgpu_tenant *tenant, const struct pattern *patterns,
 		       size_t count, size_t chunks, size_t limit,
-		       const struct judge_observer *observer);
+		       const struct judge_limits *limits);
 
 /* The second word of each page says which page it is. */
 #define JUDGE_MARK	0x5ca1000000000000ull

@@ -5,10 +5,10 @@
  * that of the software GPU (kernel-port/softgpu/sm.c): a window of accesses, which fault, wait
  * for a replay and are tried again.
  *
- *     judged_model SET [stock|gvm]
+ *     judged_model SET [stock|gvm|ghost-uvm]
  *
- * The sets are those of softgpu_patterns.h. gvm is the published GVM's driver, and what
- * patterns under a limit are for.
+ * The sets are those of softgpu_patterns.h. gvm is the published GVM's driver, and ghost-uvm
+ * the driver with our hooks and gvm.ko. Both have limits.
  */
 #include "gvm/control.h"
 #include "nvuvm_world.h"
@@ -363,6 +363,8 @@ static bool model_choose(int argc, char **argv)
 			model_set = &model_sets[i];
 	if (argc == 3 && strcmp(argv[2], "gvm") == 0)
 		model_policy = &world_gvm;
+	else if (argc == 3 && strcmp(argv[2], "ghost-uvm") == 0)
+		model_policy = &world_ghost_uvm;
 	else if (argc == 3 && strcmp(argv[2], "stock") != 0)
 		return false;
 	return model_set && argc <= 3;
@@ -380,7 +382,7 @@ int main(int argc, char **argv)
 	if (!model_choose(argc, argv)) {
 		fprintf(stderr,
 			"usage: judged_model reference|judge|thrash|discard|limits|fulllimits "
-			"[stock|gvm]\n");
+			"[stock|gvm|ghost-uvm]\n");
 		return 2;
 	}
 	tcase_set_timeout(tcase, 600);

@@ -31,6 +31,7 @@ const struct sim_memory_policy world_limits = { .manager = &sim_manager_nvuvm,
 const struct sim_memory_policy world_gvm = { .manager = &sim_manager_nvuvm,
 					     .limits = true,
 					     .fast_path = true };
+const struct sim_memory_policy world_ghost_uvm = { .manager = &sim_manager_ghost_uvm };
 
 static void (*world_body)(void);
 

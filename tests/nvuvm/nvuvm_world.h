@@ -47,8 +47,11 @@ static inline struct nvuvm *world_nvuvm(void)
 	return world_gpu.device.memory;
 }
 
-/* The driver that is modelled: stock, or the published GVM without and with its fast path. */
-extern const struct sim_memory_policy world_stock, world_limits, world_gvm;
+/*
+ * The driver that is modelled: stock, the published GVM without and with its fast path, or the
+ * core's policy at the hooks.
+ */
+extern const struct sim_memory_policy world_stock, world_limits, world_gvm, world_ghost_uvm;
 
 /*
  * Run @body in an actor beside a GPU with @chunks chunks. Then end the two processes and the

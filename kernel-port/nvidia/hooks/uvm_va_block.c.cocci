@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-// Where a VA block allocates a chunk: it is charged before, and bound after.
+// Where a VA block allocates a chunk: it is charged before, and bound after. Where it brings in what was evicted,
+// and how much of it.
 
 @alloc@
 @@
@@ -39,5 +40,15 @@
  	<...
 +	gvm_uvm_swap_gone(block, id);
  	uvm_processor_mask_clear(&block->evicted_gpus, id);
+ 	...>
+ }
+
+@promote@
+@@
+ uvm_va_block_service_locked(...)
+ {
+ 	<...
+ 	uvm_va_block_get_prefetch_hint(...);
++	gvm_uvm_promote(processor_id, va_block, service_context);
  	...>
  }
