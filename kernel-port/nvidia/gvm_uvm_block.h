@@ -107,7 +107,7 @@ static bool gvm_uvm_may_promote(uvm_processor_id_t id, uvm_va_block_t *block,
 	space = gvm_uvm_space_on(va_space, id);
 	if (!space || !space->gpu->calls->promotes(space))
 		return false;
-	return block_gpu_chunk_size(block, uvm_va_space_get_gpu(va_space, id), 0) ==
+	return block_gpu_chunk_size(block, uvm_pmm_to_gpu(space->gpu->pmm), 0) ==
 		       UVM_CHUNK_SIZE_MAX &&
 	       !gvm_uvm_is_on_gpu(block) && !service->thrashing_pin_count &&
 	       !uvm_perf_thrashing_get_thrashing_pages(block) &&

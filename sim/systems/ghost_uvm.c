@@ -35,6 +35,8 @@
  *     needs a range.
  *  2. Root chunks are split there for small ranges. Here each block has a whole one, unless
  *     system.mechanisms.sub_chunks is on: it changes the results of the shipped scenarios.
+ *  3. A block of less than 2 MB is promoted here. There each of its pages is charged, and comes
+ *     when the driver wants it.
  */
 #include <string.h>
 

@@ -37,8 +37,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "ahead", true, "", "evictors=1", test_ahead },
 	{ "promotion", true, "", "", test_promotion },
 	{ "nopromotion", true, "", "promotion=0", test_no_promotion },
-	{ "promotedlimits", true, "vidmem_mb=512", "", test_promoted_limits },
-	{ "promotedfull", true, "vidmem_mb=64", "", test_promoted_full_limits },
+	{ "fulllimitpatterns", true, "vidmem_mb=64", "", test_hooked_full_limit_patterns },
 	{ "asleep", true, "", "", test_asleep },
 	{ "again", true, "", "", test_again },
 	{ "compute", true, "", "", test_compute },
@@ -57,6 +56,10 @@ static const struct hooked_test hooked_tests[] = {
 	{ "channelerror", true, "", "", test_channel_error },
 	{ "ecc", true, "", "", test_ecc },
 	{ "lost", true, "", "", test_lost },
+};
+/* They take long, and run only when they are named. */
+static const struct hooked_test hooked_named_tests[] = {
+	{ "limitpatterns", true, "vidmem_mb=512", "", test_hooked_limit_patterns },
 };
 /* clang-format on */
 
@@ -132,6 +135,9 @@ int main(void)
 	/* What hooked_replay.sh has put into the machine. */
 	if (is_wanted("replay") && access("/scripts", F_OK) == 0)
 		replay_all();
+	for (size_t i = 0; i < sizeof(hooked_named_tests) / sizeof(hooked_named_tests[0]); i++)
+		if (getenv("GVM_TEST") && is_wanted(hooked_named_tests[i].name))
+			run_test(&hooked_named_tests[i]);
 	/* It runs only when it is named. */
 	if (getenv("GVM_TEST") && is_wanted("stress"))
 		test_hooked_stress();

@@ -6,8 +6,8 @@
 #include "hooked_guest.h"
 #include "softgpu_judge.h"
 
+#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -273,6 +273,12 @@ void test_no_promotion(struct softgpu_tenant *tenant)
 		    "each block is several copies in, and several batches");
 }
 
+/* A child is in its parent's container otherwise. */
+static int limit_enter(void)
+{
+	return hooked_contain(getpid()) ? 0 : EPERM;
+}
+
 static int limit_set(int pid, size_t chunks)
 {
 	char text[32];
@@ -289,15 +295,19 @@ static int limit_usage(int pid, uint64_t *ret_bytes)
 	return bytes < 0;
 }
 
-static const struct judge_limits hooked_limits = { .set = limit_set, .usage = limit_usage };
+static const struct judge_limits hooked_limits = {
+	.enter = limit_enter,
+	.set = limit_set,
+	.usage = limit_usage,
+};
 
-void test_promoted_limits(struct softgpu_tenant *tenant)
+void test_hooked_limit_patterns(struct softgpu_tenant *tenant)
 {
 	judge_run_limited(tenant, limit_patterns, limit_pattern_count, LIMITS_CHUNKS,
 			  LIMITS_LIMIT, &hooked_limits);
 }
 
-void test_promoted_full_limits(struct softgpu_tenant *tenant)
+void test_hooked_full_limit_patterns(struct softgpu_tenant *tenant)
 {
 	judge_run_limited(tenant, full_limit_patterns, full_limit_pattern_count, JUDGE_CHUNKS,
 			  FULL_LIMIT, &hooked_limits);

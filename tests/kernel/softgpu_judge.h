@@ -14,8 +14,10 @@ struct judge_observer {
 	void (*end)(const struct pattern *pattern, uint64_t errors);
 };
 
-/* Where a driver has limits. Both return 0 or the errno. */
+/* How a driver limits processes. Each call returns 0 or the errno. */
 struct judge_limits {
+	/* The caller has limits of its own from now on. NULL: it has. */
+	int (*enter)(void);
 	int (*set)(int pid, size_t chunks); /* or PATTERN_NO_LIMIT */
 	int (*usage)(int pid, uint64_t *ret_bytes);
 };
@@ -70,10 +72,10 @@ struct judge_process {
 };
 
 /*
- * Start a child that is a tenant, and end it. ask: let the process make a call. Returns 0, an
- * NV_STATUS or a negative errno.
+ * Start a child that is a tenant, and end it. @enter: what it does before, or NULL. ask: let
+ * the process make a call. Returns 0, an NV_STATUS or a negative errno.
  */
-int judge_process_start(struct judge_process *process, unsigned int client);
+int judge_process_start(struct judge_process *process, unsigned int client, int (*enter)(void));
 int judge_process_ask(struct judge_process *process, const struct judge_call *call);
 void judge_process_end(struct judge_process *process);
 

@@ -95,12 +95,14 @@ static int process_call(struct softgpu_tenant *tenant, const struct judge_call *
 }
 
 /* The child: its first answer says whether it has become a tenant. */
-static void process_serve(int socket, unsigned int client)
+static void process_serve(int socket, unsigned int client, int (*enter)(void))
 {
 	struct softgpu_tenant tenant;
 	struct judge_call call;
-	int status = softgpu_attach(&tenant, client);
+	int status = enter ? -enter() : 0;
 
+	if (!status)
+		status = softgpu_attach(&tenant, client);
 	while (write(socket, &status, sizeof(status)) == sizeof(status) &&
 	       read(socket, &call, sizeof(call)) == sizeof(call))
 		status = process_call(&tenant, &call);
@@ -115,7 +117,7 @@ static int process_answer(const struct judge_process *process)
 										  -ECHILD;
 }
 
-int judge_process_start(struct judge_process *process, unsigned int client)
+int judge_process_start(struct judge_process *process, unsigned int client, int (*enter)(void))
 {
 	int sockets[2];
 
@@ -126,7 +128,7 @@ int judge_process_start(struct judge_process *process, unsigned int client)
 	process->pid = fork();
 	if (process->pid == 0) {
 		close(sockets[0]);
-		process_serve(sockets[1], client);
+		process_serve(sockets[1], client, enter);
 	}
 	close(sockets[1]);
 	return process->pid > 0 ? process_answer(process) : -errno;

@@ -124,7 +124,7 @@ void test_pid_clash(struct softgpu_tenant *tenant)
 		if (published_bucket(pid + 1) == published_bucket(getpid()))
 			break;
 	}
-	guest_check(judge_process_start(&other, 1001) == 0, "a second process");
+	guest_check(judge_process_start(&other, 1001, NULL) == 0, "a second process");
 	guest_check(published_bucket(other.pid) == published_bucket(getpid()),
 		    "processes %d and %d are in one bucket", getpid(), other.pid);
 	guest_check(softgpu_uvm(tenant->fd, UVM_UNREGISTER_GPU, &gpu) == 0,
@@ -170,7 +170,7 @@ void test_limit_storm(struct softgpu_tenant *tenant)
 	map.address = SOFTGPU_FIRST_ADDRESS;
 	more = map;
 	more.address += SOFTGPU_ADDRESS_STEP;
-	guest_check(judge_process_start(&process, 1001) == 0 &&
+	guest_check(judge_process_start(&process, 1001, NULL) == 0 &&
 			    judge_process_ask(&process, &map) == 0,
 		    "a second process");
 	user = storm_fork(&process, map.address);
