@@ -113,14 +113,16 @@ static struct app_work phases_gpu_work(const struct phases *phases,
 	u64 compute = app_flops_ns(gpu, phases->cfg->efficiency, flops);
 	u64 memory = app_bytes_ns(gpu, phases->cfg->memory_efficiency, bytes);
 	u64 products = app_product_blocks(flops / work->kernels);
+	u64 elements = app_element_blocks(bytes / work->kernels);
 	struct app_work sum = { 0 };
 
+	/* A kernel that does both has blocks enough for either. */
 	if (phases->cfg->overlap) {
-		app_work_add(&sum, gpu, compute, memory, products);
+		app_work_add(&sum, gpu, compute, memory, max(products, elements));
 		return sum;
 	}
 	app_work_add(&sum, gpu, compute, 0, products);
-	app_work_add(&sum, gpu, 0, memory, app_element_blocks(bytes / work->kernels));
+	app_work_add(&sum, gpu, 0, memory, elements);
 	return sum;
 }
 

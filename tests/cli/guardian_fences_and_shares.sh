@@ -104,3 +104,20 @@ for low in 0 16G; do
 done
 at_limit "$(most low-0)" || fail "a pager without a promise took the worker's memory: $(most low-0)"
 [ "$(most low-16G | cut -d ' ' -f 2)" -gt 0 ] || fail "the pager's promise did not hold: $(most low-16G)"
+
+# Kernels without products fill the SMs, too: one that adds vectors and one that multiplies matrices share them, so their speeds
+# add up to one. With overlap the vectors once had the blocks of a product without operations: one.
+cat >fill.json <<'END'
+{"name": "fill", "duration": "500ms", "seed": 1, "gpu": {"profile": "rtx-a4000-16g", "kernel_overhead": "0s"},
+ "system": {"name": "guardian", "mode": "noprot"},
+ "containers": {
+  "vectors": {"app": {"type": "phases", "memory": "unmanaged", "overlap": true, "efficiency": 1, "memory_efficiency": 1, "kernel_launch": "1us",
+	"tensors": {"v": {"bytes": "1G"}}, "phases": [{"name": "add", "kernels": 1, "traffic": "448000000", "reads": ["v"]}]}},
+  "matrices": {"app": {"type": "phases", "memory": "unmanaged", "overlap": true, "efficiency": 1, "memory_efficiency": 1, "kernel_launch": "1us",
+	"tensors": {"m": {"bytes": "1G"}}, "phases": [{"name": "multiply", "kernels": 1, "flops": 76700000000, "reads": ["m"]}]}}}}
+END
+"$gvmsim" run fill.json --quiet --out fill || fail "two kinds of kernels do not run side by side"
+# Each kernel takes 1 ms alone: 500 iterations.
+grep '"iterations"' fill/summary.json | tr -dc '0-9\n' >iterations
+both=$(awk '{ sum += $1 } END { print sum }' iterations)
+{ [ "$both" -gt 450 ] && [ "$both" -lt 550 ]; } || fail "two that fill the SMs did $both iterations, and one 500"
