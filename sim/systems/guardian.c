@@ -43,17 +43,19 @@
  * those of Table 2 and sections 4.4 and 6.5, for both GPUs.
  *
  * A kernel that memory bounds needs fewer SMs than its blocks hold. Its fence takes of that
- * room first. It becomes slower only when it needs more SMs than it holds.
+ * room first. It becomes slower only when it needs more SMs than it holds. The kernels of a
+ * burst count as their mean. lenet's updates are such kernels, and Figure 10 counts them, so
+ * for lenet as a whole hiding by memory is counted twice: 2.1 % where Figure 10 has 3.2.
  *
  *
  * What a launch costs
  *
  * The manager looks the fenced kernel up (557 cycles of its CPU), and adds two parameters (400;
- * Table 5). noprot and an alone container have the look-up only. The paper does not say
- * how many threads its manager has. By default each container has one: without
- * protection the paper's manager is as fast as MPS within 0.05 % (6.1), so one thread
- * for all is not its bottleneck. With system.manager "process" one thread launches for
- * all: n containers with work get its launches in turns, so each has one every n
+ * Table 5). noprot and an alone container have the look-up only. By default each container
+ * has a thread that launches: in 6.2 the manager is a part of the application. In 6.1 it is a
+ * process of its own (section 5), which is system.manager "process". The paper does not say
+ * how many threads that has. Here one thread launches for all:
+ * n containers with work get its launches in turns, so each has one every n
  * launches. The burst has the n of its beginning.
  *
  *
@@ -87,7 +89,7 @@
  *   2. The paper finds an MPS server that is a bottleneck with thousands of pending kernels.
  *      NVIDIA documents that since Volta clients submit to the GPU themselves. So do those of
  *      system mps here, and noprot is not faster.
- *   3. Two lenets are 2.3 times faster side by side than in turns, four of them 4 times. The
+ *   3. Two lenets are 2.3 times faster side by side than in turns, four of them 3.1 times. The
  *      paper says "up to 2". Its applications leave the GPU idle for a part of the time, which
  *      it does not give; ours launch ahead and keep it busy.
  *   4. Each container keeps context memory of its own. One context would have it once.
