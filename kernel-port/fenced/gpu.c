@@ -21,8 +21,9 @@ static int find_calls(struct gpu_cuda *cuda, struct sim_error *err)
 }
 
 /*
- * A range of addresses at a multiple of its size, with memory behind all of
- * it: no wild access faults.
+ * A range of addresses at a multiple of its size, with memory behind all of it: no wild access
+ * faults. An offset that mode once keeps leads over the ends of the range, too. There the
+ * driver could have anything, also the bounds of a module. So a granule at each end is ours.
  */
 static int take_memory(const struct gpu *gpu, u64 bytes, u64 *ret_base, struct sim_error *err)
 {
@@ -35,24 +36,28 @@ static int take_memory(const struct gpu *gpu, u64 bytes, u64 *ret_base, struct s
 	unsigned long long memory;
 	const char *step = "reserve addresses";
 	cu_ptr base = 0;
-	cu_result result = cuda->cuMemAddressReserve(&base, bytes, bytes, 0, 0);
+	u64 all = bytes + 2 * GPU_GRANULE;
+	/* In front of the first multiple there may be nothing of ours: the second one is taken. */
+	cu_result result =
+		cuda->cuMemAddressReserve(&base, 2 * bytes + GPU_GRANULE, bytes, 0, 0);
 
+	base += bytes - GPU_GRANULE;
 	if (result == CU_OK) {
 		step = "take memory";
-		result = cuda->cuMemCreate(&memory, bytes,
+		result = cuda->cuMemCreate(&memory, all,
 					   (const struct CUmemAllocationProp_st *)&prop, 0);
 	}
 	if (result == CU_OK) {
 		step = "map memory";
-		result = cuda->cuMemMap(base, bytes, 0, memory, 0);
+		result = cuda->cuMemMap(base, all, 0, memory, 0);
 	}
 	if (result == CU_OK)
-		result = cuda->cuMemSetAccess(base, bytes,
+		result = cuda->cuMemSetAccess(base, all,
 					      (const struct CUmemAccessDesc_st *)&access, 1);
 	if (result != CU_OK)
 		return sim_user_error(err, "%s: cannot %s: %llu bytes, error %u", gpu->name,
-				      step, bytes, result);
-	*ret_base = base;
+				      step, all, result);
+	*ret_base = base + GPU_GRANULE;
 	return 0;
 }
 

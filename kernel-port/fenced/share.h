@@ -37,6 +37,7 @@ struct tenant {
 	u8 *window;
 	u64 window_bytes;
 	u64 base, bytes;  /* of its partition */
+	u64 margin;	  /* bytes at each end of it, and of others', that hold no data */
 	cu_result failed; /* of a silent request, not yet told */
 	pthread_mutex_t lock;
 	struct tenant_stream streams[FENCED_STREAMS_MAX];

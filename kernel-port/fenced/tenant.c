@@ -396,6 +396,7 @@ static bool welcome(struct tenant *tenant)
 	if (!status) {
 		tenant->base = partition->fence.base;
 		tenant->bytes = partition->fence.bytes;
+		tenant->margin = partition->fence.margin;
 		reply.result = stream_create(tenant, 0);
 		reply.a = tenant->bytes;
 	} else if (status == -ENOSPC || status == -EMFILE) {

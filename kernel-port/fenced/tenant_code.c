@@ -94,7 +94,7 @@ static cu_result load_confined(const struct tenant *tenant, const struct confine
 	cu_ptr ptr = 0;
 	cu_result result;
 
-	if (confined->report.margin > GPU_MARGIN ||
+	if (confined->report.margin > tenant->margin ||
 	    !patch_bounds_set(&bounds, confined->report.mode, tenant->base, tenant->bytes))
 		return CU_INVALID_VALUE;
 	result = cuda->cuModuleLoadDataEx(ret_module, confined->bytes, 0, NULL, NULL);
@@ -115,7 +115,11 @@ static cu_result load_confined(const struct tenant *tenant, const struct confine
 
 cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 {
-	struct patch_options options = { .pass = PATCH_CONST, .margin = PATCH_MARGIN_DEFAULT };
+	/*
+	 * Partitions of 4g have no margins here: an offset that stayed would lead to a
+	 * neighbour's data.
+	 */
+	struct patch_options options = { .pass = PATCH_CONST, .margin = tenant->margin };
 	struct sim_error err = { "" };
 	struct confined confined;
 	struct CUmod_st *module;

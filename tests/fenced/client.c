@@ -38,6 +38,13 @@ static const char refused_text[] = ".version 8.0\n.target sm_90\n.address_size 6
 static const char local_text[] = LOCAL_TEXT("");
 static const char spilled_text[] = LOCAL_TEXT(".maxnreg 24");
 
+/* A store at a constant offset, which modes once and 4g may keep. */
+#define OFFSET_TEXT                                            \
+	".version 8.0\n.target sm_90\n.address_size 64\n"      \
+	".visible .entry poke(.param .u64 address)\n{\n"       \
+	".reg .b64 %%rd<3>;\nld.param.u64 %%rd1, [address];\n" \
+	"st.global.u32 [%%rd1+%d], 7;\nret;\n}\n"
+
 static struct CUmod_st *module;
 static struct CUstream_st *stream;
 
@@ -177,6 +184,26 @@ static void task_hostile(int number)
 	printf("code without PTX %u\n", cuModuleLoadData(&module, "\177ELF"));
 }
 
+/* Stores at both ends of its partition, at an offset of @number bytes that leads over them. */
+static void task_beyond(int number)
+{
+	const cu_ptr margin = 8u << 20;
+	char text[512];
+	cu_ptr own;
+
+	open_gpu();
+	CHECK(cuMemAlloc_v2(&own, 4));
+	snprintf(text, sizeof(text), OFFSET_TEXT, number);
+	CHECK(cuModuleLoadData(&module, text));
+	/* With a margin or without one, these wrap to the first and the last word. */
+	launch("poke", own, 0);
+	launch("poke", own - 4, 0);
+	launch("poke", own - margin, 0);
+	launch("poke", own - margin - 4, 0);
+	CHECK(cuCtxSynchronize());
+	printf("poked\n");
+}
+
 /* It has memory and work, and is killed; or its kernel never ends. */
 static void task_stay(int number)
 {
@@ -267,6 +294,8 @@ int main(int argc, char **argv)
 		task_local();
 	else if (!strcmp(argv[1], "hostile"))
 		task_hostile(number);
+	else if (!strcmp(argv[1], "beyond"))
+		task_beyond(number);
 	else if (!strcmp(argv[1], "stay"))
 		task_stay(number);
 	else if (!strcmp(argv[1], "functions"))

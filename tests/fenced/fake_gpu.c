@@ -5,7 +5,7 @@
  * with the bounds of its module.
  *
  *     add_one(numbers, count)   numbers[i] = numbers[i] * 3 + i
- *     poke(address, value)      one store, anywhere
+ *     poke(address, value)      one store, anywhere, at the offset that its fenced text keeps
  *     spin()                    its stream never becomes empty
  *     fault()                   breaks the context: error 700 from then on
  *     parameters_256, _257(...)  so many parameters of 8 bytes; not to be launched
@@ -35,6 +35,7 @@ struct CUfunc_st {
 struct CUmod_st {
 	bool fenced;
 	int local_bytes; /* of its kernel poke */
+	long long kept;	 /* the offset behind its last fenced address */
 	unsigned long long bounds[16];
 	struct CUfunc_st functions[KERNELS];
 };
@@ -48,6 +49,7 @@ struct CUevent_st {
 };
 
 static bool broken;
+static cu_ptr reserved, reserved_end; /* behind them is what the driver has there */
 
 FAKE cu_result cuInit(unsigned int flags)
 {
@@ -103,6 +105,8 @@ FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, 
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	*ptr = ((cu_ptr)(uintptr_t)range + alignment - 1) / alignment * alignment;
+	reserved = *ptr;
+	reserved_end = *ptr + bytes;
 	return range == MAP_FAILED || address || flags ? CU_OUT_OF_MEMORY : CU_OK;
 }
 
@@ -111,7 +115,7 @@ FAKE cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
 {
 	(void)prop, (void)flags;
 	*handle = 1;
-	return bytes > 1u << 30 ? CU_OUT_OF_MEMORY : CU_OK;
+	return bytes > 1ull << 35 ? CU_OUT_OF_MEMORY : CU_OK;
 }
 
 FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
@@ -173,7 +177,11 @@ FAKE cu_result cuMemsetD8Async(cu_ptr to, unsigned char value, size_t count,
 			       struct CUstream_st *stream)
 {
 	(void)stream;
-	memset((void *)(uintptr_t)to, value, count);
+	/* What was never touched is not touched now. */
+	if (!value && count > 1u << 20 && !(to % 4096) && !(count % 4096))
+		madvise((void *)(uintptr_t)to, count, MADV_DONTNEED);
+	else
+		memset((void *)(uintptr_t)to, value, count);
 	return CU_OK;
 }
 
@@ -195,6 +203,8 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 	*module = calloc(1, sizeof(**module));
 	(*module)->fenced = strstr(image, "gvmf_bounds");
 	(*module)->local_bytes = strstr(image, ".maxnreg") ? 496 : 0;
+	for (const char *at = image; (at = strstr(at, "[%gvmf_a+")); at++)
+		(*module)->kept = strtoll(at + strlen("[%gvmf_a+"), NULL, 10);
 	for (int i = 0; i < KERNELS; i++)
 		(*module)->functions[i] = (struct CUfunc_st){ *module, (enum kernel)i };
 	return CU_OK;
@@ -261,9 +271,14 @@ static unsigned int *fenced(const struct CUmod_st *module, cu_ptr address)
 {
 	const unsigned long long *bounds = module->bounds;
 
+	static unsigned int elsewhere;
+
 	if (module->fenced)
-		address = (address & bounds[8 + 2]) | bounds[0];
-	return (unsigned int *)(uintptr_t)address;
+		address = ((address & bounds[8 + 2]) | bounds[0]) + (cu_ptr)module->kept;
+	if (address >= reserved && address < reserved_end)
+		return (unsigned int *)(uintptr_t)address;
+	fprintf(stderr, "fake GPU: a store outside of all reserved addresses\n");
+	return &elsewhere;
 }
 
 FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,

@@ -73,7 +73,8 @@ static void start_manager_with(const char *mode, const char *limit, const char *
 		dup2(log, 2);
 		setenv("LD_LIBRARY_PATH", FAKE, 1);
 		execl(MANAGER, MANAGER, "serve", "--socket", socket_path, "--mode", mode,
-		      "--memory", "128M", "--limit", limit, option, NULL);
+		      "--memory", strcmp(mode, "4g") ? "128M" : "16G", "--limit", limit, option,
+		      NULL);
 		_exit(127);
 	}
 	await_log("serving", before + 1);
@@ -239,6 +240,49 @@ START_TEST(a_hostile_client_reaches_nobody)
 		ck_assert_ptr_nonnull(strstr(hostile.out, "refused code 218\n"));
 		ck_assert_ptr_nonnull(strstr(hostile.out, "code without PTX 209\n"));
 	}
+}
+END_TEST
+
+/*
+ * Modes once and 4g may keep the constant offset of an access. It leads over the end of the
+ * client's partition then: to no data of a neighbour, and to nothing that is not the manager's.
+ */
+START_TEST(offsets_that_are_kept_reach_nobody)
+{
+	static const char *const modes[] = { "once", "4g" };
+	struct client victim, hostile;
+	char expected[64];
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		for (int offset = -2000; offset <= 2000; offset += 4000)
+			for (int first = 0; first < 2; first++) {
+				int left = count_in_log("has left");
+
+				start_manager(modes[i], "10s");
+				/* The victim is behind the hostile one, or in front of it. */
+				if (first)
+					start(&victim, "victim", 1234567, "16M");
+				else
+					start(&hostile, "stay", 1, "16M");
+				wait_ready(first ? &victim : &hostile);
+				if (!first) {
+					start(&victim, "victim", 1234567, "16M");
+					wait_ready(&victim);
+					finish(&hostile);
+					await_log("has left", left + 1);
+				}
+				run(&hostile, "beyond", offset, "16M");
+				finish(&victim);
+				stop_manager();
+				ck_assert_msg(strstr(hostile.out, "poked"), "%s %s",
+					      hostile.out, log_text());
+				snprintf(expected, sizeof(expected), "sum %u\n",
+					 sum_of(1234567));
+				ck_assert_msg(strstr(victim.out, expected), "%s, %d: %s",
+					      modes[i], offset, victim.out);
+				ck_assert_int_eq(
+					count_in_log("outside of all reserved addresses"), 0);
+			}
 }
 END_TEST
 
@@ -478,6 +522,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
+	tcase_add_test(tests, offsets_that_are_kept_reach_nobody);
 	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
 	tcase_add_test(tests, a_kernel_with_more_parameters_than_fit_is_refused);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
