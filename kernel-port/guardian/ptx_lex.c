@@ -67,6 +67,11 @@ static size_t token_at(const char *bytes, size_t size, size_t at, enum ptx_token
 			;
 		if (end > size)
 			return 0;
+		/* Who joins lines may find the end of the comment before we do. */
+		*ret_wrong = "a line of a comment ends in a backslash";
+		for (size_t i = at; i < end; i++)
+			if (bytes[i] == '\\' && (bytes[i + 1] == '\n' || bytes[i + 1] == '\r'))
+				return 0;
 	} else if (bytes[at] == '"') {
 		*ret_kind = PTX_STRING;
 		*ret_wrong = "a string has a backslash, or no end on its line";

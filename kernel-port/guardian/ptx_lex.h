@@ -5,7 +5,7 @@
  *
  * It is stricter than ptxas. It refuses text that two readers could understand in two ways: a
  * preprocessor line, a zero byte, a control character, a comment without an end, a
- * backslash in a string or at the end of a line comment, a carriage return without a
+ * backslash in a string or at the end of a line of a comment, a carriage return without a
  * newline, a % inside of a word.
  */
 #ifndef KERNEL_PORT_GUARDIAN_PTX_LEX_H

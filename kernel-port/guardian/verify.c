@@ -8,6 +8,57 @@
 #include "verify_names.h"
 #include "verify_opcodes.h"
 
+/* Is token @at one of @words, which end with NULL? */
+static bool is_one_of(const struct ptx_text *text, size_t at, const char *const *words)
+{
+	while (*words && !ptx_is(text, at, *words))
+		words++;
+	return *words;
+}
+
+/*
+ * Words that begin with a dot in the head of a function. Any other is refused: .abi_preserve,
+ * for one, decides which registers outlive a call, and bounds are in registers.
+ */
+static bool is_of_head(const struct ptx_text *text, size_t at)
+{
+	static const char *const words[] = { ".visible",
+					     ".extern",
+					     ".weak",
+					     ".entry",
+					     ".func",
+					     ".param",
+					     ".reg",
+					     ".align",
+					     ".ptr",
+					     ".global",
+					     ".shared",
+					     ".local",
+					     ".const",
+					     ".v2",
+					     ".v4",
+					     ".pred",
+					     ".f16x2",
+					     ".bf16",
+					     ".bf16x2",
+					     ".texref",
+					     ".samplerref",
+					     ".surfref",
+					     ".maxntid",
+					     ".maxnctapersm",
+					     ".minnctapersm",
+					     ".reqntid",
+					     ".maxnreg",
+					     ".pragma",
+					     ".explicitcluster",
+					     ".maxclusterrank",
+					     ".reqnctapercluster",
+					     NULL };
+
+	return !ptx_begins(text, at, ".") || verify_element_bytes(text, at) ||
+	       is_one_of(text, at, words);
+}
+
 /* The head of a function, from its first word to its brace or semicolon. */
 static int verify_head(struct verifier *verifier, size_t first, bool entry)
 {
@@ -25,6 +76,9 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 	for (size_t at = first; at < verifier->at; at = ptx_next(text, at)) {
 		int status;
 
+		if (!is_of_head(text, at))
+			return verify_refuse(verifier, at,
+					     "this is not accepted in the head of a function");
 		depth += ptx_is(text, at, "(");
 		depth -= ptx_is(text, at, ")") && depth;
 		/* The function's own name stands outside of the parameters. */
@@ -98,7 +152,10 @@ static int find_end(struct verifier *verifier, bool *ret_function, bool *ret_ent
 	for (; !verify_at_end(verifier); verify_step(verifier)) {
 		if (!depth &&
 		    (verify_is(verifier, ";") || (verify_is(verifier, "{") && !value)))
-			return 0;
+			return *ret_function && value ?
+				       verify_refuse(verifier, verifier->at,
+						     "a function with an initial value") :
+				       0;
 		*ret_entry |= verify_is(verifier, ".entry");
 		*ret_function |= verify_is(verifier, ".entry") || verify_is(verifier, ".func");
 		value |= verify_is(verifier, "=");
@@ -113,10 +170,17 @@ static int find_end(struct verifier *verifier, bool *ret_function, bool *ret_ent
 	return verify_refuse(verifier, verifier->at, "a statement has no end");
 }
 
+/*
+ * ".section .debug_str { ... }". ptxas makes a section of the object file of it, by that name
+ * and with these bytes.
+ */
 static int skip_section(struct verifier *verifier)
 {
 	u32 depth = 0;
 
+	verify_step(verifier);
+	if (!ptx_begins(verifier->text, verifier->at, ".debug_"))
+		return verify_refuse(verifier, verifier->at, "a section of no debug data");
 	for (; !verify_at_end(verifier); verify_step(verifier)) {
 		if (verify_is(verifier, "{"))
 			depth++;
@@ -191,6 +255,11 @@ static int begin_entry(struct verifier *verifier, size_t first)
 /* One statement of the module, with the body of a function. */
 static int verify_module_statement(struct verifier *verifier)
 {
+	static const char *const first_words[] = {
+		".visible", ".extern", ".weak", ".common", ".global",	  ".const",
+		".shared",  ".local",  ".tex",	".texref", ".samplerref", ".surfref",
+		".pragma",  ".entry",  ".func", NULL
+	};
 	const struct ptx_text *text = verifier->text;
 	size_t first = verifier->at;
 	bool header, function, entry, reserved = false, body;
@@ -198,6 +267,8 @@ static int verify_module_statement(struct verifier *verifier)
 
 	if (status || header)
 		return status;
+	if (!is_one_of(text, first, first_words))
+		return verify_refuse(verifier, first, "no statement of a module");
 	status = find_end(verifier, &function, &entry);
 	if (status)
 		return status;

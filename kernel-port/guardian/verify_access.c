@@ -148,6 +148,24 @@ static int refuse_reserved_operands(const struct verifier *verifier,
 }
 
 /*
+ * No operand but @operand has an address. A copy's first one has, in shared memory, where the
+ * hardware confines it.
+ */
+static int refuse_other_addresses(const struct verifier *verifier,
+				  const struct flow_instruction *instruction, u32 operand)
+{
+	const struct ptx_text *text = verifier->text;
+
+	for (u32 i = 0; i < instruction->operand_count; i++)
+		for (size_t at = instruction->operands[i].first;
+		     at <= instruction->operands[i].last; at = ptx_next(text, at))
+			if (ptx_is(text, at, "[") && i != operand &&
+			    (i || !ptx_begins(text, instruction->opcode, "cp")))
+				return verify_refuse(verifier, at, "a second address");
+	return 0;
+}
+
+/*
  * The state space of an opcode's address. A copy names two: it reads global memory into shared
  * memory, and its address is the global one. False: no space that is followed.
  */
@@ -266,6 +284,8 @@ int verify_access(struct verifier *verifier, const struct flow_instruction *inst
 	struct memory_access access;
 	int status = refuse_reserved_operands(verifier, instruction, operand);
 
+	if (!status)
+		status = refuse_other_addresses(verifier, instruction, operand);
 	if (!status)
 		status = read_access(verifier, instruction, operand, &access);
 	if (!status)

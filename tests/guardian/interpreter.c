@@ -88,6 +88,10 @@ static void load_parameter(struct machine *machine, const struct access *access,
 		word = bounds->base;
 	else if (ptx_is(machine->text, access->name, "gvmf_mask"))
 		word = bounds->masks[0];
+	else if (ptx_is(machine->text, access->name, "gvmf_size"))
+		word = bounds->size;
+	else if (ptx_is(machine->text, access->name, "gvmf_reciprocal"))
+		word = bounds->reciprocal;
 	else if (ptx_is(machine->text, access->name, PATCH_BOUNDS) &&
 		 (u64)access->offset < sizeof(*bounds))
 		memcpy(&word, (const u8 *)bounds + ((u64)access->offset & ~7ull), 8);

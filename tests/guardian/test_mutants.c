@@ -498,6 +498,25 @@ static const struct {
 	  ".u64 a)"
 	  "{ ret; }",
 	  "not the last" },
+	/* Debug data alone: ptxas makes a section of any name, ".text" too, and keeps its bytes. */
+	{ HEAD REGISTERS "ret; } .section .text { .b8 1 }", "debug" },
+	/* ptxas ends such a line without a semicolon. */
+	{ "@@DWARF .byte 1\n" HEAD REGISTERS "ret; }", "no statement" },
+	{ ".loc 1 1 1\n" HEAD REGISTERS "ret; }", "no statement" },
+	/* With "=" a brace looked as if an initial value began, and no body. */
+	{ HEAD REGISTERS "ret; } .func g() .maxnreg = { st.global.u32 [%rd1], %r1; };",
+	  "initial value" },
+	/* Which registers a function keeps for its caller, bounds among them. */
+	{ HEAD REGISTERS "ret; } .func g() .abi_preserve 4 { ret; }", "head of a function" },
+	{ HEAD REGISTERS "ret; } .func g() .frob { ret; }", "head of a function" },
+	/* A line that goes on, if somebody reads it so: the comment ends there. */
+	{ HEAD REGISTERS "/* *\\\n/ st.global.u32 [%rd1], %r1; /* */ ret; }", "backslash" },
+	{ HEAD REGISTERS "/* *\\\r\n/ st.global.u32 [%rd1], %r1; /* */ ret; }", "backslash" },
+	/* A second address. */
+	{ HEAD REGISTERS FENCE "ld.global.u32 %r1, [%gvmf_a], [%rd1]; ret; }",
+	  "a second address" },
+	{ HEAD REGISTERS FENCE "st.global.u32 [%gvmf_a], {[%rd1]}; ret; }",
+	  "a second address" },
 	{ HEAD REGISTERS FENCE "} ", "inside of a fence" },
 	{ HEAD REGISTERS "ld.global.u32 %r1, [%rd1]", "no end" },
 	{ HEAD "x: " REGISTERS "ret; }", "is declared" },
