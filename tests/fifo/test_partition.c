@@ -187,6 +187,37 @@ START_TEST(a_kernel_that_finds_a_place_takes_no_turn)
 }
 END_TEST
 
+/*
+ * Thread blocks in the order in which their kernels came, to the part of a ns: two streams of
+ * kernels of 10000 that need 60 % of the SMs. The older kernel has them, the younger one the
+ * other 40 % and so two thirds of its speed. *ret_first and *ret_second: when the first kernel
+ * of each ends. Returns when kernel number @count of the first stream ends.
+ */
+static double leftover_ends(u32 count, double *ret_first, double *ret_second)
+{
+	double left[2] = { 10000, 10000 }, now = 0, ends[2] = { 0, 0 };
+	u32 older = 0, ended[2] = { 0, 0 };
+
+	while (ended[0] < count) {
+		u32 younger = 1 - older;
+		double older_ns = left[older], younger_ns = left[younger] * 3 / 2;
+		u32 next = younger_ns < older_ns ? younger : older;
+		double passed = next == older ? older_ns : younger_ns;
+
+		now += passed;
+		left[older] -= passed;
+		left[younger] -= passed * 2 / 3;
+		left[next] = 10000;
+		if (!ended[next]++)
+			ends[next] = now;
+		/* What comes next is the younger one. */
+		older = 1 - next;
+	}
+	*ret_first = ends[0];
+	*ret_second = ends[1];
+	return now;
+}
+
 static void two_of_60_percent(void)
 {
 	struct fifo_burst a = kernel(10000, 600000, 0), b = a;
@@ -195,8 +226,8 @@ static void two_of_60_percent(void)
 	/*
 	 * By the order of thread blocks alone the first one would end at 10000 and the second
 	 * one, with 40 % of the SMs until then, at 13333. The model shares at once, by lengths:
-	 * half for each, where both need 60 %. The last block of the two ends earlier than
-	 * 13333, since the SMs are full until then.
+	 * half for each, where both need 60 %. leftover_ends() is the other schedule: of more
+	 * and more such kernels each takes 12000 in it, too.
 	 */
 	join(&tsg_a, 0, FIFO_ALL_PPM);
 	join(&tsg_b, 0, FIFO_ALL_PPM);
@@ -213,6 +244,11 @@ static void two_of_60_percent(void)
 
 START_TEST(two_that_need_60_percent_each_share_from_the_first_block_on)
 {
+	double first, second, last = leftover_ends(1000, &first, &second);
+
+	ck_assert_double_eq_tol(first, 10000, 0.001);
+	ck_assert_double_eq_tol(second, 40000.0 / 3, 0.001);
+	ck_assert_double_eq_tol(last / 1000, 12000, 12);
 	simulate(&everything_in_space, NULL, two_of_60_percent);
 }
 END_TEST
