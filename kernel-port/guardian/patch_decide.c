@@ -22,7 +22,7 @@ static int check_addresses(const struct patcher *patcher, const struct ptx_state
 }
 
 /* A call is safe if its target has a body here, which is patched, too. */
-static int check_call(const struct patcher *patcher, const struct ptx_statement *statement)
+static int check_call(struct patcher *patcher, const struct ptx_statement *statement)
 {
 	const struct ptx_module *module = patcher->module;
 	u32 target = 0;
@@ -37,10 +37,12 @@ static int check_call(const struct patcher *patcher, const struct ptx_statement 
 		return patcher_refuse(
 			patcher, statement->opcode,
 			"bounds in parameters do not reach functions; use --pass const");
-	for (size_t i = 0; i < module->function_count; i++)
+	for (size_t i = 0; i < module->function_count; i++) {
+		patcher->steps++;
 		if (!module->functions[i].entry &&
 		    ptx_same(patcher->text, module->functions[i].name, target))
-			return 0;
+			return patcher_refuse_endless(patcher, target);
+	}
 	return patcher_refuse(patcher, target, "a function without a body here is called");
 }
 

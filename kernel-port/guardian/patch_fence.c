@@ -144,7 +144,7 @@ void patcher_put_access(struct patcher *patcher, const struct ptx_statement *sta
 }
 
 /* The number of labels of a table ".branchtargets" in the function; 0: not found. */
-static u32 table_length(const struct patcher *patcher, const struct ptx_statement *jump)
+static u32 table_length(struct patcher *patcher, const struct ptx_statement *jump)
 {
 	const struct ptx_module *module = patcher->module;
 	u32 name = jump->operands[1].first, count = 0;
@@ -152,6 +152,7 @@ static u32 table_length(const struct patcher *patcher, const struct ptx_statemen
 	for (size_t i = 0; i + 1 < module->statement_count; i++) {
 		const struct ptx_statement *label = &module->statements[i], *list = label + 1;
 
+		patcher->steps++;
 		if (label->kind != PTX_LABEL || label->function != jump->function ||
 		    !ptx_same(patcher->text, label->range.first, name) ||
 		    !ptx_is(patcher->text, list->range.first, ".branchtargets"))
@@ -172,6 +173,8 @@ int patcher_put_table(struct patcher *patcher, const struct ptx_statement *state
 	if (!count)
 		return patcher_refuse(patcher, statement->opcode,
 				      "its table of labels was not found");
+	if (patcher_refuse_endless(patcher, statement->opcode))
+		return -SIM_EXIT_USER;
 	patcher_copy_to(patcher, start_of(patcher, statement));
 	PUT(patcher, "min.u32 %%gvmf_i, %.*s, %u", WORD(patcher, statement->operands[0].first),
 	    count - 1);

@@ -30,6 +30,13 @@ static void append(struct patcher *patcher, const char *bytes, size_t size)
 	result->bytes[result->size] = '\0';
 }
 
+int patcher_refuse_endless(const struct patcher *patcher, size_t at)
+{
+	return ptx_is_endless(patcher->text, patcher->steps) ?
+		       patcher_refuse(patcher, at, "it takes too long to patch") :
+		       0;
+}
+
 void patcher_copy_to(struct patcher *patcher, size_t end)
 {
 	if (!patcher->failed)

@@ -32,11 +32,15 @@ struct patcher {
 	bool failed;	/* out of memory */
 	u32 inserted;	/* instructions, for the counts */
 	bool has_calls; /* somewhere in the module */
+	u64 steps;	/* beyond one for each token: ptx_is_endless() */
 	struct sim_error *err;
 };
 
 /* Report a mistake at token @at. Returns -SIM_EXIT_USER. */
 int patcher_refuse(const struct patcher *patcher, size_t at, const char *why);
+
+/* Refuse the text if the patcher has taken too many steps. Returns 0 or -SIM_EXIT_USER. */
+int patcher_refuse_endless(const struct patcher *patcher, size_t at);
 
 /* Copy the text up to byte @end, which is not included. */
 void patcher_copy_to(struct patcher *patcher, size_t end);

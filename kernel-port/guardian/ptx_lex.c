@@ -209,6 +209,21 @@ bool ptx_same(const struct ptx_text *text, size_t a, size_t b)
 		       text->tokens[a].length);
 }
 
+bool ptx_is_endless(const struct ptx_text *text, u64 steps)
+{
+	return steps / PTX_STEPS_MAX > text->count;
+}
+
+u64 ptx_hash(const struct ptx_text *text, size_t at, u64 more)
+{
+	u64 value = 14695981039346656037ull ^ more;
+
+	for (u32 i = 0; i < text->tokens[at].length; i++)
+		value = (value ^ (u8)text->bytes[text->tokens[at].start + i]) *
+			1099511628211ull;
+	return value ^ value >> 29;
+}
+
 size_t ptx_next(const struct ptx_text *text, size_t at)
 {
 	if (at < text->count - 1)

@@ -23,6 +23,12 @@
 
 #define PTX_TEXT_MAX  (1u << 30)
 
+/*
+ * Steps that a reader may take for each token beyond reading it. A hostile text could make it
+ * read all of itself again and again, for days.
+ */
+#define PTX_STEPS_MAX 1024u
+
 enum ptx_token_kind {
 	PTX_SPACE,
 	PTX_COMMENT,
@@ -64,6 +70,12 @@ bool ptx_begins(const struct ptx_text *text, size_t at, const char *prefix);
 
 /* Are tokens @a and @b the same bytes? */
 bool ptx_same(const struct ptx_text *text, size_t a, size_t b);
+
+/* Have @steps become too many for this text? */
+bool ptx_is_endless(const struct ptx_text *text, u64 steps);
+
+/* A hash of the bytes of token @at, and of @more. */
+u64 ptx_hash(const struct ptx_text *text, size_t at, u64 more);
 
 /* The next token behind @at that is neither space nor comment; at most that of PTX_END. */
 size_t ptx_next(const struct ptx_text *text, size_t at);

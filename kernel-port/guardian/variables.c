@@ -4,23 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static u64 hash(const struct ptx_text *text, size_t at)
-{
-	u64 value = 14695981039346656037ull;
-
-	for (u32 i = 0; i < text->tokens[at].length; i++)
-		value = (value ^ (u8)text->bytes[text->tokens[at].start + i]) *
-			1099511628211ull;
-	return value ^ value >> 29;
-}
-
 const struct variable *variables_get(const struct variables *variables, size_t at)
 {
 	size_t slot;
 
 	if (!variables->slot_count || variables->text->tokens[at].kind != PTX_WORD)
 		return NULL;
-	slot = hash(variables->text, at) % variables->slot_count;
+	slot = ptx_hash(variables->text, at, 0) % variables->slot_count;
 	for (; variables->slots[slot]; slot = (slot + 1) % variables->slot_count)
 		if (ptx_same(variables->text, variables->list[variables->slots[slot] - 1].name,
 			     at))
@@ -118,8 +108,8 @@ static int index_names(struct variables *variables)
 	if (!variables->slots)
 		return -SIM_EXIT_RUNTIME;
 	for (size_t i = 0; i < variables->count; i++) {
-		size_t slot =
-			hash(variables->text, variables->list[i].name) % variables->slot_count;
+		size_t slot = ptx_hash(variables->text, variables->list[i].name, 0) %
+			      variables->slot_count;
 
 		while (variables->slots[slot])
 			slot = (slot + 1) % variables->slot_count;

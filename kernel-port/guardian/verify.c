@@ -310,6 +310,7 @@ int verify_text(const struct ptx_text *text, struct verify_report *ret_report,
 	if (!status && ret_report->pass == PATCH_CONST && !verifier.has_bounds)
 		status = sim_user_error(err, "%s: the module has no bounds", text->file);
 	free(verifier.names);
+	free(verifier.slots);
 	if (status)
 		verify_report_destroy(ret_report);
 	return status;

@@ -81,8 +81,9 @@ static bool read_address(const struct ptx_text *text, size_t first, size_t last,
  * the stack, beside return addresses. The nearest declaration in front is the one in scope;
  * blocks that are closed are skipped.
  */
-static bool is_inside_parameter(const struct ptx_text *text, const struct flow_address *address)
+static bool is_inside_parameter(struct verifier *verifier, const struct flow_address *address)
 {
+	const struct ptx_text *text = verifier->text;
 	u32 depth = 0;
 
 	for (size_t at = address->name; at; at--) {
@@ -90,6 +91,7 @@ static bool is_inside_parameter(const struct ptx_text *text, const struct flow_a
 		u64 elements = 1;
 		size_t type;
 
+		verifier->steps++;
 		depth += ptx_is(text, at, "}");
 		depth -= ptx_is(text, at, "{") && depth;
 		if (ptx_is(text, at, ".func") || ptx_is(text, at, ".entry"))
@@ -293,7 +295,7 @@ int verify_access(struct verifier *verifier, const struct flow_instruction *inst
 	if (status)
 		return status;
 	if (access.space == SPACE_PARAM && access.writes &&
-	    !is_inside_parameter(verifier->text, &access.address))
+	    !is_inside_parameter(verifier, &access.address))
 		return verify_refuse(verifier, instruction->opcode,
 				     "it reaches beyond its parameter");
 	if (access.space == SPACE_GLOBAL || access.space == SPACE_GENERIC)

@@ -10,7 +10,7 @@
  * How many labels the table has that the name at @name stands for; 0: it is not in this
  * function, or more than once, since scopes are not told apart.
  */
-static u64 count_labels(const struct verifier *verifier, size_t name)
+static u64 count_labels(struct verifier *verifier, size_t name)
 {
 	const struct ptx_text *text = verifier->text;
 	u64 count = 0;
@@ -19,6 +19,7 @@ static u64 count_labels(const struct verifier *verifier, size_t name)
 	     at = ptx_next(text, at)) {
 		size_t list = ptx_next(text, ptx_next(text, at));
 
+		verifier->steps++;
 		depth += ptx_is(text, at, "{");
 		depth -= ptx_is(text, at, "}");
 		if (text->tokens[at].kind != PTX_WORD || !ptx_same(text, at, name) ||
@@ -52,8 +53,7 @@ static int verify_table(struct verifier *verifier, const struct flow_instruction
 	return 0;
 }
 
-static int verify_call(const struct verifier *verifier,
-		       const struct flow_instruction *instruction)
+static int verify_call(struct verifier *verifier, const struct flow_instruction *instruction)
 {
 	for (u32 i = 0; i < instruction->operand_count; i++) {
 		size_t target = instruction->operands[i].first;
@@ -387,6 +387,9 @@ int verify_body(struct verifier *verifier)
 	for (verifier->depth = 1; !status && verifier->depth;) {
 		bool brace = verify_is(verifier, "{") || verify_is(verifier, "}");
 
+		status = verify_refuse_endless(verifier);
+		if (status)
+			break;
 		if (verify_at_end(verifier))
 			return verify_refuse(verifier, verifier->at, "a function has no end");
 		if (brace && verifier->flow.step != FLOW_IDLE)

@@ -24,39 +24,79 @@ void verify_step(struct verifier *verifier)
 	verifier->at = ptx_next(verifier->text, verifier->at);
 }
 
-const struct name *verify_find_name(const struct verifier *verifier, enum name_kind kind,
-				    size_t at)
+int verify_refuse_endless(const struct verifier *verifier)
 {
+	return ptx_is_endless(verifier->text, verifier->steps) ?
+		       verify_refuse(verifier, verifier->at, "it takes too long to verify") :
+		       0;
+}
+
+/* Where the name is in verifier->slots, or the free slot where it would be. */
+static size_t find_slot(struct verifier *verifier, enum name_kind kind, size_t at)
+{
+	const struct ptx_text *text = verifier->text;
+	size_t slot = ptx_hash(text, at, kind) & (verifier->slot_count - 1);
+
+	for (; verifier->slots[slot]; slot = (slot + 1) & (verifier->slot_count - 1)) {
+		const struct name *name = &verifier->names[verifier->slots[slot] - 1];
+
+		if (name->kind == kind && ptx_same(text, name->token, at))
+			break;
+		verifier->steps++;
+	}
+	return slot;
+}
+
+const struct name *verify_find_name(struct verifier *verifier, enum name_kind kind, size_t at)
+{
+	u32 found = verifier->slot_count ? verifier->slots[find_slot(verifier, kind, at)] : 0;
+
+	return found ? &verifier->names[found - 1] : NULL;
+}
+
+/* Room for one more name, and for twice as many slots. False: out of memory. */
+static bool make_room(struct verifier *verifier)
+{
+	struct name *more;
+
+	if (verifier->name_count < verifier->name_room)
+		return true;
+	verifier->name_room = verifier->name_room ? 2 * verifier->name_room : 32;
+	more = realloc(verifier->names, verifier->name_room * sizeof(*more));
+	if (!more)
+		return false;
+	verifier->names = more;
+	free(verifier->slots);
+	verifier->slot_count = 2 * verifier->name_room;
+	verifier->slots = calloc(verifier->slot_count, sizeof(*verifier->slots));
+	if (!verifier->slots) {
+		verifier->slot_count = 0;
+		return false;
+	}
 	for (size_t i = 0; i < verifier->name_count; i++)
-		if (verifier->names[i].kind == kind &&
-		    ptx_same(verifier->text, verifier->names[i].token, at))
-			return &verifier->names[i];
-	return NULL;
+		verifier->slots[find_slot(verifier, more[i].kind, more[i].token)] =
+			(u32)(i + 1);
+	return true;
 }
 
 /* Scopes are not told apart. So a name that is declared again has the smaller length. */
 static int add_name(struct verifier *verifier, enum name_kind kind, size_t token, u64 bytes)
 {
-	for (size_t i = 0; i < verifier->name_count; i++) {
-		struct name *name = &verifier->names[i];
+	size_t slot;
 
-		if (name->kind == kind && ptx_same(verifier->text, name->token, token)) {
-			name->bytes = bytes < name->bytes ? bytes : name->bytes;
-			return 0;
-		}
-	}
-	if (verifier->name_count == verifier->name_room) {
-		struct name *more;
+	if (!make_room(verifier))
+		return sim_runtime_error(verifier->err, "%s: out of memory",
+					 verifier->text->file);
+	slot = find_slot(verifier, kind, token);
+	if (verifier->slots[slot]) {
+		struct name *name = &verifier->names[verifier->slots[slot] - 1];
 
-		verifier->name_room = verifier->name_room ? 2 * verifier->name_room : 32;
-		more = realloc(verifier->names, verifier->name_room * sizeof(*more));
-		if (!more)
-			return sim_runtime_error(verifier->err, "%s: out of memory",
-						 verifier->text->file);
-		verifier->names = more;
+		name->bytes = bytes < name->bytes ? bytes : name->bytes;
+		return 0;
 	}
 	verifier->names[verifier->name_count++] = (struct name){ kind, token, bytes };
-	return 0;
+	verifier->slots[slot] = (u32)verifier->name_count;
+	return verify_refuse_endless(verifier);
 }
 
 /* The bytes of one element of a variable: ".v2 .u32"; 0: unknown. */
@@ -83,7 +123,7 @@ bool verify_is_inside(const struct name *variable, s64 offset, u32 shift)
 }
 
 /* "x<9>" declares x0 to x8: none of them may be a name that is known, or one of a fence. */
-static int refuse_numbered(const struct verifier *verifier, size_t at)
+static int refuse_numbered(struct verifier *verifier, size_t at)
 {
 	const struct ptx_text *text = verifier->text;
 	const struct ptx_token *prefix = &text->tokens[at];
@@ -92,6 +132,7 @@ static int refuse_numbered(const struct verifier *verifier, size_t at)
 		return 0;
 	if (flow_is_reserved(text, at))
 		return verify_refuse(verifier, at, "a name of a fence is declared");
+	verifier->steps += verifier->name_count;
 	for (size_t i = 0; i < verifier->name_count; i++) {
 		const struct ptx_token *name = &text->tokens[verifier->names[i].token];
 		const char *word = text->bytes + name->start;
@@ -107,11 +148,11 @@ static int refuse_numbered(const struct verifier *verifier, size_t at)
 				verifier, at,
 				"one of its numbers hides a variable or a function");
 	}
-	return 0;
+	return verify_refuse_endless(verifier);
 }
 
 /* Variables and functions are known by their names, so nothing else may have those. */
-int verify_refuse_hiding(const struct verifier *verifier, size_t at, bool local)
+int verify_refuse_hiding(struct verifier *verifier, size_t at, bool local)
 {
 	if (verify_find_name(verifier, NAME_GLOBAL, at))
 		return verify_refuse(verifier, at, "it hides a variable of the module");

@@ -26,6 +26,9 @@ struct verifier {
 	struct flow flow;
 	struct name *names;
 	size_t name_count, name_room;
+	u32 *slots; /* of a hash of the names: index + 1, or 0; a power of two of them */
+	size_t slot_count;
+	u64 steps; /* beyond one for each token: ptx_is_endless() */
 	bool has_calls, has_format, has_bounds;
 	u32 headers;   /* .version, .target, .address_size: bits */
 	bool in_entry; /* in the body of the last entry of the report */
@@ -60,8 +63,10 @@ int verify_variables(struct verifier *verifier, size_t first, size_t end, enum n
 		     u64 *bytes);
 
 /* The name of this kind that token @at has; NULL: none. */
-const struct name *verify_find_name(const struct verifier *verifier, enum name_kind kind,
-				    size_t at);
+const struct name *verify_find_name(struct verifier *verifier, enum name_kind kind, size_t at);
+
+/* Refuse the text if the verifier has taken too many steps. Returns 0 or -SIM_EXIT_USER. */
+int verify_refuse_endless(const struct verifier *verifier);
 
 /* Does token @opcode have a modifier @modifier: ".shared", ".shared::cta"? */
 bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier);
@@ -77,6 +82,6 @@ bool verify_is_inside(const struct name *variable, s64 offset, u32 shift);
  * @local: it declares a local variable, which may have the name of another one.
  * Returns 0 or -SIM_EXIT_USER.
  */
-int verify_refuse_hiding(const struct verifier *verifier, size_t at, bool local);
+int verify_refuse_hiding(struct verifier *verifier, size_t at, bool local);
 
 #endif

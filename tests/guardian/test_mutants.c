@@ -580,6 +580,32 @@ START_TEST(stores_that_may_reach_spilled_addresses_are_counted)
 }
 END_TEST
 
+/*
+ * Text that would have a reader go through all of it for each jump, for days in a text of 64
+ * MiB. Its client could be dead meanwhile, and its partition would not be free.
+ */
+START_TEST(a_text_that_takes_too_long_is_refused)
+{
+	static const char jumps[] = "min.u32 %gvmf_i, %r1, 0; brx.idx %gvmf_i, t;\n";
+	static const char few[] =
+		HEAD ".reg .b32 %gvmf_i; .reg .b32 %r1; t: .branchtargets u;\n";
+	const u32 counts[] = { 100, 4000 };
+
+	for (u32 i = 0; i < 2; i++) {
+		char *text = malloc(sizeof(few) + counts[i] * sizeof(jumps) + 32), *end;
+		struct sim_error err = { 0 };
+
+		end = stpcpy(text, few);
+		for (u32 j = 0; j < counts[i]; j++)
+			end = stpcpy(end, jumps);
+		strcpy(end, "u: ret; }\n");
+		ck_assert_int_eq(verify_bytes(text, &err), i ? -SIM_EXIT_USER : 0);
+		ck_assert(!i || strstr(err.text, "it takes too long to verify"));
+		free(text);
+	}
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	int files = 0;
@@ -590,6 +616,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, what_the_patcher_writes_is_accepted, 0, files);
 	tcase_add_loop_test(tests, every_mutant_is_refused, 0, files);
 	tcase_add_test(tests, both_tables_of_opcodes_agree);
+	tcase_add_test(tests, a_text_that_takes_too_long_is_refused);
 	tcase_add_loop_test(tests, stores_that_may_reach_spilled_addresses_are_counted, 0, 7);
 	tcase_add_loop_test(tests, text_that_no_patcher_writes_is_refused, 0,
 			    (int)(sizeof(attacks) / sizeof(*attacks)));
