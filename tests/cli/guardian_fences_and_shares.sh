@@ -69,6 +69,25 @@ done
 expect 2 'system.partitions: "any" is no power of two' \
 	run "$guardian" --set system.partitions=any --quiet --out no
 
+# 9 GB on an A100 of 40 GB: two as powers of two, four of any size, and addresses for eight (docs/guardian.md).
+make_fit() {
+	printf '{"name": "fit", "duration": "1ms", "seed": 1, "gpu": {"profile": "a100-40g"}, "system": {"name": "guardian"}, "containers": {'
+	for n in $(seq "$1"); do
+		printf '"t%d": {"guardian.partition": "9G", "app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "1ms"}}' "$n"
+		[ "$n" = "$1" ] || printf ', '
+	done
+	printf '}}\n'
+}
+for way in '2 pow2 fence' '4 any check' '8 virtual fence'; do
+	# shellcheck disable=SC2086 # three words
+	set -- $way
+	make_fit "$1" >fit.json
+	"$gvmsim" run fit.json --quiet --out fit-"$2" --set system.partitions="$2" --set system.mode="$3" || fail "$1 of 9 GB do not fit: $2"
+	make_fit $(($1 + 1)) >fit.json
+	[ "$2" = virtual ] || expect 2 'does not fit into what others leave' \
+		run fit.json --quiet --out no --set system.partitions="$2" --set system.mode="$3"
+done
+
 # An application that needs more than its partition fails, and the others go on.
 "$gvmsim" run "$guardian" --set duration=200ms --set containers.t1.guardian.partition=512M --quiet --out small >.out 2>.err || true
 grep '"iterations"' small/summary.json | tr -dc '0-9\n' >iterations
