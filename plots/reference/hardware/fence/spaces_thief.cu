@@ -80,3 +80,13 @@ extern "C" __global__ void load_wgmma(u64 from, u32 *found)
 		else if (d[i] != 0)
 			atomicAdd(found + 1, 1);
 }
+
+// What mode check writes: does the store behind a trap happen? @from is the address of 64 words of the host.
+extern "C" __global__ void store_behind_trap(u64 from, u32 *found)
+{
+	u64 to = from + 4 * (threadIdx.x & 63);
+
+	asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.u64 p, %0, 0;\n\t@p trap;\n\t"
+		     "st.volatile.global.u32 [%0], 7;\n\t}" : : "l"(to) : "memory");
+	atomicAdd(found + 1, 1);
+}
