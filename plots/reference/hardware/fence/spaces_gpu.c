@@ -3,12 +3,13 @@
  * Does the GPU confine what gvmfence leaves unfenced? A keeper holds 32 KiB of secrets in the
  * shared memory of a block on each SM, in local memory and in constants, and runs. A thief of
  * the same context reads or writes shared, local, constant and parameter memory at addresses
- * beyond its own, and has the tensor cores read shared memory beyond its own (wgmma).
+ * beyond its own, and shared memory of other blocks of its cluster, which has one. It has the
+ * tensor cores read shared memory beyond its own (wgmma).
  *
  *   nvcc -arch=compute_90 -ptx -O3 spaces.cu -o spaces.ptx
  *   nvcc -arch=compute_90a -ptx -O3 spaces_thief.cu -o spaces_thief.ptx
  *   cc -O2 -Wall spaces_gpu.c -o spaces_gpu -ldl
- *   ./spaces_gpu        with both texts beside it; a GPU of sm_90 and its driver; a minute
+ *   ./spaces_gpu        with both texts beside it; a GPU of sm_90 and its driver; two minutes
  *
  * Each line is one kernel at one address, in a process of its own, as an error ends CUDA:
  * "error 700" is an access that the GPU has refused. An escape is a line with secrets, or with
@@ -160,14 +161,18 @@ static void try(const char *kernel, u64 from)
 
 int main(void)
 {
-	static const char *const kernels[] = { "load_shared", "store_shared", "load_local",
-					       "store_local", "load_const",   "load_param",
-					       "load_wgmma" };
-	/* Own memory, and beyond: the keeper's 32 KiB lie below or above it, on a 228 KiB SM. */
-	static const u64 places[] = { 0,       0x400,	0x800,	   0x1000,
-				      0x2000,  0x4000,	0x8000,	   0xa000,
-				      0x10000, 0x20000, 0x30000,   0x38000,
-				      0x3f000, 0x40000, 0xffffc00, 0xfffffffffffffc00 };
+	static const char *const kernels[] = { "load_shared",	"store_shared", "load_cluster",
+					       "store_cluster", "load_local",	"store_local",
+					       "load_const",	"load_param",	"load_wgmma" };
+	/*
+	 * Own memory, and beyond: the keeper's 32 KiB lie below or above it, on a 228 KiB SM.
+	 * In a cluster bit 24 and up are the number of the block.
+	 */
+	static const u64 places[] = { 0,	 0x400,	    0x800,     0x1000,
+				      0x2000,	 0x4000,    0x8000,    0xa000,
+				      0x10000,	 0x20000,   0x30000,   0x38000,
+				      0x3f000,	 0x40000,   0x1000400, 0x2000400,
+				      0x7000400, 0xf000400, 0xffffc00, 0xfffffffffffffc00 };
 
 	load_driver();
 	for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++)

@@ -50,6 +50,9 @@ extern "C" __constant__ u32 small[16] = { 1 };
 
 LOAD(load_shared, "ld.volatile.shared.u32", SHARED)
 STORE(store_shared, "st.volatile.shared.u32", SHARED)
+// Shared memory of other blocks of the cluster, by the number of the block in the address; here the cluster is one block.
+LOAD(load_cluster, "ld.volatile.shared::cluster.u32", SHARED)
+STORE(store_cluster, "st.volatile.shared::cluster.u32", SHARED)
 LOAD(load_local, "ld.local.u32", LOCAL)
 STORE(store_local, "st.local.u32", LOCAL)
 LOAD(load_const, "ld.const.u32", look(small[threadIdx.x & 15] - 1, found))
