@@ -76,7 +76,11 @@ if [ "$3" = --nvidia ]; then
 	# KASAN and lockdep make all of it several times slower.
 	GVM_BOOT_SECONDS=${GVM_BOOT_SECONDS:-7200}
 	export GVM_BOOT_SECONDS
-	exec "$here/nvidia_suites.sh" "$source" "$out/nvidia${UVM_BUILD_TYPE:+-$UVM_BUILD_TYPE}" \
+	# Each driver has a folder, so that none is compiled again for another one's sake.
+	number=
+	[ ! -f "${4:-}/Kbuild" ] || number=$(sed -n 's/.*NV_VERSION_STRING=\\"\(.*\)\\".*/\1/p' "$4/Kbuild")
+	exec "$here/nvidia_suites.sh" "$source" \
+		"$out/nvidia${number:+-$number}${UVM_BUILD_TYPE:+-$UVM_BUILD_TYPE}" \
 		"$out/linux" "$tree/arch/x86/boot/bzImage" "$tree" "${4:-}"
 fi
 
