@@ -7,8 +7,9 @@
 #   build.sh SOURCE OUT [KDIR]
 set -eu
 
-source=$1
-out=$2
+source=$(cd "$1" && pwd)
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
 kdir=$("$source/kernel-port/linux/headers.sh" "${3:-}")
 log=$out/build.log
 

@@ -16,5 +16,6 @@ const struct softgpu_chip softgpu_ampere = {
 	.copy_engine = NV_PFAULT_MMU_ENG_ID_CE0,
 	.host_engine = NV_PFAULT_MMU_ENG_ID_HOST0,
 	.vidmem_most = 1ull << 37,
+	.va_bits = 49,
 	.walk = softgpu_mmu_v2_walk,
 };

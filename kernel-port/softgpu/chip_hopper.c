@@ -22,5 +22,6 @@ const struct softgpu_chip softgpu_hopper = {
 	.host_engine = NV_PFAULT_MMU_ENG_ID_HOST0,
 	.scrubs = true,
 	.vidmem_most = 1ull << 40,
+	.va_bits = 57,
 	.walk = softgpu_mmu_v3_walk,
 };

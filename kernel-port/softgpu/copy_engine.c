@@ -103,18 +103,23 @@ static bool softgpu_copy(struct softgpu_channel *channel, u32 launch)
 	return true;
 }
 
-/* Fill @bytes at @target with the pattern. It begins and ends at a whole pattern. */
-static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width)
+/*
+ * Fill @bytes at @target with the pattern, from its byte @first on. A page may begin and end in the
+ * middle of one.
+ */
+static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width, u32 first)
 {
+	bool whole = !first && bytes % width == 0 && IS_ALIGNED((unsigned long)target, width);
+
 	if (width == 1) {
 		memset(target, pattern[0], bytes);
-	} else if (width == 4 && IS_ALIGNED((unsigned long)target, 4)) {
+	} else if (width == 4 && whole) {
 		memset32((u32 *)target, *(const u32 *)pattern, bytes / 4);
-	} else if (width == 8 && IS_ALIGNED((unsigned long)target, 8)) {
+	} else if (width == 8 && whole) {
 		memset64((u64 *)target, *(const u64 *)pattern, bytes / 8);
 	} else {
-		for (u64 done = 0; done + width <= bytes; done += width)
-			memcpy(target + done, pattern, width);
+		for (u64 i = 0; i < bytes; i++)
+			target[i] = pattern[(first + i) % width];
 	}
 }
 
@@ -130,11 +135,12 @@ static bool softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scr
 	u32 component = DRF_VAL(C6B5, _SET_REMAP_COMPONENTS, _COMPONENT_SIZE, remap) + 1;
 	u32 components = DRF_VAL(C6B5, _SET_REMAP_COMPONENTS, _NUM_DST_COMPONENTS, remap) + 1;
 	u64 to = CE_ADDRESS(channel, OFFSET_OUT_UPPER, OFFSET_OUT_LOWER);
+	u32 width = component * components;
 	u8 pattern[16] __aligned(8) = {};
 	struct softgpu_event event = {
 		.kind = SOFTGPU_EVENT_MEMSET,
 		.b = to,
-		.bytes = (u64)CE(channel, LINE_LENGTH_IN) * component * components,
+		.bytes = (u64)CE(channel, LINE_LENGTH_IN) * width,
 	};
 
 	if (scrubs)
@@ -154,7 +160,7 @@ static bool softgpu_memset(struct softgpu_channel *channel, u32 launch, bool scr
 
 		if (!target)
 			return false;
-		softgpu_fill(target, bytes, pattern, component * components);
+		softgpu_fill(target, bytes, pattern, width, channel->transferred % width);
 		channel->transferred += bytes;
 	}
 	channel->transferred = 0;

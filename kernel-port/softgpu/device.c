@@ -84,13 +84,18 @@ static long softgpu_ioctl_fail(struct softgpu *gpu, void __user *user)
 	return 0;
 }
 
-static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
+/*
+ * The machine sleeps. UVM keeps locks from the one call to the other, so both have to come in turn.
+ * Guarded by softgpu_sleep_lock, which is taken first.
+ */
+static DEFINE_MUTEX(softgpu_sleep_lock);
+static bool softgpu_sleeps;
+
+/* Tell UVM. LOCKING: softgpu_sleep_lock. */
+static NV_STATUS softgpu_tell_sleep(struct softgpu *gpu, bool sleep)
 {
 	NV_STATUS status = NV_ERR_INVALID_STATE;
-	u32 sleep;
 
-	if (copy_from_user(&sleep, user, sizeof(sleep)))
-		return -EFAULT;
 	for (u32 i = 0; !sleep && softgpu_rm_gpu(i); i++)
 		softgpu_faults_wake(softgpu_rm_gpu(i));
 	down_read(&gpu->uvm_lock);
@@ -103,7 +108,25 @@ static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
 		status = sleep ? gpu->uvm->suspend() : gpu->uvm->resume();
 	lockdep_on();
 	up_read(&gpu->uvm_lock);
-	return status == NV_OK ? 0 : -EIO;
+	return status;
+}
+
+static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
+{
+	u32 sleep;
+	long status = 0;
+
+	if (copy_from_user(&sleep, user, sizeof(sleep)))
+		return -EFAULT;
+	mutex_lock(&softgpu_sleep_lock);
+	if (!sleep == !softgpu_sleeps)
+		status = -EBUSY;
+	else if (softgpu_tell_sleep(gpu, sleep) != NV_OK)
+		status = -EIO;
+	else
+		softgpu_sleeps = sleep;
+	mutex_unlock(&softgpu_sleep_lock);
+	return status;
 }
 
 static long softgpu_ioctl_control(struct softgpu *gpu, void __user *user)

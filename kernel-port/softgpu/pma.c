@@ -288,6 +288,8 @@ int softgpu_pma_take(struct softgpu_part *part, u64 bytes)
 {
 	struct softgpu_pma *pma = &part->pma;
 
+	if (bytes > (pma->end - pma->begin) * SOFTGPU_CHUNK)
+		return -ENOMEM;
 	for (u64 i = 0; i < DIV_ROUND_UP_ULL(bytes, SOFTGPU_CHUNK); i++) {
 		s64 page;
 		int status;

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "gvm_fakegpu_word.h"
+#include "hwref/ampere/ga100/dev_fault.h" /* types of faults, which all chips share */
 
 #define SOFTGPU_REPLAY_TIMEOUT (30 * HZ)
 
@@ -143,6 +144,9 @@ static int softgpu_run_window(struct softgpu_run *run)
 		} else if (softgpu_tlb_translate(run->channel->space, va, softgpu_run_op(run),
 						 &mapping, &fault)) {
 			softgpu_touch(run, &mapping, run->window[i]);
+		} else if (fault == NV_PFAULT_FAULT_TYPE_VA_LIMIT_VIOLATION) {
+			/* No packet can name this address, so UVM could not cancel it. */
+			run->access->errors++;
 		} else {
 			softgpu_run_fault(run, va, fault);
 			run->window[kept++] = run->window[i];
@@ -246,6 +250,22 @@ int softgpu_access(struct softgpu *gpu, struct softgpu_access *access)
 
 /* RM interface: channels of user mode. */
 
+/* The lowest number that no channel has. LOCKING: softgpu.lock. */
+static u32 softgpu_free_channel_id(struct softgpu *gpu)
+{
+	const struct softgpu_user_channel *channel;
+	u32 id = 0;
+	bool used;
+
+	do {
+		used = false;
+		list_for_each_entry(channel, &gpu->user_channels, node)
+			used |= channel->id == id;
+		id += used;
+	} while (used);
+	return id;
+}
+
 /* A channel that UVM did not know. Returns NULL without memory. LOCKING: softgpu.lock. */
 static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_space *space,
 							     u32 client, u32 object)
@@ -268,7 +288,7 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 		kfree(channel);
 		return NULL;
 	}
-	channel->id = gpu->next_user_channel++;
+	channel->id = softgpu_free_channel_id(gpu);
 	/*
 	 * Instance blocks lie in RM's part of vidmem, 4 KB each. Only their addresses are used.
 	 */

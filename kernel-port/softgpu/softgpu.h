@@ -23,7 +23,8 @@
  *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
  *   softgpu_fault_buffer.lock, softgpu_engine_faults.lock,
  *   softgpu_counters.lock: leaves. Spinlocks.
- *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone.
+ *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone, but for
+ *                         device.c's lock of the sleep
  *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come
  *   or go. Before pma.lock.
  */
@@ -99,6 +100,7 @@ struct softgpu_chip {
 	u32 host_engine;
 	bool scrubs;	 /* the copy engine has a scrubber */
 	u64 vidmem_most; /* bytes that its PTEs can address */
+	u32 va_bits;	 /* of a virtual address */
 	/*
 	 * Walk the page tables that UVM writes. Returns whether @va is
 	 * mapped; else the type of fault.
@@ -332,7 +334,6 @@ struct softgpu {
 	struct list_head user_channels;
 	struct softgpu_scheduler scheduler;
 	u32 next_channel;
-	u32 next_user_channel;
 	u32 next_user_tsg;
 	struct task_struct *engine; /* runs all channels of UVM */
 	u32 time0;		    /* registers of the timer */

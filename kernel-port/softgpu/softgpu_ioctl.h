@@ -191,7 +191,10 @@ struct softgpu_range {
 #define SOFTGPU_RM_TAKE _IOW('S', 3, __u64)
 #define SOFTGPU_RM_GIVE _IO('S', 4)
 #define SOFTGPU_FAIL	_IOW('S', 5, struct softgpu_fail)
-/* RM tells UVM that the machine is about to sleep (1), or has woken up (0): 0 or EIO. */
+/*
+ * RM tells UVM that the machine is about to sleep (1), or has woken up (0): 0; EIO: UVM does not
+ * take it; EBUSY: it sleeps already, or is awake.
+ */
 #define SOFTGPU_SLEEP _IOW('S', 6, __u32)
 /* A control call of RM: softgpu_rmapi.h. op is ignored. */
 #define SOFTGPU_CONTROL _IOWR('S', 7, struct softgpu_rmapi_control)

@@ -8,7 +8,8 @@
  *
  * Only translations are cached, no page directories; and only valid ones, as on hardware, where
  * a driver need not invalidate what was not mapped. A cached entry that permits too little is
- * looked up again.
+ * looked up again. An address with more bits than page tables have leads nowhere. It must not be
+ * cached as another one: no driver would invalidate it.
  */
 #include "softgpu.h"
 
@@ -73,6 +74,10 @@ bool softgpu_tlb_translate(struct softgpu_space *space, u64 va, enum softgpu_op 
 {
 	u32 size = 0;
 
+	if (va >> space->gpu->chip->va_bits) {
+		*ret_fault = NV_PFAULT_FAULT_TYPE_VA_LIMIT_VIOLATION;
+		return false;
+	}
 	for (u32 i = 0; i < SOFTGPU_TLB_SIZES; i++) {
 		void *entry = xa_load(&space->tlb.pages[i], va >> softgpu_tlb_shift[i]);
 

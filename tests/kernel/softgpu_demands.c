@@ -56,6 +56,9 @@ static void ranges(struct softgpu_tenant *tenant)
 			    softgpu_rm_take_range(0, ~(2 * SOFTGPU_MB) + 1) == EINVAL &&
 			    softgpu_rm_take_range(SOFTGPU_PAGE, 2 * SOFTGPU_MB) == EINVAL,
 		    "and none that there are not");
+	guest_check(softgpu_rm_take(UINT64_MAX) == ENOMEM &&
+			    softgpu_rm_take((GPU_MB + 1) * SOFTGPU_MB) == ENOMEM,
+		    "nor more than there is");
 	for (size_t i = 0; i < pages; i++)
 		wrong += p[i * SOFTGPU_PAGE / sizeof(*p)] != 500 + i;
 	guest_check(wrong == 0, "the CPU reads them, too: %zu are wrong", wrong);

@@ -22,12 +22,14 @@
 #define LAUNCH_REMAP	     (1u << 10)
 #define LAUNCH		     (LAUNCH_NON_PIPELINED | LAUNCH_FLUSH | LAUNCH_PITCH)
 #define REMAP_CONST_A_4B     (4u | 3u << 16) /* one component of 4 bytes, from constant A */
-#define RELEASE		     1u
-#define ACQUIRE_EQUAL	     0u
+/* Three of 4 bytes, from the constants A, B and A. */
+#define REMAP_CONST_ABA_4B (4u | 5u << 4 | 4u << 8 | 3u << 16 | 2u << 24)
+#define RELEASE		   1u
+#define ACQUIRE_EQUAL	   0u
 
-#define COPY_SUBCHANNEL	     4u
-#define FIRST_CHANNEL	     SOFTGPU_COPY_CHANNELS
-#define SECOND_CHANNEL	     (SOFTGPU_COPY_CHANNELS + 1)
+#define COPY_SUBCHANNEL	   4u
+#define FIRST_CHANNEL	   SOFTGPU_COPY_CHANNELS
+#define SECOND_CHANNEL	   (SOFTGPU_COPY_CHANNELS + 1)
 
 struct words {
 	uint32_t word[64];
@@ -64,11 +66,11 @@ static void put_copy(struct words *words, const void *to, const void *from, uint
 	put(words, COPY_SUBCHANNEL, NVC6B5_LAUNCH_DMA, 1, &launch);
 }
 
-static void put_fill(struct words *words, const void *to, uint32_t value, uint32_t count)
+static void put_fill(struct words *words, uint32_t remap, const void *to, uint32_t value,
+		     uint32_t count)
 {
 	uint32_t end[] = { high(to), low(to) };
 	uint32_t lines[] = { count, 1 };
-	uint32_t remap = REMAP_CONST_A_4B;
 	uint32_t launch = LAUNCH | LAUNCH_REMAP;
 
 	put(words, COPY_SUBCHANNEL, NVC6B5_SET_REMAP_CONST_A, 1, &value);
@@ -167,7 +169,7 @@ static void filled(struct softgpu_tenant *tenant)
 	uint64_t faults;
 	int status;
 
-	put_fill(&words, p + 1, 0x1234567, (uint32_t)(bytes / 4 - 2));
+	put_fill(&words, REMAP_CONST_A_4B, p + 1, 0x1234567, (uint32_t)(bytes / 4 - 2));
 	status = push(tenant, FIRST_CHANNEL, &words, &faults);
 	guest_check(status == 0 && faults > 0, "it fills 4 MB but for 8 bytes, by %llu faults",
 		    (unsigned long long)faults);
@@ -176,6 +178,28 @@ static void filled(struct softgpu_tenant *tenant)
 	guest_check(wrong == 0 && p[0] == 0 && p[bytes / 4 - 1] == 0,
 		    "all words are right: %zu wrong", wrong);
 	munmap(p, bytes);
+}
+
+/* A pattern of 12 bytes begins anew in the middle of most pages. */
+static void filled_with_three(struct softgpu_tenant *tenant)
+{
+	size_t count = 4 * SOFTGPU_MB / 12 - 1, wrong = 0;
+	uint32_t *p = (uint32_t *)softgpu_managed(tenant, 4 * SOFTGPU_MB);
+	uint32_t second = 0x7654321;
+	struct words words = { 0 };
+	uint64_t faults;
+	int status;
+
+	put(&words, COPY_SUBCHANNEL, NVC6B5_SET_REMAP_CONST_B, 1, &second);
+	put_fill(&words, REMAP_CONST_ABA_4B, p + 1, 0x1234567, (uint32_t)count);
+	status = push(tenant, FIRST_CHANNEL, &words, &faults);
+	guest_check(status == 0, "it fills 4 MB with three words in turn: %s",
+		    guest_error_name(status));
+	for (size_t i = 0; i < 3 * count; i++)
+		wrong += p[1 + i] != (i % 3 == 1 ? second : 0x1234567);
+	guest_check(wrong == 0 && p[0] == 0 && p[1 + 3 * count] == 0,
+		    "all of them are right: %zu wrong", wrong);
+	munmap(p, 4 * SOFTGPU_MB);
 }
 
 /* A thread: a child process would not have the memory. */
@@ -320,6 +344,7 @@ void test_engines(struct softgpu_tenant *tenant)
 	guest_check(status == 0, "a channel of the copy engine is registered: %x", status);
 	copied(tenant);
 	filled(tenant);
+	filled_with_three(tenant);
 	semaphores(tenant);
 	oversubscribed(tenant);
 	not_served(tenant);

@@ -2,6 +2,7 @@
 /* Failures of the GPU and of RM, and what nvidia-uvm makes of them. */
 #include "softgpu_guest.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -62,8 +63,25 @@ static void pma_allocations(struct softgpu_tenant *tenant)
 	munmap(p, BYTES);
 }
 
+/* RM says that the machine sleeps, and that it is awake, in turn. UVM counts on that. */
+static void out_of_turn(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = softgpu_managed(tenant, BYTES);
+
+	p[0] = 8;
+	guest_check(softgpu_sleep(false) == EBUSY, "what is awake cannot wake up");
+	guest_check(softgpu_sleep(true) == 0 && softgpu_sleep(true) == EBUSY,
+		    "what sleeps cannot go to sleep");
+	guest_check(softgpu_sleep(false) == 0 && softgpu_sleep(false) == EBUSY,
+		    "it wakes up once");
+	guest_check(softgpu_touch(tenant, p, 1, 8, SOFTGPU_READ, 0, 1).sum == 8,
+		    "and the GPU works");
+	munmap(p, BYTES);
+}
+
 void test_failures(struct softgpu_tenant *tenant)
 {
+	out_of_turn(tenant);
 	rm_allocations(tenant);
 	pma_allocations(tenant);
 }

@@ -179,6 +179,7 @@ void test_tenants(struct softgpu_tenant *tenant);
 void test_demands(struct softgpu_tenant *tenant);
 void test_pressure(struct softgpu_tenant *tenant);
 void test_softgpu_scheduling(struct softgpu_tenant *tenant);
+void test_many_channels(struct softgpu_tenant *tenant);
 void test_vidmem(struct softgpu_tenant *tenant);
 
 #endif

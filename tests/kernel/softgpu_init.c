@@ -22,7 +22,7 @@ struct softgpu_test {
 	void (*run)(struct softgpu_tenant *tenant);
 	/*
 	 * It runs only if GVM_TEST names it: another chip is the
-	 * difference, or a driver with limits.
+	 * difference, or a driver with limits, or it takes minutes.
 	 */
 	bool by_name;
 };
@@ -52,6 +52,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "builtin", "", "", test_builtin, false },
 	{ "channel", "", "", test_channel, false },
 	{ "scheduling", "", "", test_softgpu_scheduling, false },
+	{ "manychannels", "", "", test_many_channels, true },
 	{ "vidmem", "vidmem_mb=40960", "", test_vidmem, false },
 	{ "failures", "", "", test_failures, false },
 	{ "channelerror", "", "", test_channel_error, false },

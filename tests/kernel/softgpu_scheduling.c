@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "softgpu_kernel.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define FIRST	      1000u /* clients */
@@ -16,6 +17,7 @@
 #define PREEMPTS      20
 #define LONG_US	      4096u
 #define SHORT_US      1024u
+#define MANY_CHANNELS 4200u
 
 static unsigned int set_timeslice(unsigned int client, uint64_t us)
 {
@@ -189,4 +191,31 @@ void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 	softgpu_kernel_free(&first);
 	softgpu_kernel_free(&second);
 	softgpu_detach(&other);
+}
+
+/*
+ * More channels come and go than there are instance blocks, while another one stays. None gets
+ * the block of that one, whose faults the driver would not find any more.
+ */
+void test_many_channels(struct softgpu_tenant *tenant)
+{
+	UVM_UNREGISTER_CHANNEL_PARAMS gone = { .hClient = tenant->client,
+					       .hChannel = SOFTGPU_COPY_CHANNELS };
+	uint64_t *p = softgpu_managed(tenant, SOFTGPU_MB);
+	struct softgpu_access access;
+	unsigned int i = 0;
+	int status = 0;
+
+	while (i < MANY_CHANNELS && status == 0) {
+		status = softgpu_register_copy(tenant, SOFTGPU_COPY_CHANNELS);
+		i += !status;
+		if (!status)
+			status = softgpu_uvm(tenant->fd, UVM_UNREGISTER_CHANNEL, &gone);
+	}
+	guest_check(status == 0, "%u channels come and go, one after the other: %x", i, status);
+	access = softgpu_touch(tenant, p, 1, 8, SOFTGPU_WRITE, 9, 1);
+	guest_check(access.errors == 0 && access.faults == 1 && p[0] == 9,
+		    "the faults of the first one are serviced still: %llu errors",
+		    access.errors);
+	munmap(p, SOFTGPU_MB);
 }

@@ -32,6 +32,27 @@ static uint64_t *taken_away(struct softgpu_tenant *tenant)
 	return p;
 }
 
+/*
+ * An address has 49 bits, on a Hopper 57. With more it leads nowhere. If the others were ignored,
+ * the TLB would have translations that the driver cannot invalidate.
+ */
+static void too_far(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = softgpu_managed(tenant, BYTES);
+	struct softgpu_access access;
+
+	softgpu_touch(tenant, p, WORDS, STRIDE, SOFTGPU_WRITE, NEW, 1);
+	for (unsigned int bit = 49; bit < 64; bit += 8) {
+		char *far = (char *)((uintptr_t)p + (1ul << bit));
+
+		access = softgpu_touch(tenant, far, 2, SOFTGPU_PAGE, SOFTGPU_READ, 0, 2);
+		guest_check(access.errors == 2 && access.sum == 0,
+			    "an address with bit %u leads nowhere: %llu errors, %llu read", bit,
+			    access.errors, access.sum);
+	}
+	munmap(p, BYTES);
+}
+
 void test_tlb(struct softgpu_tenant *tenant)
 {
 	struct softgpu_stats before = softgpu_stats(), after;
@@ -73,4 +94,5 @@ void test_tlb(struct softgpu_tenant *tenant)
 	guest_check(access.errors == 0 && access.sum == NEW * WORDS,
 		    "after that the GPU reads the new words");
 	munmap(p, BYTES);
+	too_far(tenant);
 }
