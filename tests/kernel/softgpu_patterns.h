@@ -144,7 +144,7 @@ bool pattern_throttles(const struct pattern *pattern);
  * Consecutive copies of one block are one line. Between two replays, copies to the host come
  * first: the engines work side by side, and the driver does not decide which one is ahead.
  * Under a limit it does not wait for copies to the host, so they come first between two calls
- * of transcript_usage(), sorted by block.
+ * of transcript_usage(), in their order.
  */
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
 void transcript_fault(unsigned int range, size_t page);

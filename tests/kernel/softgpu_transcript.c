@@ -122,22 +122,20 @@ static int block_order(const void *a, const void *b)
 	return x->block < y->block ? -1 : x->block > y->block;
 }
 
-/*
- * The driver copies to the host through two channels. With many victims of a limit both are
- * busy, and copies of later victims may end first. So copies between two accesses are sorted by
- * block: which blocks leave is compared, and their order is not.
- */
-static void sort_victims(void)
+/* Copies of one block are one line, in the place of the first, if each has pages of its own. */
+static void join_victims(void)
 {
 	struct copies *out = transcript.copies[0];
 	size_t count = transcript.count[0], kept = 0;
 
-	qsort(out, count, sizeof(*out), block_order);
 	for (size_t i = 0; i < count; i++) {
-		struct copies *last = &out[kept ? kept - 1 : 0];
+		size_t same = kept;
 
-		if (kept && !block_order(last, &out[i]) && !(last->pages & out[i].pages))
-			last->pages |= out[i].pages;
+		while (same && (block_order(&out[same - 1], &out[i]) ||
+				out[same - 1].pages & out[i].pages))
+			same--;
+		if (same)
+			out[same - 1].pages |= out[i].pages;
 		else
 			out[kept++] = out[i];
 	}
@@ -150,7 +148,7 @@ static void flush_held(void)
 {
 	const char *text = transcript.held;
 
-	sort_victims();
+	join_victims();
 	flush_direction(false);
 	for (; text < transcript.held + transcript.held_bytes; text += strlen(text) + 1)
 		transcript.line(text);
