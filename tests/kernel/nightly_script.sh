@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# nvidia_nightly.sh takes the driver of the version that it is told, runs both suites and then the stress with its
-# asserts, and skips a version that is not given with a line that says so. A copy of it is run beside a stand-in
-# for debug_kernel.sh, which prints what it is asked for.
+# nvidia_nightly.sh takes the driver of the version that it is told, runs both suites and then the
+# stress with its asserts, and skips a version that is not given with a line that says so. A copy of
+# it is run beside a stand-in for debug_kernel.sh, which prints what it is asked for.
 #
 #   nightly_script.sh SOURCE
 set -eu
@@ -57,7 +57,8 @@ expect 77 "" 580
 expect 1 "" 580 "$work/tests"
 export GVM_TEST_STRESS_SECONDS=60
 expect 0 "$(both "$work/580.142" 60)" 580 "$work/580.142"
-# What the first call says is what the script ends with: a failure, or a skip because Debian's package cannot be had.
+# The script ends with what the first call says: a failure, or a skip where Debian's package cannot
+# be had.
 export STATUS=77
 expect 77 "debug both all 3 --nvidia none" 535
 export STATUS=1

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# The nightly test of one version of NVIDIA's driver: with its asserts, on the kernel that watches, first the softgpu
-# and the hooked suite, then an hour of the part stress. MAJOR is the version: 535, 580 or 595. The driver is the first
-# TREE of that version, the kernel-open folder of its sources. Without one, 535 is Debian's package.
-# OUT is that of debug_kernel.sh, which builds the kernel there once. GVM_TEST_STRESS_SECONDS: another time than an hour.
-# GVM_TEST_SUITES: as in nvidia_suites.sh.
+# The nightly test of one version of NVIDIA's driver: with its asserts, on the kernel that watches,
+# first the softgpu and the hooked suite, then an hour of the part stress. MAJOR is the version: 535,
+# 580 or 595. The driver is the first TREE of that version, the kernel-open folder of its sources.
+# Without one, 535 is Debian's package. OUT is that of debug_kernel.sh, which builds the kernel there
+# once. GVM_TEST_STRESS_SECONDS: another time than an hour. GVM_TEST_SUITES: as in nvidia_suites.sh.
 # Ends with 77, ctest's SKIP code, if there is no driver of that version.
 #
 #   nvidia_nightly.sh SOURCE OUT MAJOR [TREE...]
