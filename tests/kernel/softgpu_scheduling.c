@@ -214,8 +214,8 @@ void test_many_channels(struct softgpu_tenant *tenant)
 	}
 	guest_check(status == 0, "%u channels come and go, one after the other: %x", i, status);
 	access = softgpu_touch(tenant, p, 1, 8, SOFTGPU_WRITE, 9, 1);
-	guest_check(access.errors == 0 && access.faults == 1 && p[0] == 9,
-		    "the faults of the first one are serviced still: %llu errors",
-		    access.errors);
+	guest_check(access.errors == 0 && access.faults > 0 && p[0] == 9,
+		    "the faults of the first one are serviced still: %llu errors, %llu faults",
+		    access.errors, access.faults);
 	munmap(p, SOFTGPU_MB);
 }
