@@ -75,6 +75,7 @@ struct metric {
 	enum metric_unit unit;
 	bool compared; /* a comparison of two runs shows it */
 	bool detail;   /* the table of a run leaves it to summary.json */
+	bool optional; /* results leave it out where it is not known */
 	enum metric_source source;
 	enum metric_view view;	  /* of times and shares */
 	enum app_outcome outcome; /* of METRIC_OUTCOMES */
@@ -92,7 +93,7 @@ static inline bool metric_is_of_promise(const struct metric *metric)
 /* Is a metric left out of results where it is not known? */
 static inline bool metric_is_optional(const struct metric *metric)
 {
-	return metric->source == METRIC_CACHED ||
+	return metric->optional || metric->source == METRIC_CACHED ||
 	       (metric->source == METRIC_FAILURES && metric->reason == APP_STOPPED);
 }
 

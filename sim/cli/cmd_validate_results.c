@@ -34,9 +34,9 @@ const struct command command_validate_results = {
 	.summary = "a simulation beside the collected results of a real host",
 	.about =
 "Puts a results folder that gvmcollect wrote on real hardware beside a simulated one.\n"
-"For every metric that both know of a container of the same name (times, rates, SLO\n"
-"attainment, memory): measured, predicted, and the error max(p/m, m/p) - 1. A bound,\n"
-"\"> 12.5 s\", has no error. The last line has the median and the worst.\n",
+"For every metric that both know of a container of the same name (times, rates, kernel\n"
+"launches, SLO attainment, memory): measured, predicted, and the error max(p/m, m/p) - 1.\n"
+"A bound, \"> 12.5 s\", has no error. The last line has the median and the worst.\n",
 	.examples =
 "    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
 "    gvmsim validate results results/hardware results/simulated\n",

@@ -26,27 +26,32 @@ static bool set_last(struct summary_container *container, enum summary_metric_id
 }
 
 /*
- * Counts by key, "high 7 hmem 0 oom 1", since the process started. A driver may
- * lack the file, or a key.
+ * Counts by key, "high 7 hmem 0 oom 1", since the process started, and the rate of launches. A
+ * driver may lack the file, or a key.
  */
-static void set_events(struct summary_container *container,
+static void set_counts(struct summary_container *container,
 		       const struct sampler_container *sampled)
 {
 	static const struct {
 		const char *key;
 		enum summary_metric_id metric;
-	} events[] = { { "high ", SUMMARY_EVENTS_HIGH },
-		       { "hmem ", SUMMARY_EVENTS_HMEM },
-		       { "oom ", SUMMARY_EVENTS_OOM } };
-	const struct sampler_file *file = sampler_last(sampled, "gmem.events");
-	const char *found;
+		const char *file;
+	} counts[] = { { "high", SUMMARY_EVENTS_HIGH, "gmem.events" },
+		       { "hmem", SUMMARY_EVENTS_HMEM, "gmem.events" },
+		       { "oom", SUMMARY_EVENTS_OOM, "gmem.events" },
+		       { "nr_submitted_kernels", SUMMARY_KERNELS_SUBMITTED, "gcgroup.stat" },
+		       { "nr_ended_kernels", SUMMARY_KERNELS_ENDED, "gcgroup.stat" } };
 
-	for (size_t i = 0; file && i < ARRAY_SIZE(events); i++) {
-		found = strstr(file->text, events[i].key);
-		if (found && (found == file->text || found[-1] == ' '))
-			summary_set_count(container, events[i].metric,
-					  strtoull(found + strlen(events[i].key), NULL, 10));
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		const struct sampler_file *file = sampler_last(sampled, counts[i].file);
+		u64 count;
+
+		if (file && host_file_number(file->text, counts[i].key, &count))
+			summary_set_count(container, counts[i].metric, count);
 	}
+	if (sampled->launches.launched)
+		summary_set_real(container, SUMMARY_KERNELS_PER_S,
+				 launches_per_s(&sampled->launches));
 }
 
 static void summarise_container(struct summary_container *container,
@@ -59,7 +64,7 @@ static void summarise_container(struct summary_container *container,
 		 sampled->seen ? SUMMARY_OK : "never appeared");
 	has_current = set_last(container, SUMMARY_GMEM_CURRENT, sampled, "gmem.current");
 	set_last(container, SUMMARY_GMEM_SWAP, sampled, "gmem.swap.current");
-	set_events(container, sampled);
+	set_counts(container, sampled);
 	if (sampled->resident_samples)
 		summary_set_count(container, SUMMARY_GMEM_MEAN,
 				  sampled->resident_sum_bytes / sampled->resident_samples);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -127,6 +128,21 @@ static void make_line(char *text)
 			*text = ' ';
 		else if (!isprint((unsigned char)*text) || *text == ',' || *text == '"')
 			*text = '?';
+}
+
+bool host_file_number(const char *text, const char *key, u64 *ret_number)
+{
+	size_t length = strlen(key);
+
+	for (const char *found = text; (found = strstr(found, key)); found += length) {
+		const char *number = found + length + (found[length] == ':');
+
+		if ((found != text && found[-1] != ' ') || *number != ' ')
+			continue;
+		*ret_number = strtoull(number, NULL, 10);
+		return true;
+	}
+	return false;
 }
 
 int host_file_read(int dir, const struct gvm_control_file *file, struct host_value *ret_value)

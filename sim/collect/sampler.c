@@ -189,6 +189,9 @@ static void fill_row(struct sampler_row *row, struct sampler_container *containe
 	} else if (!strcmp(file->name, "gcgroup.stat")) {
 		row->known |= RESULTS_PENDING;
 		row->pending_kernels = number;
+		if (host_file_number(container->files[index].text, "nr_submitted_kernels",
+				     &number))
+			launches_sample(&container->launches, row->time_ns, number);
 	}
 }
 

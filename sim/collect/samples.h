@@ -5,6 +5,7 @@
 
 #include <limits.h>
 
+#include "apps/launches.h"
 #include "collect/host_file.h"
 #include "config/config.h"
 
@@ -32,9 +33,10 @@ struct sampler_container {
 	bool seen;
 	u64 first_ns; /* its first and last sample, since the beginning */
 	u64 last_ns;
-	u64 resident_max_bytes;	    /* in any sample */
-	u64 resident_sum_bytes;	    /* sum over the samples in which it had memory */
-	u64 resident_samples;	    /* the number of these samples */
+	u64 resident_max_bytes; /* in any sample */
+	u64 resident_sum_bytes; /* sum over the samples in which it had memory */
+	u64 resident_samples;	/* the number of these samples */
+	struct launches launches;
 	struct sampler_file *files; /* by index in the core's table; owned */
 };
 

@@ -43,6 +43,14 @@ static void device_report(struct eng_timer *timer)
 	eng_timer_set(timer, eng_now() + device->report_interval_ns);
 }
 
+void cuda_device_report(struct cuda_context *context)
+{
+	if (!context->process || context->device->report_interval_ns)
+		return;
+	fifo_update(&context->device->gpu->fifo);
+	(void)context_report(context);
+}
+
 void cuda_device_start(struct cuda_device *device)
 {
 	const struct gvm_scheduler_config *scheduling = &device->gpu->scheduling;

@@ -26,6 +26,12 @@ void cuda_device_init(struct cuda_device *device, struct sim_gpu *gpu);
 void cuda_device_start(struct cuda_device *device);
 void cuda_device_stop(struct cuda_device *device);
 
+/*
+ * Bring the launch counts of a process up to date for a reader of gcgroup.stat. Does nothing
+ * where they are reported every now and then, since a reader there sees the last report.
+ */
+void cuda_device_report(struct cuda_context *context);
+
 /* A process exits: its kernels that have not ended never will. Nothing of it stays pending. */
 void cuda_device_forget(struct cuda_context *context);
 

@@ -44,6 +44,16 @@ struct sim_usage sim_container_usage(const struct sim_container *container)
 	return usage;
 }
 
+u64 sim_container_launched(const struct sim_container *container, u64 *ret_ended)
+{
+	const struct fifo_tsg *tsg = &container->process.tsg;
+	u64 ended = container->started ? fifo_ended_kernels(tsg) : 0;
+
+	*ret_ended = container->past.ended_kernels + ended;
+	return container->past.launched_kernels + ended +
+	       (container->started ? fifo_pending_kernels(tsg) : 0);
+}
+
 static void stats_add(struct sim_process_stats *sum, const struct sim_process_stats *stats)
 {
 	sum->faults += stats->faults;
@@ -61,6 +71,7 @@ static struct sim_past container_counts(const struct sim_container *container)
 	struct sim_past counts = container->past;
 
 	counts.usage = sim_container_usage(container);
+	counts.launched_kernels = sim_container_launched(container, &counts.ended_kernels);
 	stats_add(&counts.stats, &container->process.stats);
 	if (!container->gvm)
 		return counts;
@@ -77,6 +88,8 @@ int sim_container_close_books(struct sim_container *container)
 
 	container->gmem_peak = counts.gmem_peak;
 	memcpy(container->events, counts.events, sizeof(container->events));
+	container->launched_kernels = counts.launched_kernels;
+	container->ended_kernels = counts.ended_kernels;
 	container->stats = counts.stats;
 	if (container->gvm) {
 		container->gmem_current = gvm_charged_bytes(container->gvm);

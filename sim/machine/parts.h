@@ -46,6 +46,12 @@ int sim_container_close_books(struct sim_container *container);
 struct sim_usage sim_container_usage(const struct sim_container *container);
 
 /*
+ * How many kernels the container's processes have launched so far, as the shim of a real host
+ * counts them; *ret_ended: and how many have ended. Call fifo_update() first.
+ */
+u64 sim_container_launched(const struct sim_container *container, u64 *ret_ended);
+
+/*
  * An actor; @data is the machine. It applies the scenario's events in order until it is
  * interrupted. An event of a container that does not run has no effect: it is marked as missed.
  */

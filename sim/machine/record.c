@@ -295,6 +295,7 @@ static void record_all(struct machine *machine)
 
 		if (!container->process.running)
 			continue;
+		cuda_device_report(&container->cuda);
 		gvm_container_get(gvm);
 		for (u32 file = 0; file < gvm_control_count() && container->process.running;
 		     file++)

@@ -52,6 +52,7 @@ static void container_sample(struct sim_container *container)
 	struct timeline_row *row = timeline_row_now(container);
 	struct sim_process *process = &container->process;
 	struct sim_usage usage;
+	u64 ended;
 
 	if (!row)
 		return;
@@ -66,6 +67,8 @@ static void container_sample(struct sim_container *container)
 		row->swapped_bytes = process->container->swapped_bytes;
 		row->pending_kernels = fifo_pending_kernels(&process->tsg);
 	}
+	launches_sample(&container->launches, eng_now(),
+			sim_container_launched(container, &ended));
 	usage = sim_container_usage(container);
 	usage_add(&row->usage, &container->usage, &usage);
 	container->usage = usage;

@@ -7,6 +7,7 @@
 #define SIM_MACHINE_TYPES_H
 
 #include "apps/app.h"
+#include "apps/launches.h"
 #include "cuda/device.h"
 #include "gvm/control.h"
 #include "gvmd/policy.h"
@@ -39,6 +40,8 @@ static inline u64 sim_usage_cpu_ns(const struct sim_usage *usage)
 struct sim_past {
 	struct sim_usage usage;
 	struct sim_process_stats stats;
+	u64 launched_kernels;
+	u64 ended_kernels;
 	u64 gmem_peak;
 	u64 events[GVM_EVENTS];
 };
@@ -73,6 +76,9 @@ struct sim_container {
 	u64 gmem_peak;
 	u64 gmem_swap;
 	u64 events[GVM_EVENTS]; /* gmem.events */
+	u64 launched_kernels;	/* as gcgroup.stat counts them */
+	u64 ended_kernels;
+	struct launches launches; /* by the samples of the timeline */
 	struct sim_process_stats stats;
 	struct sim_usage usage; /* up to the last sample of the timeline */
 };

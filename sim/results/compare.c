@@ -24,8 +24,8 @@ static void compare_container(const struct summary_container *const both[COMPARE
 				row.values[run] = *value;
 			numbers[run] = summary_number(&row.values[run], metric);
 		}
-		if (metric_is_of_promise(metric) && !row.values[COMPARE_ALONE].known &&
-		    !row.values[COMPARE_SHARED].known)
+		if ((metric_is_of_promise(metric) || metric_is_optional(metric)) &&
+		    !row.values[COMPARE_ALONE].known && !row.values[COMPARE_SHARED].known)
 			continue;
 		/* With a bound below the line, the ratio has no bound from below. */
 		row.ratio.known =

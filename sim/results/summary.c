@@ -13,6 +13,13 @@
 		.compared = (compared_)                                   \
 	}
 
+/* Unknown without a shim on the host, and in folders from before gvmsim had these metrics. */
+#define LAUNCHES(key_, label_, unit_, compared_)                          \
+	{                                                                 \
+		.key = (key_), .label = (label_), .unit = METRIC_##unit_, \
+		.compared = (compared_), .optional = true                 \
+	}
+
 const struct metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_GMEM_CURRENT] = METRIC("gmem.current", "GPU memory at end", BYTES, false),
 	[SUMMARY_GMEM_MEAN] = METRIC("gmem.mean", "GPU memory mean", BYTES, true),
@@ -23,6 +30,10 @@ const struct metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_EVENTS_HMEM] =
 		METRIC("gmem_events.hmem", "refused at hmem.limit", COUNT, false),
 	[SUMMARY_EVENTS_OOM] = METRIC("gmem_events.oom", "found no memory", COUNT, false),
+	[SUMMARY_KERNELS_SUBMITTED] =
+		LAUNCHES("kernels.submitted", "kernels launched", COUNT, false),
+	[SUMMARY_KERNELS_ENDED] = LAUNCHES("kernels.ended", "kernels ended", COUNT, false),
+	[SUMMARY_KERNELS_PER_S] = LAUNCHES("kernels.per_s", "kernel launches", PER_S, true),
 	[SUMMARY_FAULTS] = METRIC("faults", "page faults", COUNT, false),
 	[SUMMARY_FAULT_BATCHES] = METRIC("fault_batches", "fault batches", COUNT, false),
 	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, false),

@@ -194,23 +194,24 @@ static void load_mistake(struct load *load, const char *prefix, const char *key,
 				       prefix, *prefix ? "." : "", key, what, allowed);
 }
 
-/*
- * The value at @key below @object; the key has at most one dot. NULL, and a mistake: it is
- * missing.
- */
+/* The value at @key below @object; the key has at most one dot. NULL: it is missing. */
+static const json_t *find_value(const json_t *object, const char *key)
+{
+	const char *dot = strchr(key, '.');
+	char parent[KEY_MAX];
+
+	if (!dot)
+		return json_object_get(object, key);
+	snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
+	return json_object_get(json_object_get(object, parent), dot + 1);
+}
+
+/* As find_value(); a missing one is a mistake. */
 static const json_t *load_value(struct load *load, const json_t *object, const char *prefix,
 				const char *key, const char *allowed)
 {
-	const char *dot = strchr(key, '.');
-	const json_t *value;
-	char parent[KEY_MAX];
+	const json_t *value = find_value(object, key);
 
-	if (dot) {
-		snprintf(parent, sizeof(parent), "%.*s", (int)(dot - key), key);
-		value = json_object_get(json_object_get(object, parent), dot + 1);
-	} else {
-		value = json_object_get(object, key);
-	}
 	if (!value)
 		load_mistake(load, prefix, key, "is missing", allowed);
 	return value;
@@ -253,7 +254,7 @@ static void load_metric(struct load *load, const json_t *object, const char *pre
 					"\": a number} or null";
 	const json_t *value;
 
-	if (metric_is_optional(metric) && !json_object_get(object, key))
+	if (metric_is_optional(metric) && !find_value(object, key))
 		return;
 	value = load_value(load, object, prefix, key, allowed);
 	if (!value || json_is_null(value))

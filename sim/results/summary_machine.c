@@ -56,6 +56,11 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 	summary_set_count(container, SUMMARY_EVENTS_HIGH, ran->events[GVM_EVENT_HIGH]);
 	summary_set_count(container, SUMMARY_EVENTS_HMEM, ran->events[GVM_EVENT_HMEM]);
 	summary_set_count(container, SUMMARY_EVENTS_OOM, ran->events[GVM_EVENT_OOM]);
+	summary_set_count(container, SUMMARY_KERNELS_SUBMITTED, ran->launched_kernels);
+	summary_set_count(container, SUMMARY_KERNELS_ENDED, ran->ended_kernels);
+	if (ran->launches.launched)
+		summary_set_real(container, SUMMARY_KERNELS_PER_S,
+				 launches_per_s(&ran->launches));
 	summary_set_count(container, SUMMARY_FAULTS, stats->faults);
 	summary_set_count(container, SUMMARY_FAULT_BATCHES, stats->fault_batches);
 	summary_set_count(container, SUMMARY_EVICTIONS, usage->evictions);

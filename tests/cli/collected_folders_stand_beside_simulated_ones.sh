@@ -9,9 +9,15 @@
 put_all
 mkdir -p "$tree/9000002/0"
 echo 1073741824 >"$tree/9000002/0/memory.current" # as the public GVM driver names it
-"$gvmcollect" sample --root "$tree" --interval 10ms --duration 200ms --quiet --out hw \
-	--container "vllm=$nobody" --container diffusion=9000002 2>.notes ||
-	fail "$(cat .notes)"
+collect --root "$tree" --interval 10ms --out hw \
+	--container "vllm=$nobody" --container diffusion=9000002
+wait_for "vllm: appeared"
+put gcgroup.stat "nr_submitted_kernels: 112\nnr_ended_kernels: 107\nnr_pending_kernels: 5"
+put compute.priority 2
+wait_for "vllm: compute.priority is 2" # the sample with it has the new count
+sleep 0.2 # the second image below begins then
+rm -r "$tree"
+finish 0
 
 # The sample log at dates within the collection; one request came before it.
 start_ns=$(jq .clock.start_ns hw/config.json)
@@ -53,12 +59,14 @@ jq -e '.containers.vllm | .type == "unknown" and .ttft_ms == null' again/summary
 
 "$gvmsim" run "$scenario" --set duration=90s --quiet --system stock --out simulated
 "$gvmsim" validate results hw simulated >.out 2>.err || fail "validate: $(cat .err)"
-grep -q "^measured   .* system hardware, 0.2 s$" .out || fail "$(cat .out)"
+grep -q "^measured   .* system hardware, [0-9.]* s$" .out || fail "$(cat .out)"
 grep -q "^vllm TTFT p50 *200.0 ms .* %$" .out || fail "$(cat .out)"
 grep -q "^diffusion image latency p50 *4.500 s .* %$" .out || fail "$(cat .out)"
 grep -q "^diffusion GPU memory mean *1.00 GiB .* %$" .out || fail "$(cat .out)"
 tail -n 1 .out | grep -q "^[0-9]* compared: median error [0-9.]* %, worst [0-9.]* % (.*)$" ||
 	fail "$(cat .out)"
+grep -q "^vllm kernel launches *[0-9.]* /s *[0-9.]* /s *[0-9.]* %$" .out || fail "$(cat .out)"
+! grep -q "^diffusion kernel launches" .out || fail "no shim counted there: $(cat .out)"
 # Values that hardware does not report have no row.
 ! grep -q "fault\|stall\|share" .out || fail "made up: $(cat .out)"
 

@@ -53,7 +53,8 @@ grep -q "^vllm,gmem.events,high 3 hmem 0 oom 0$" .controls || fail "events: $(ca
 
 jq -e '.complete and .source == "hardware" and .seed == null
 	and (.containers.vllm | .type == "unknown" and .status == "ok"
-		and .gmem.peak == 9000000 and .faults == null and .stall_seconds == null)' \
+		and .gmem.peak == 9000000 and .kernels.submitted == 30 and .kernels.ended == 21
+		and .kernels.per_s > 0 and .faults == null and .stall_seconds == null)' \
 	hw/summary.json >/dev/null || fail "$(cat hw/summary.json)"
 jq -e --argjson tgid "$nobody" '.source == "hardware" and .notes == []
 	and .sampling.interval == "10ms" and .sampling.taken > 2 and .clock.start_ns > 0

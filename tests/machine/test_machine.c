@@ -26,6 +26,15 @@ START_TEST(a_run_lasts_its_duration_and_samples_every_interval)
 	ck_assert_uint_eq(machine.containers[0].process.stats.block.pages_cleared, 128);
 	ck_assert_uint_eq(machine.containers[0].gmem_peak, 4 * GVM_CHUNK_BYTES);
 	ck_assert_uint_eq(machine.containers[0].usage.busy_ns, 1000);
+	ck_assert_uint_eq(machine.containers[0].launched_kernels, 1);
+	ck_assert_uint_eq(machine.containers[0].ended_kernels, 1);
+	/* Its kernel is older than the first sample, so there is no rate. */
+	ck_assert_uint_eq(machine.containers[0].launches.launched, 0);
+	/* The late one's is between the samples at 7 and 8 s. */
+	ck_assert_uint_eq(machine.containers[1].launched_kernels, 1);
+	ck_assert_uint_eq(machine.containers[1].launches.launched, 1);
+	ck_assert_uint_eq(machine.containers[1].launches.from_ns, 7000000000);
+	ck_assert_uint_eq(machine.containers[1].launches.to_ns, 8000000000);
 	check_usage(&machine, 0);
 	check_usage(&machine, 1);
 	machine_destroy(&machine);

@@ -166,6 +166,8 @@ static void make_containers(void)
 			.events = { [GVM_EVENT_HIGH] = 3,
 				    [GVM_EVENT_HMEM] = 2,
 				    [GVM_EVENT_OOM] = i },
+			.launched_kernels = 700,
+			.ended_kernels = 690,
 			.stats = { .faults = 11, .fault_batches = 5 },
 			.usage = { .busy_ns = 2500 * MS,
 				   .stall_ns = 125 * MS,
@@ -178,6 +180,9 @@ static void make_containers(void)
 				   .bytes_h2d = 1ull << 40,
 				   .bytes_d2h = 4096 },
 		};
+	/* 600 kernels within 4 s. The pipeline has launched none that a sample saw. */
+	sim_containers[0].launches =
+		(struct launches){ .launched = 600, .from_ns = 5 * SEC, .to_ns = 9 * SEC };
 	sim_containers[0].log = (struct app_log){
 		.records = llm_records,
 		.record_count = COUNT(llm_records),

@@ -37,7 +37,8 @@ static const char golden[] =
 	"\"client_itl_ms\": {\"mean\": 18.75, \"p50\": 17.5, \"p90\": 27.0, "
 	"\"p99\": 29.7}, \"client_slo_attainment\": 0.6, \"gmem\": {\"current\": "
 	"1073741824, \"mean\": 4096, \"peak\": 3221225472, \"swap\": 0}, "
-	"\"gmem_events\": {\"high\": 3, \"hmem\": 2, \"oom\": 0}, \"faults\": "
+	"\"gmem_events\": {\"high\": 3, \"hmem\": 2, \"oom\": 0}, \"kernels\": "
+	"{\"submitted\": 700, \"ended\": 690, \"per_s\": 150.0}, \"faults\": "
 	"11, \"fault_batches\": 5, \"evictions\": 2, \"bytes_h2d\": "
 	"1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
 	"\"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, "
@@ -50,6 +51,7 @@ static const char golden[] =
 	"{\"mean\": 4.5, \"p50\": 4.5, \"p90\": 4.9, \"p99\": 4.99}, \"gmem\": "
 	"{\"current\": 1073741824, \"mean\": null, \"peak\": 3221225472, "
 	"\"swap\": 1}, \"gmem_events\": {\"high\": 3, \"hmem\": 2, \"oom\": 1}, "
+	"\"kernels\": {\"submitted\": 700, \"ended\": 690}, "
 	"\"faults\": 11, \"fault_batches\": 5, \"evictions\": 2, \"bytes_h2d\": "
 	"1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
 	"\"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, "
@@ -84,6 +86,39 @@ static struct summary_value value_of(const struct summary *summary, size_t conta
 		      "%s", key);
 	return *value;
 }
+
+/* Metrics that may be missing come back as well, and a folder without them is read. */
+START_TEST(optional_metrics_are_read_back)
+{
+	static const char *const keys[] = { "failures.stopped", "kernels.submitted",
+					    "kernels.ended", "kernels.per_s" };
+	struct summary summary;
+	json_t *root, *vllm;
+
+	llm_records[4].reason = APP_STOPPED;
+	sim_containers[0].restarts = 1;
+	must_write();
+	llm_records[4].reason = APP_REFUSED;
+	ck_assert_msg(!summary_load(&summary, path_of(RESULTS_SUMMARY), &error), "%s",
+		      error.text);
+	ck_assert_uint_eq(value_of(&summary, 0, keys[0]).count, 1);
+	ck_assert_uint_eq(value_of(&summary, 0, keys[1]).count, 700);
+	ck_assert_uint_eq(value_of(&summary, 0, keys[2]).count, 690);
+	ck_assert_double_eq(value_of(&summary, 0, keys[3]).real, 150);
+	ck_assert(!value_of(&summary, 1, keys[3]).known);
+	summary_destroy(&summary);
+	root = json_load_file(path_of(RESULTS_SUMMARY), 0, NULL);
+	vllm = json_object_get(json_object_get(root, "containers"), "vllm");
+	ck_assert_int_eq(json_object_del(vllm, "kernels"), 0);
+	ck_assert_int_eq(json_dump_file(root, path_of(RESULTS_SUMMARY), 0), 0);
+	json_decref(root);
+	ck_assert_msg(!summary_load(&summary, path_of(RESULTS_SUMMARY), &error), "%s",
+		      error.text);
+	for (size_t i = 1; i < COUNT(keys); i++)
+		ck_assert(!value_of(&summary, 0, keys[i]).known);
+	summary_destroy(&summary);
+}
+END_TEST
 
 START_TEST(no_samples_are_null)
 {
@@ -151,6 +186,7 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, summary_is_golden);
+	tcase_add_test(tests, optional_metrics_are_read_back);
 	tcase_add_test(tests, no_samples_are_null);
 	tcase_add_test(tests, status_tells_what_became_of_a_container);
 	tcase_add_test(tests, fixed_decimals_are_rounded_half_up);

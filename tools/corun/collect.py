@@ -76,13 +76,32 @@ def move(folder, manifest, run):
         file.write(header)
 
 
+def count_kernels(counts, date_ns, row):
+    """Keep the date and the numbers of kernels submitted and ended of a row of gcgroup.stat."""
+    found = re.search(r"nr_submitted_kernels: (\d+) nr_ended_kernels: (\d+)", row)
+    if found:
+        counts.append((int(date_ns), int(found[1]), int(found[2])))
+
+
+def kernels_of(counts):
+    """What gvmcollect says of these samples (sim/apps/launches.h), of the run alone."""
+    first = counts[0]
+    seen = {"submitted": counts[-1][1] - first[1], "ended": counts[-1][2] - first[2]}
+    steps = [(before, after) for before, after in zip(counts, counts[1:])
+             if after[1] > before[1]]
+    if steps:
+        seconds = (steps[-1][1][0] - steps[0][0][0]) / 1e9
+        seen["per_s"] = sum(after[1] - before[1] for before, after in steps) / seconds
+    return seen
+
+
 def add_samples(folder, sampled, run):
     """Memory and kernels of the run, from a folder that "gvmcollect sample" wrote meanwhile."""
     with open(os.path.join(sampled, "config.json"), encoding="utf-8") as file:
         taken = json.load(file)
     first_ns = run["start_ns"] - taken["clock"]["start_ns"]
     last_ns = first_ns + int(run["seconds"] * 1e9)
-    memory = {}
+    memory, kernels = {}, {}
     for name in ("timeline.csv", "controls.csv"):
         before, rows = {}, []
         with open(os.path.join(sampled, name), encoding="utf-8") as file:
@@ -95,6 +114,9 @@ def add_samples(folder, sampled, run):
                     before[tuple(rest.split(",")[:2])] = f"0,{rest}"
                     continue
                 rows.append(f"{int(date_ns) - first_ns},{rest}")
+                if ",gcgroup.stat," in rest:
+                    container = rest.split(",")[0]
+                    count_kernels(kernels.setdefault(container, []), date_ns, rest)
                 if name[0] == "t":
                     container, used = rest.split(",")[:2]
                     memory.setdefault(container, []).append(int(used))
@@ -113,6 +135,8 @@ def add_samples(folder, sampled, run):
         for name, used in memory.items():
             content["containers"][name]["gmem"].update(
                 current=used[-1], mean=sum(used) // len(used), peak=max(used))
+        for name, counts in kernels.items():
+            content["containers"][name]["kernels"] = kernels_of(counts)
 
     rewrite(os.path.join(folder, "config.json"), config)
     rewrite(os.path.join(folder, "summary.json"), summary)

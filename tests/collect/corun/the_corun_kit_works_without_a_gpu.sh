@@ -156,6 +156,12 @@ time_ns,container,file,value
 100000000,llm,gmem.limit.high,1
 200000000,llm,gmem.limit.high,2
 6000000000,llm,gmem.limit.high,3
+4900000000,llm,gcgroup.stat,nr_submitted_kernels: 50 nr_ended_kernels: 50 nr_pending_kernels: 0
+5100000000,llm,gcgroup.stat,nr_submitted_kernels: 100 nr_ended_kernels: 90 nr_pending_kernels: 10
+5200000000,llm,gcgroup.stat,nr_submitted_kernels: 100 nr_ended_kernels: 100 nr_pending_kernels: 0
+5700000000,llm,gcgroup.stat,nr_submitted_kernels: 300 nr_ended_kernels: 290 nr_pending_kernels: 10
+6200000000,llm,gcgroup.stat,nr_submitted_kernels: 400 nr_ended_kernels: 395 nr_pending_kernels: 5
+6900000000,llm,gcgroup.stat,nr_submitted_kernels: 400 nr_ended_kernels: 400 nr_pending_kernels: 0
 END
 python3 "$kit/collect.py" shim/default.together with-shim --collector "$gvmcollect" --gpu h100-80g \
 	--sampled sampled 2>.notes || fail "$(cat .notes)"
@@ -163,9 +169,12 @@ jq -e '.containers.llm | .["compute.timeslice"] == "4096us" and (.app | has("mem
 	fail "$(cat with-shim/scenario.json)"
 [ "$(sed 1d with-shim/timeline.csv | tr '\n' ' ')" = \
 	"500000000,llm,100,0 1500000000,llm,300,0 1500000000,diffusion,50,0 " ] || fail "$(cat with-shim/timeline.csv)"
-[ "$(sed 1d with-shim/controls.csv | tr '\n' ' ')" = \
+[ "$(sed 1d with-shim/controls.csv | grep -v gcgroup.stat | tr '\n' ' ')" = \
 	"0,llm,gmem.limit.high,2 1000000000,llm,gmem.limit.high,3 " ] || fail "$(cat with-shim/controls.csv)"
 jq -e '.containers.llm.gmem | .current == 300 and .mean == 200 and .peak == 300' with-shim/summary.json >/dev/null ||
+	fail "$(cat with-shim/summary.json)"
+# Launches of the run alone: 300 kernels from 5.2 to 6.2 s.
+jq -e '.containers.llm.kernels == { "submitted": 300, "ended": 310, "per_s": 300 }' with-shim/summary.json >/dev/null ||
 	fail "$(cat with-shim/summary.json)"
 jq -e '.containers.llm.tgid == 7 and .roots == ["/run/gvm-shim"]' with-shim/config.json >/dev/null ||
 	fail "$(cat with-shim/config.json)"
