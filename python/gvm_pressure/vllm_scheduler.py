@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
-"""vLLM's V1 scheduler with a balloon: see vllm_plugin.py."""
+"""vLLM's V1 scheduler with a balloon: see vllm_plugin.py.
+
+vLLM schedules asynchronously by default since 2026, and its engine then wants a scheduler of that kind: one of the
+other kind has nothing to do until a step has ended. So PressureScheduler() makes an object of the kind in force.
+"""
 import logging
 from typing import Any, Optional
 
 from vllm.v1.core.sched.scheduler import Scheduler
+
+try:
+    from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+except ImportError:  # before 0.10
+    AsyncScheduler = None
 
 from . import vllm_plugin
 from .listener import Listener
@@ -13,6 +22,12 @@ log = logging.getLogger("gvm_pressure")
 
 class PressureScheduler(Scheduler):  # type: ignore[misc]  # vLLM is not there to be checked
     """--scheduler-cls gvm_pressure.vllm_scheduler.PressureScheduler"""
+
+    def __new__(cls, vllm_config: Any, *args: Any, **kwargs: Any) -> Any:
+        asynchronous = getattr(vllm_config.scheduler_config, "async_scheduling", False)
+        if cls is PressureScheduler and asynchronous and AsyncScheduler is not None:
+            cls = AsyncPressureScheduler
+        return super().__new__(cls)
 
     def __init__(self, vllm_config: Any, kv_cache_config: Any, *args: Any, **kwargs: Any) -> None:
         super().__init__(vllm_config, kv_cache_config, *args, **kwargs)
@@ -48,3 +63,9 @@ class PressureScheduler(Scheduler):  # type: ignore[misc]  # vLLM is not there t
         if self.gvm_listener is not None:
             self.gvm_listener.stop()
         return super().shutdown()
+
+
+if AsyncScheduler is not None:
+
+    class AsyncPressureScheduler(PressureScheduler, AsyncScheduler):  # type: ignore[misc]
+        """The same on top of vLLM's asynchronous scheduler."""

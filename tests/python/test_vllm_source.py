@@ -17,7 +17,7 @@ if not os.path.isdir(os.path.join(SOURCE, "vllm")):
     sys.exit(77)
 
 WANTED = ("vllm.v1.core.block_pool", "vllm.v1.core.kv_cache_utils", "vllm.v1.core.sched.scheduler",
-          "vllm.v1.core.sched.interface")
+          "vllm.v1.core.sched.interface", "vllm.v1.core.sched.async_scheduler")
 
 
 class Stand(types.ModuleType):
@@ -67,6 +67,7 @@ from vllm.v1.core import block_pool  # noqa: E402
 from vllm.v1.core.sched import scheduler as vllm_scheduler  # noqa: E402
 
 from gvm_pressure import vllm_plugin  # noqa: E402
+from gvm_pressure.source import Event  # noqa: E402
 
 block_pool.logger = mock.MagicMock()  # vLLM's own is a stand-in with another shape
 
@@ -88,11 +89,20 @@ def arguments(node):
     return [a.arg for a in node.args.args + node.args.kwonlyargs]
 
 
+def new_pool():
+    """A pool of a hundred blocks besides the null block. Since 0.13 it asks for one argument more."""
+    more = {"hash_block_size": 16} if "hash_block_size" in block_pool.BlockPool.__init__.__code__.co_varnames else {}
+    return block_pool.BlockPool(101, False, **more)
+
+
+def pressure(target_bytes):
+    return Event(pid=1, gpu=0, target_bytes=target_bytes, sequence=1)
+
+
 class BlockPoolTest(unittest.TestCase):
     def setUp(self):
         self.now = 0
-        self.pool = block_pool.BlockPool(101, False, **(
-            {"hash_block_size": 16} if "hash_block_size" in block_pool.BlockPool.__init__.__code__.co_varnames else {}))
+        self.pool = new_pool()
         self.balloon = vllm_plugin.Balloon(self.pool, 1000, keep=20, hold=10, clock=lambda: self.now)
 
     def test_vllm_s_own_pool_gives_blocks_and_gets_them_back(self):
@@ -119,12 +129,27 @@ class SchedulerTest(unittest.TestCase):
     def test_the_balloon_stands_in_vllm_s_scheduler(self):
         from gvm_pressure import vllm_scheduler as ours
 
+        self.stands(ours, False, ours.PressureScheduler)
+
+    def test_the_balloon_stands_in_vllm_s_asynchronous_scheduler(self):
+        from gvm_pressure import vllm_scheduler as ours
+
+        there = os.path.exists(os.path.join(SOURCE, "vllm/v1/core/sched/async_scheduler.py"))
+        self.assertEqual(ours.AsyncScheduler is not None, there)
+        if there:
+            self.assertTrue(issubclass(ours.AsyncPressureScheduler, ours.AsyncScheduler))
+        self.stands(ours, True, ours.AsyncPressureScheduler if there else ours.PressureScheduler)
+
+    def stands(self, ours, asynchronous, kind):
+        """The scheduler that vLLM gets is of this kind, and has a balloon."""
         self.assertTrue(issubclass(ours.PressureScheduler, vllm_scheduler.Scheduler))
+        config = types.SimpleNamespace(scheduler_config=types.SimpleNamespace(async_scheduling=asynchronous))
         calls = []
 
         def init(self, vllm_config, kv_cache_config, structured_output_manager, **rest):
-            self.max_model_len, self.block_size = 160, 16
-            self.kv_cache_manager = types.SimpleNamespace(block_pool=block_pool.BlockPool(101, False))
+            self.max_model_len, self.block_size, self.num_spec_tokens = 160, 16, 0
+            self.parallel_config = types.SimpleNamespace(pipeline_parallel_size=1)
+            self.kv_cache_manager = types.SimpleNamespace(block_pool=new_pool())
 
         kv = types.SimpleNamespace(kv_cache_groups=[1], num_blocks=101,
                                    kv_cache_tensors=[types.SimpleNamespace(size=101 * 3000), types.SimpleNamespace(size=101 * 1000)])
@@ -134,14 +159,15 @@ class SchedulerTest(unittest.TestCase):
                 mock.patch.object(base, "reset_prefix_cache", lambda self: self.kv_cache_manager.block_pool.reset_prefix_cache()), \
                 mock.patch.object(base, "shutdown", lambda self: calls.append("shutdown")):
             # As vLLM's engine core calls it.
-            made = ours.PressureScheduler(vllm_config=None, kv_cache_config=kv, structured_output_manager=None,
+            made = ours.PressureScheduler(vllm_config=config, kv_cache_config=kv, structured_output_manager=None,
                                           include_finished_set=False, log_stats=True)
+            self.assertIs(type(made), kind)
             self.assertIsNone(made.gvm_listener)  # the plug-in was not loaded
             made.schedule()
-            made.gvm_mailbox.put(types.SimpleNamespace(target_bytes=8001))
+            made.gvm_mailbox.put(pressure(8001))
             made.schedule()
             made.schedule()
-            made.gvm_mailbox.put(types.SimpleNamespace(target_bytes=10**9))
+            made.gvm_mailbox.put(pressure(10**9))
             made.schedule()
             self.assertTrue(made.reset_prefix_cache())
             made.schedule()
@@ -171,7 +197,10 @@ class EngineTest(unittest.TestCase):
         self.assertEqual(len(arguments(wake)) - len(wake.args.defaults), 1)  # all but self have defaults
 
     def test_workers_take_an_extension_and_have_a_device(self):
-        self.assertIn("worker_extension_cls", ast.dump(tree("config/parallel.py")))
+        # Until 0.10 the configuration was one file.
+        files = [f for f in ("config/parallel.py", "config/__init__.py", "config.py")
+                 if os.path.exists(os.path.join(SOURCE, "vllm", f))]
+        self.assertIn("'worker_extension_cls'", ast.dump(tree(files[0])))
         self.assertIn("attr='device'", ast.dump(tree("v1/worker/gpu_worker.py")))
         ours = {n for n in dir(vllm_plugin.WorkerExtension) if not n.startswith("__")}
         self.assertFalse(ours & set(methods("v1/worker/gpu_worker.py", "Worker")))
