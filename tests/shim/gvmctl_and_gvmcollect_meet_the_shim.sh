@@ -31,16 +31,47 @@ expect() {
 	[ "$(wc -l <err)" -eq 1 ] || fail "gvmctl $*: more than one line: $(cat err)"
 }
 
+# await FILE PATTERN: until it has such a line
+await() {
+	for _ in $(seq 1500); do
+		grep -q -e "$2" "$1" 2>/dev/null && return
+		sleep 0.02
+	done
+	fail "$1 has no '$2': $(cat "$1")"
+}
+
+# collect NAME: gvmcollect watches the program from here on, until it has gone
+collect() {
+	"$gvmcollect" sample --root root --container "$1=$pid" --interval 20ms --out collected >news 2>notes &
+	collector=$!
+	await news "$1: appeared"
+}
+
+# Stop the program. kill returns before: until one of its threads has the CPU and takes the signal, the others run on.
+stop_threads() {
+	kill -STOP "$pid"
+	for _ in $(seq 1500); do
+		[ -n "$(grep -L '^State:.*T' "/proc/$pid/task"/*/status)" ] || return 0
+		sleep 0.02
+	done
+	fail "a thread of $pid does not stop"
+}
+
+# Until gvmcollect has taken a sample that began after now.
+sampled_again() {
+	"$gvmctl" set "$pid" gmem.limit.high 64M --root root >set.out
+	await news "gmem.limit.high is 67108864"
+}
+
 # A program that has filled its limit, and waits for a line.
 mkfifo lines
 LD_LIBRARY_PATH=$driver LD_PRELOAD=$shim GVM_SHIM_DIR=$work/root GVM_LIMIT=10M GVM_SHIM_LOG=$work/log \
 	"$program" ask fill 100 <lines >out.program &
 pid=$!
 exec 3>lines
-for _ in $(seq 500); do
-	grep -q 10485760 "root/$pid/0/gmem.current" 2>/dev/null && break
-	sleep 0.02
-done
+# The shim writes its files one after the other, so the list waits for the last ones of the round with the refusal.
+await "root/$pid/0/gmem.events" '^high 1$'
+await "root/$pid/0/gmem.limit.high" '^10485760$'
 "$gvmctl" list --root root | tr -s ' ' >list.out
 grep -q "^ *$pid shim_program_lo 0 10.0M 10.0M 10.0M - - 0 0 *$" list.out || fail "$(cat list.out)"
 "$gvmctl" set "$pid" gmem.limit.high 12M --root root >set.out
@@ -51,17 +82,14 @@ grep -q "^ *$pid shim_program_lo 0 10.0M 10.0M 10.0M - - 0 0 *$" list.out || fai
 [ "$(cat set.out)" = "$pid:0 compute.timeslice 2000us" ] || fail "$(cat set.out)"
 
 # A write that the program does not take does not count as done, also in the usual form.
-kill -STOP "$pid"
+stop_threads
 expect 1 "process $pid has not read its gmem.limit.high for 5 s" set "$pid" gmem.limit.high 12582912 --root root
 kill -CONT "$pid"
 "$gvmctl" set "$pid" gmem.limit.high 12582912 --root root >set.out
 
 # gvmcollect while it runs, and until it has gone.
-"$gvmcollect" sample --root root --container fill="$pid" --interval 20ms --out collected --quiet &
-collector=$!
-for _ in $(seq 500); do
-	[ -e "root/$pid" ] && kill -0 $collector 2>/dev/null && sleep 0.3 && break
-done
+collect fill
+sampled_again
 echo >&3
 echo >&3
 wait $pid || fail "the program: $(cat out.program log)"
@@ -75,6 +103,22 @@ grep -q ',gcgroup.stat,nr_submitted_kernels: ' collected/controls.csv || fail "$
 jq -e '.containers.fill.gmem_events == { "high": 1, "hmem": 0, "oom": 0 }' collected/summary.json >/dev/null ||
 	fail "$(cat collected/summary.json)"
 [ ! -e root ] || fail "files are left: $(find root)"
+
+# Launches: a program of seven kernels, of which the collector sees the first count and the last one.
+LD_LIBRARY_PATH=$driver LD_PRELOAD=$shim GVM_SHIM_DIR=$work/root "$program" ask pending 7 <lines >out.program &
+pid=$!
+exec 3>lines
+await "root/$pid/0/gcgroup.stat" '^nr_submitted_kernels: 7$'
+collect pending
+echo >&3
+await "root/$pid/0/gcgroup.stat" '^nr_ended_kernels: 7$'
+sampled_again
+echo >&3
+wait $pid || fail "the program: $(cat out.program)"
+pid=
+wait $collector || fail "gvmcollect failed"
+jq -e '.containers.pending.kernels == { "submitted": 7, "ended": 7 }' collected/summary.json >/dev/null ||
+	fail "$(cat collected/summary.json collected/controls.csv)"
 
 # A program that has UVM's device open, and made no call that the shim saw, is named at its end: also without a log.
 : >nvidia-uvm
@@ -155,7 +199,7 @@ GVM_SHIM_DIR=$work/files "$gvmctl" list | grep -q "^ *$$ " || fail "GVM_SHIM_DIR
 # Ctrl-C ends it, however short the interval.
 "$gvmctl" watch --root files --interval 50ms >watch.out &
 watcher=$!
-sleep 0.3
+await watch.out . # it has its handler by then
 kill -INT $watcher
 for _ in $(seq 100); do
 	kill -0 $watcher 2>/dev/null || break
