@@ -8,7 +8,7 @@
  *     gpu-memory=2000                annotation of KAI, in MiB
  *     gpu-fraction=0.5               annotation of KAI
  *     CUDA_DEVICE_MEMORY_LIMIT_0=3000m, CUDA_DEVICE_MEMORY_LIMIT=1g
- *                                    environment: the plug-ins of HAMi and KAI; the numbered
+ *                                    environment: the plug-in of HAMi; the numbered
  *                                    one is stronger
  *     GPU_PORTION=0.5                environment: the plug-in of KAI
  *
