@@ -15,6 +15,9 @@
 
 #define PROGRAM "/proc/self/exe"
 
+/* Reads of an entry that other processes replace at the same time. */
+#define READ_TRIES 10
+
 int run_cache_hash_program(char ret_hash[CFG_HASH_MAX], struct sim_error *err)
 {
 	XXH3_state_t *state = XXH3_createState();
@@ -123,6 +126,19 @@ static int read_entry(struct cached_run *run, struct sim_error *err)
 }
 
 /*
+ * Read an entry that was made just now. Another process may put its own of the same run in its
+ * place meanwhile. Then what was read of the old one does not fit, and the new one is read.
+ */
+static int read_made_entry(struct cached_run *run, struct sim_error *err)
+{
+	int status = read_entry(run, err);
+
+	for (int tries = 1; status && tries < READ_TRIES; tries++)
+		status = read_entry(run, err);
+	return status;
+}
+
+/*
  * Read the entries that the cache has. Returns the number of runs to make. The user's settings
  * may make two runs of a figure equal; such a run is made once.
  */
@@ -177,7 +193,7 @@ int run_cache_get(struct cached_run *runs, size_t count, const struct run_cache_
 		use->ready(asked, wanted, read, seconds);
 	for (size_t i = 0; !status && i < count; i++)
 		if (runs[i].state != RUN_CACHE_READ && runs[i].state != RUN_CACHE_LEFT_OUT)
-			status = read_entry(&runs[i], err);
+			status = read_made_entry(&runs[i], err);
 	return status;
 }
 

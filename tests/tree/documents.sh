@@ -110,7 +110,7 @@ check_commands() {
 
 # Labels after "ctest -L": folders of tests, or labels that are given there.
 check_labels() {
-	grep -ohE "ctest -LE? ('[a-z|]+'|[a-z]+)" "$1" | sed "s/.* //; s/'//g" | tr '|' '\n' | sort -u |
+	grep -ohE "ctest -LE? ('[a-z_|]+'|[a-z_]+)" "$1" | sed "s/.* //; s/'//g" | tr '|' '\n' | sort -u |
 		while read -r label; do
 			[ -d "tests/$label" ] || grep -qE "LABELS .*\b$label\b" tests/CMakeLists.txt \
 				tests/*/CMakeLists.txt kernel-port/CMakeLists.txt ||

@@ -1,0 +1,24 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# A co-run of two real applications on an H200, whose launches the shim has counted, is simulated from its own
+# scenario. "gvmsim validate results" compares the launches of both, too. Usage: NAME.sh GVMSIM SOURCE
+set -eu
+gvmsim=$1
+measured=$2/plots/reference/hardware/h200-corun/shim-launches
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+
+"$gvmsim" run "$measured/scenario.json" --out "$work/predicted" --quiet
+"$gvmsim" validate results "$measured" "$work/predicted" >"$work/table"
+for container in llm diffusion; do
+	# A row has: container, "kernel launches", measured, "/s", predicted, "/s", error, "%".
+	error=$(sed -n "s|^$container kernel launches .*/s *\([0-9.]*\) %\$|\1|p" "$work/table")
+	[ -n "$error" ] || fail "$container: no launches in $(cat "$work/table")"
+	[ "${error%.*}" -lt 50 ] || fail "$container: launches differ by $error %"
+done
