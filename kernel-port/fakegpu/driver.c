@@ -34,7 +34,8 @@ int fakegpu_lose(struct fakegpu *gpu)
 
 	WRITE_ONCE(gpu->lost, true);
 	gvm_device_set_lost(gpu->device);
-	xa_for_each(&gpu->tsgs, id, tsg) fakegpu_tsg_kill(gpu, (u32)id, -ENODEV);
+	xa_for_each(&gpu->tsgs, id, tsg)
+		fakegpu_tsg_kill(gpu, (u32)id, -ENODEV);
 	wake_up_all(&gpu->faults.posted);
 	wake_up_all(&gpu->idle);
 	return 0;

@@ -147,8 +147,7 @@ static struct gvm_nvidia_tsg *tsg_find(struct gvm_nvidia_gpu *gpu,
 	struct gvm_nvidia_tsg *tsg;
 	unsigned long id;
 
-	xa_for_each(&gpu->tsgs, id, tsg)
-	{
+	xa_for_each(&gpu->tsgs, id, tsg) {
 		const struct gvm_uvm_channel *channel = tsg_channel(tsg);
 
 		if (channel->runlist == like->runlist && channel->tsg_id == like->tsg_id)

@@ -83,7 +83,9 @@ static bool gvm_uvm_is_on_gpu(const uvm_va_block_t *block)
 {
 	uvm_processor_id_t id;
 
-	for_each_id_in_mask(id, &block->resident) if (UVM_ID_IS_GPU(id)) return true;
+	for_each_id_in_mask(id, &block->resident)
+		if (UVM_ID_IS_GPU(id))
+			return true;
 	return false;
 }
 
@@ -134,8 +136,9 @@ void gvm_uvm_promote(uvm_processor_id_t id, uvm_va_block_t *block,
 		return;
 	service->region = uvm_va_block_region_from_block(block);
 	pages = &service->per_processor_masks[uvm_id_value(id)].new_residency;
-	for_each_va_block_page(page, block) if (!uvm_page_mask_test(pages, page))
-		service->access_type[page] = UVM_FAULT_ACCESS_TYPE_PREFETCH;
+	for_each_va_block_page(page, block)
+		if (!uvm_page_mask_test(pages, page))
+			service->access_type[page] = UVM_FAULT_ACCESS_TYPE_PREFETCH;
 	uvm_page_mask_region_fill(pages, service->region);
 	uvm_page_mask_zero(&service->prefetch_hint.prefetch_pages_mask);
 	service->prefetch_hint.residency = UVM_ID_INVALID;

@@ -44,8 +44,7 @@ struct gvm_uvm_gpu *gvm_uvm_find(const uvm_pmm_gpu_t *pmm)
 	struct gvm_uvm_managed *managed;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
-	{
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node) {
 		if (managed->gpu.pmm == pmm) {
 			found = &managed->gpu;
 			break;
@@ -179,10 +178,10 @@ static u32 gvm_uvm_kept_chunks(void *void_pmm)
 
 	uvm_spin_lock(&pmm->list_lock);
 	for (u32 i = 0; i < ARRAY_SIZE(lists); i++)
-		list_for_each(node,
-			      find_free_list(pmm, UVM_PMM_GPU_MEMORY_TYPE_USER,
-					     UVM_CHUNK_SIZE_MAX,
-					     lists[i])) if (++kept >= GVM_UVM_KEPT_MAX) break;
+		list_for_each(node, find_free_list(pmm, UVM_PMM_GPU_MEMORY_TYPE_USER,
+						   UVM_CHUNK_SIZE_MAX, lists[i]))
+			if (++kept >= GVM_UVM_KEPT_MAX)
+				break;
 	uvm_spin_unlock(&pmm->list_lock);
 	return min(kept, GVM_UVM_KEPT_MAX);
 }
@@ -308,7 +307,8 @@ void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm)
 	managed = gvm_uvm_managed(gpu);
 	gvm_uvm_put(managed);
 	wait_for_completion(&managed->unused);
-	xa_for_each(&managed->spaces, key, space) gpu->calls->detach(space);
+	xa_for_each(&managed->spaces, key, space)
+		gpu->calls->detach(space);
 	gpu->calls->gpu_remove(gpu);
 	spin_lock(&gvm_uvm_lock);
 	list_del_rcu(&managed->node);
@@ -376,8 +376,7 @@ static struct gvm_uvm_managed *gvm_uvm_space_take(const uvm_va_space_t *va_space
 	struct gvm_uvm_managed *managed;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
-	{
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node) {
 		if (!refcount_inc_not_zero(&managed->users))
 			continue;
 		*ret_space = xa_erase(&managed->spaces, pointer_key(va_space));
@@ -397,8 +396,7 @@ struct gvm_uvm_space *gvm_uvm_space_on(const uvm_va_space_t *va_space, uvm_gpu_i
 	struct gvm_uvm_managed *managed;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
-	{
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node) {
 		if (uvm_id_equal(uvm_pmm_to_gpu(managed->gpu.pmm)->id, id))
 			found = xa_load(&managed->spaces, pointer_key(va_space));
 		if (found)
@@ -414,8 +412,8 @@ bool gvm_uvm_is_attached(const uvm_va_space_t *va_space)
 	bool attached = false;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node) attached |=
-		xa_load(&managed->spaces, pointer_key(va_space)) != NULL;
+	list_for_each_entry_rcu(managed, &gvm_uvm_gpus, node)
+		attached |= xa_load(&managed->spaces, pointer_key(va_space)) != NULL;
 	rcu_read_unlock();
 	return attached;
 }
@@ -443,8 +441,7 @@ static struct gvm_uvm_managed *gvm_uvm_space_next(const uvm_va_space_t *va_space
 	struct gvm_uvm_managed *managed = list_prepare_entry(before, &gvm_uvm_gpus, node);
 
 	rcu_read_lock();
-	list_for_each_entry_continue_rcu(managed, &gvm_uvm_gpus, node)
-	{
+	list_for_each_entry_continue_rcu(managed, &gvm_uvm_gpus, node) {
 		if (!refcount_inc_not_zero(&managed->users))
 			continue;
 		*ret_space = xa_load(&managed->spaces, pointer_key(va_space));
