@@ -59,7 +59,7 @@ sed 's/few/cut/' table | cmp - cut.table || fail "after kills it says something 
 "$gvmsim" advise three-tenants --set duration=70s --set containers.search.app.slo_ttft=0.08s \
 	--set containers.chat.app.slo_ttft=0.08s --seeds 1 --target 0.99 --out first >table 2>.err ||
 	fail "priorities: $(cat .err table)"
-grep -q "^Advice: ghost-uvm on 1 GPU, with chat.compute.priority 0" table || fail "priorities: $(cat table)"
+grep -qE "^Advice: ghost(-uvm)? on 1 GPU, with chat.compute.priority 0" table || fail "priorities: $(cat table)"
 grep -q "images.compute.priority 12" table || fail "settings in the table are cut off: $(cat table)"
 grep -qE " images\.compute\.priority 12$" table || fail "no row of settings ends with the last one: $(cat table)"
 grep -q "gvmctl set PID compute.priority .* 12 .* # images" table || fail "control files: $(cat table)"

@@ -102,8 +102,9 @@ START_TEST(keys_of_another_application_are_named)
 		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
 		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
 		"profile, memory, pressure, text_weights, clip_weights, denoiser_weights, "
-		"decoder_weights, denoiser_activation, decoder_activation, steps, "
-		"passes_per_step, text_passes, text_flops, denoiser_flops, denoiser_traffic, "
+		"decoder_weights, denoiser_activation, denoiser_layers, decoder_activation, "
+		"steps, passes_per_step, text_passes, text_flops, denoiser_flops, "
+		"denoiser_traffic, "
 		"decoder_flops, decoder_traffic, efficiency, memory_efficiency, kernel_launch, "
 		"graph, kernels_per_pass, kernels_text, kernels_decoder, pool, "
 		"text_embeddings, clip_embeddings, text_matrices, clip_matrices, "
