@@ -3,23 +3,10 @@
 # Docker's daemon and containerd start containers with gvmd runtime around runc: gvm.ko knows the limit when the
 # container's program starts. A file takes the place of the module's. The image is made here, and no network is used.
 # Needs root, dockerd, docker, containerd, ctr and runc. Usage: NAME.sh GVMSIM SOURCE
-if [ -z "${IN_NAMESPACE:-}" ]; then
-	for needed in dockerd docker containerd ctr runc; do
-		command -v $needed >/dev/null || { echo "skipped: $needed is not here"; exit 77; }
-	done
-	if [ "$(id -u)" != 0 ] || ! unshare --mount --pid --fork true 2>/dev/null; then
-		echo "skipped: only root can start containers here"
-		exit 77
-	fi
-	# Daemons, shims and mounts of ours end with the namespaces.
-	IN_NAMESPACE=1 exec unshare --mount --pid --fork --mount-proc sh "$0" "$@"
-fi
-# shellcheck source=tests/cli/common.inc
-. "$(dirname "$0")/common.inc"
+needs="dockerd docker containerd ctr runc"
+# shellcheck source=tests/cli/daemons.inc
+. "$(dirname "$0")/daemons.inc"
 gvmd=$(dirname "$gvmsim")/gvmd
-if [ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ]; then
-	umount -R /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup || { echo "skipped: no cgroups of version 2"; exit 77; }
-fi
 
 own=/gvm-test-$(stat -c %i "$work") # cgroup; process numbers are those of the namespace
 

@@ -4,22 +4,9 @@
 # tenants run, and each tenant runs below its cgroup, with its devices and its program. Files and null devices take the place of
 # the module's, and the image is made here: no network is used.
 # Needs root, dockerd, docker-compose, runc and a static busybox. Usage: NAME.sh GVMSIM SOURCE
-if [ -z "${IN_NAMESPACE:-}" ]; then
-	for needed in dockerd docker docker-compose runc busybox; do
-		command -v $needed >/dev/null || { echo "skipped: $needed is not here"; exit 77; }
-	done
-	if [ "$(id -u)" != 0 ] || ! unshare --mount --pid --fork true 2>/dev/null; then
-		echo "skipped: only root can start containers here"
-		exit 77
-	fi
-	# Daemons, shims and mounts of ours end with the namespaces.
-	IN_NAMESPACE=1 exec unshare --mount --pid --fork --mount-proc sh "$0" "$@"
-fi
-# shellcheck source=tests/cli/common.inc
-. "$(dirname "$0")/common.inc"
-if [ "$(stat -f -c %T /sys/fs/cgroup)" != cgroup2fs ]; then
-	umount -R /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup || { echo "skipped: no cgroups of version 2"; exit 77; }
-fi
+needs="dockerd docker docker-compose runc busybox"
+# shellcheck source=tests/cli/daemons.inc
+. "$(dirname "$0")/daemons.inc"
 
 # The image: a shell, and a program in the place of gvm-fakegpu that says what it has, and stays.
 cat >fakegpu.c <<'END'
