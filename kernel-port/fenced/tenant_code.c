@@ -44,10 +44,10 @@ static bool patch_mode_of(enum gvm_fence_mode mode, enum patch_mode *ret_mode)
 #define CU_FUNC_LOCAL_BYTES 3u
 
 /*
- * Can a kernel that stores to any place of local memory change bounds there? Not if it
- * has no local memory. It is the driver that says how much it has; nothing of the
- * client's text is believed. A size that equals that of the kernel's own variables is
- * no proof: docs/guardian.md.
+ * Can a kernel that stores to any place of local memory change bounds there? Not if it has no
+ * local memory. The driver says how much the kernel has, and the client's text is not believed.
+ * The kernel's own variables may be exactly as large as its local memory. That proves nothing: a
+ * variable may be in registers, and a spilled address in its place (docs/guardian.md).
  */
 static bool keeps_bounds(const struct tenant *tenant, struct CUmod_st *module,
 			 const struct confined *confined, const struct verify_entry *entry)

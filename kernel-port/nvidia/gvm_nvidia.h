@@ -6,7 +6,8 @@
  *
  * UNITS. A root chunk of 2 MB is a chunk of the core. A chunk of 64 KB is a part of it. A chunk
  * of 4 KB is less than the core's page: its bytes are charged as unevictable memory, exactly.
- * It leaves with its root chunk, for whatever reason that is evicted, and is credited then.
+ * When its root chunk is evicted, for whatever reason, it leaves too, and its bytes are
+ * credited.
  */
 #ifndef GVM_NVIDIA_H
 #define GVM_NVIDIA_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Fat binaries: several translations of one module, of which the driver
- * takes the one that fits.
+ * Fat binaries. A fat binary has one module in several forms, for different GPUs. The driver
+ * takes the form that fits.
  *
  *      wrapper   magic 466243b1, version, address of the header
  *      header    magic ba55ed50, version, bytes of the header, bytes of all entries

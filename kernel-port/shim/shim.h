@@ -225,7 +225,8 @@ bool lookup_is_drivers(const char *symbol, const void *call);
 /* unseen.c */
 
 /*
- * Say what went past the shim. @forked: what is loaded is the parent's, which says it.
+ * Say what went past the shim. @forked: the process is a child of fork. Its parent loaded the
+ * libraries, and speaks of them, so the child does not.
  * @in_signal: maybe in a signal handler, where the loader's lock is not to be taken.
  */
 void unseen_tell(bool forked, bool in_signal);

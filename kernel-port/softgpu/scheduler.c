@@ -84,8 +84,9 @@ static struct softgpu_user_tsg *softgpu_tsg_new(struct softgpu *gpu, u32 client,
 }
 
 /*
- * The subcontext of an address space: that of its other channels in the TSG, or one that is
- * free. UVM knows those that it retains. Returns it or -ENOSPC. LOCKING: softgpu.lock.
+ * The subcontext of an address space in a TSG. All channels of an address space share one. Its
+ * first channel gets a free one. Channels that UVM does not retain do not count. Returns the
+ * subcontext or -ENOSPC. LOCKING: softgpu.lock.
  */
 static int softgpu_tsg_subcontext(const struct softgpu_user_tsg *tsg,
 				  const struct softgpu_space *space)

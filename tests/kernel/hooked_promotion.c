@@ -264,7 +264,7 @@ void test_no_promotion(struct softgpu_tenant *tenant)
 	guest_check(work.faults > 1 && work.replays == work.faults, "it takes %zu faults",
 		    work.faults);
 	guest_check(work.copies_in > work.faults && work.bytes_in == BLOCK,
-		    "what faulted and what was prefetched is copied apart");
+		    "pages with faults and prefetched pages are copied apart");
 	guest_check(work.entries > 1 && work.invalidates > 1,
 		    "there are more entries of the page tables, and more invalidates");
 	munmap(p, BLOCK);

@@ -214,8 +214,8 @@ static int add_list(const struct source *source, const struct word *word, const 
 }
 
 /*
- * HAMi's variable of each GPU. Where all that are set say the same, it is that of each GPU: a
- * container has no others.
+ * HAMi has a variable for each GPU of the container, NAME_0, NAME_1 and so on. If all variables
+ * that are set have the same value, they become one wish for all GPUs.
  */
 static int add_numbered(const struct source *source, const struct word *word,
 			struct wishes *wishes, struct sim_error *err)

@@ -109,7 +109,7 @@ static int await(handle stream, double seconds)
 	return status;
 }
 
-/* In place of an address: that of the words behind the trap. */
+/* try() replaces this value by the address of the words behind the trap. */
 #define BEHIND_TRAP 1
 
 /* One kernel of the thief at one address. */
