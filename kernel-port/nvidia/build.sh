@@ -75,7 +75,7 @@ release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generate
 if ! env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$tree" \
 	-j"${GVM_BUILD_JOBS:-$(nproc)}" SYSSRC="$common" SYSOUT="$kdir" KERNEL_UNAME="$release" \
 	${UVM_BUILD_TYPE:+UVM_BUILD_TYPE="$UVM_BUILD_TYPE"} \
-	NV_KERNEL_MODULES="softgpu nvidia-uvm" modules >"$log" 2>&1; then
+	CONFIG_DEBUG_INFO= NV_KERNEL_MODULES="softgpu nvidia-uvm" modules >"$log" 2>&1; then
 	grep -E 'error|undefined' "$log" | grep -v '^[A-Z_]*CFLAGS' | head -n 40 >&2 || true
 	echo "hooked nvidia-uvm: make failed; $log" >&2
 	exit 1

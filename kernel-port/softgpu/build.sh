@@ -109,7 +109,7 @@ release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generate
 if ! env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$copy" \
 	-j"${GVM_BUILD_JOBS:-$(nproc)}" SYSSRC="$common" SYSOUT="$kdir" KERNEL_UNAME="$release" \
 	${UVM_BUILD_TYPE:+UVM_BUILD_TYPE="$UVM_BUILD_TYPE"} \
-	NV_KERNEL_MODULES="softgpu nvidia-uvm" modules >"$log" 2>&1; then
+	CONFIG_DEBUG_INFO= NV_KERNEL_MODULES="softgpu nvidia-uvm" modules >"$log" 2>&1; then
 	fail "make failed"
 fi
 if [ "${UVM_BUILD_TYPE:-}" = debug ] && [ ! -f "$copy/nvidia-uvm/uvm_debug_optimized.o" ]; then

@@ -1,31 +1,44 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# One scenario and seed give byte-identical results with gcc and clang, -O0 and -O2, but for wall
-# time and speed-up. Usage: compilers.sh SOURCE WORK
+# One scenario and seed give byte-identical results, but for wall time and speed-up, whatever compiled the
+# program: gcc with optimization, which is GVMSIM, or clang without. With EVERY, gcc -O0 and clang -O2, too.
+# Usage: compilers.sh GVMSIM SOURCE WORK [EVERY]
 set -eu
-source=$1
-work=$2
+gvmsim=$1
+source=$2
+work=$3
 mkdir -p "$work"
 
-results() {
-	build=$work/$1-$2
-	cmake -S "$source" -B "$build" -DCMAKE_C_COMPILER="$1" -DCMAKE_BUILD_TYPE=None \
-		-DCMAKE_C_FLAGS="$2" -DGVMSIM_TESTS=OFF >"$build.log" 2>&1 ||
-		{ cat "$build.log"; exit 1; }
-	cmake --build "$build" --parallel 2 --target gvmsim >>"$build.log" 2>&1 || { cat "$build.log"; exit 1; }
-	rm -rf "$build-results"
-	"$build/gvmsim" run "$source/scenarios/vllm-diffusion-80g.json" --set duration=120s --quiet \
-		--out "$build-results"
-	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' -e '/"requests_per_wall_second":/d' "$build-results/summary.json"
+# build COMPILER LEVEL: its program is the answer
+build() {
+	build=$work/$1$2
+	{
+		cmake -S "$source" -B "$build" -DCMAKE_C_COMPILER="$1" -DCMAKE_BUILD_TYPE=None \
+			-DCMAKE_C_FLAGS="$2" -DGVMSIM_TESTS=OFF
+		cmake --build "$build" --parallel 2 --target gvmsim
+	} >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
+	echo "$build/gvmsim"
 }
 
-for compiler in gcc clang; do
-	for level in -O0 -O2; do
-		results "$compiler" "$level"
-	done
-done
-for other in gcc--O2 clang--O0 clang--O2; do
-	diff -r "$work/gcc--O0-results" "$work/$other-results"
-done
-wc -c "$work"/gcc--O0-results/*
+# results GVMSIM NAME
+results() {
+	rm -rf "$work/$2"
+	"$1" run "$source/scenarios/vllm-diffusion-80g.json" --set duration=120s --quiet --out "$work/$2"
+	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' -e '/"requests_per_wall_second":/d' "$work/$2/summary.json"
+}
+
+# same COMPILER LEVEL
+same() {
+	program=$(build "$1" "$2")
+	results "$program" "results-$1$2"
+	diff -r "$work/results" "$work/results-$1$2"
+}
+
+results "$gvmsim" results
+same clang -O0
+if [ -n "${4:-}" ]; then
+	same gcc -O0
+	same clang -O2
+fi
+wc -c "$work"/results/*
