@@ -27,14 +27,17 @@ static int run_from(struct advise *advise, const char *name, size_t from,
 		    const struct signals *signals, struct sim_error *err)
 {
 	size_t left = advise->question->runs - min(advise->runs, advise->question->runs);
+	struct stage stage;
 	int status;
 
 	if (advise->count - from > left)
 		advise->out_of_runs = true;
 	while (advise->count - from > left)
 		candidate_free(advise->candidates[--advise->count]);
-	status = stage_run(advise, name, &advise->candidates[from], advise->count - from, false,
-			   signals, err);
+	stage = (struct stage){ .name = name,
+				.candidates = &advise->candidates[from],
+				.count = advise->count - from };
+	status = stage_run(advise, &stage, signals, err);
 	if (!advise->yardstick && advise->count && advise->candidates[0]->ran)
 		advise->yardstick = advise->candidates[0];
 	for (size_t i = 0; !status && i < advise->count; i++)
@@ -315,7 +318,11 @@ static int confirm(struct advise *advise, const struct signals *signals, struct 
 	if (advise->yardstick)
 		run[count++] = advise->yardstick;
 	if (advise->question->seeds > 1) {
-		status = stage_run(advise, "seeds", run, count, true, signals, err);
+		struct stage stage = {
+			.name = "seeds", .candidates = run, .count = count, .seeds = true
+		};
+
+		status = stage_run(advise, &stage, signals, err);
 		if (status)
 			return status;
 		for (size_t i = 0; i < count; i++)
@@ -420,8 +427,11 @@ static int hurt(struct advise *advise, const struct signals *signals, struct sim
 	}
 	config_destroy(&config);
 	if (!status)
-		status = stage_run(advise, "hurts", run, advise->hurt_count, false, signals,
-				   err);
+		status = stage_run(advise,
+				   &(struct stage){ .name = "hurts",
+						    .candidates = run,
+						    .count = advise->hurt_count },
+				   signals, err);
 	for (size_t i = 0; !status && i < advise->hurt_count; i++)
 		if (run[i]->ran)
 			candidate_judge(advise, run[i]);

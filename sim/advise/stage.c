@@ -72,37 +72,26 @@ static void add_jitter(json_t *sets)
 		json_object_set_new(sets, "jitter.start", json_string("2s"));
 }
 
-/* Write the sweep file of a stage, PATH. @plot is stolen; NULL: none. */
-static int write_stage(const struct advise *advise, const char *name,
-		       struct advise_candidate **candidates, size_t count, bool seeds,
-		       json_t *plot, char *path, size_t size, struct sim_error *err)
+/* What the user has set for all runs, as a sweep's "set". */
+static json_t *sets_of(const struct advise_question *question)
 {
-	json_t *root = json_object(), *list = json_array(), *metrics = json_array();
 	json_t *sets = json_object();
-	char file[WRITER_NAME_MAX];
-	struct writer writer;
-	int status;
 
-	json_object_set_new(
-		root, "description",
-		json_string("A stage of gvmsim advise: gvmsim sweep runs it again."));
-	json_object_set_new(root, "scenario", json_string(advise->scenario));
-	for (size_t i = 0; i < advise->question->set_count; i++) {
-		const char *text = advise->question->sets[i], *value = strchr(text, '=');
+	for (size_t i = 0; i < question->set_count; i++) {
+		const char *text = question->sets[i], *value = strchr(text, '=');
 
 		if (value)
 			json_object_setn_new_nocheck(sets, text, (size_t)(value - text),
 						     json_string(value + 1));
 	}
-	if (seeds)
-		add_jitter(sets);
-	json_object_set_new(root, "set", sets);
-	if (seeds)
-		json_object_set_new(root, "seeds",
-				    json_integer((json_int_t)advise->question->seeds));
-	for (size_t i = 0; i < count; i++)
-		json_array_append(list, candidates[i]->keys);
-	json_object_set_new(root, "list", list);
+	return sets;
+}
+
+/* What the promises and rates of the containers are about, as a sweep's "metrics". */
+static json_t *metrics_of(const struct advise *advise)
+{
+	json_t *metrics = json_array();
+
 	for (size_t c = 0; c < advise->container_count; c++) {
 		const struct advise_container *container = &advise->containers[c];
 
@@ -113,11 +102,44 @@ static int write_stage(const struct advise *advise, const char *name,
 		if (*container->rate && json_array_size(metrics) < SWEEP_METRICS_MAX)
 			json_array_append_new(metrics, json_string(container->rate));
 	}
-	json_object_set_new(root, "metrics", metrics);
-	if (plot)
-		json_object_set_new(root, "plots", json_pack("[o]", plot));
-	snprintf(file, sizeof(file), "%s.json", name);
-	snprintf(path, size, "%s/%s", advise->question->out, file);
+	return metrics;
+}
+
+/* A stage as a sweep. */
+static json_t *sweep_of(const struct advise *advise, const struct stage *stage)
+{
+	json_t *root = json_object(), *list = json_array(), *sets = sets_of(advise->question);
+
+	json_object_set_new(
+		root, "description",
+		json_string("A stage of gvmsim advise: gvmsim sweep runs it again."));
+	json_object_set_new(root, "scenario", json_string(advise->scenario));
+	json_object_set_new(root, "set", sets);
+	if (stage->seeds) {
+		add_jitter(sets);
+		json_object_set_new(root, "seeds",
+				    json_integer((json_int_t)advise->question->seeds));
+	}
+	for (size_t i = 0; i < stage->count; i++)
+		json_array_append(list, stage->candidates[i]->keys);
+	json_object_set_new(root, "list", list);
+	json_object_set_new(root, "metrics", metrics_of(advise));
+	if (stage->plot)
+		json_object_set_new(root, "plots", json_pack("[O]", stage->plot));
+	return root;
+}
+
+/* Write the sweep file of a stage. @path of PATH_MAX gets its path. */
+static int write_stage(const struct advise *advise, const struct stage *stage, char *path,
+		       struct sim_error *err)
+{
+	json_t *root = sweep_of(advise, stage);
+	char file[WRITER_NAME_MAX];
+	struct writer writer;
+	int status;
+
+	snprintf(file, sizeof(file), "%s.json", stage->name);
+	snprintf(path, PATH_MAX, "%s/%s", advise->question->out, file);
 	status = writer_open(&writer, advise->question->out, err);
 	if (!status)
 		status = results_write_json(&writer, file, root, err);
@@ -173,70 +195,83 @@ static int make_runs(const struct advise *advise, const char *path, struct sweep
 	return status;
 }
 
-/* Run candidates that resolve. One that fails is run alone, to say why without the others. */
-static int run_resolved(struct advise *advise, const char *name,
-			struct advise_candidate **candidates, size_t count, bool seeds,
-			const struct signals *signals, struct sim_error *err)
+/* Make the runs of a stage, and give each candidate its numbers. */
+static int run_once(struct advise *advise, const struct stage *stage,
+		    const struct signals *signals, struct sim_error *err)
 {
 	struct sweep sweep = { 0 };
 	struct sweep_runs runs = { 0 };
 	struct sweep_numbers numbers = { 0 };
-	struct advise_candidate **able;
-	size_t able_count = 0;
 	char path[PATH_MAX];
-	int status = write_stage(advise, name, candidates, count, seeds, NULL, path,
-				 sizeof(path), err);
+	int status = write_stage(advise, stage, path, err);
 
-	if (status)
-		return status;
-	status = make_runs(advise, path, &sweep, &runs, signals, err);
+	if (!status)
+		status = make_runs(advise, path, &sweep, &runs, signals, err);
 	if (!status)
 		status = sweep_numbers_take(&numbers, &runs, err);
-	for (size_t i = 0; !status && i < count; i++)
-		take(advise, candidates[i], &numbers, i);
+	for (size_t i = 0; !status && i < stage->count; i++)
+		take(advise, stage->candidates[i], &numbers, i);
 	sweep_numbers_destroy(&numbers);
 	sweep_runs_destroy(&runs);
 	sweep_destroy(&sweep);
-	if (status != -SIM_EXIT_USER)
-		return status;
-	if (count == 1) {
-		snprintf(candidates[0]->cannot, sizeof(candidates[0]->cannot), "%.250s",
-			 err->text);
-		return 0;
-	}
-	able = calloc(count, sizeof(*able));
-	if (!able)
-		return sim_runtime_error(err, "out of memory");
-	status = 0;
-	for (size_t i = 0; i < count && !status; i++) {
-		status = run_resolved(advise, name, &candidates[i], 1, seeds, signals, err);
-		if (!*candidates[i]->cannot)
-			able[able_count++] = candidates[i];
-	}
-	/* The file of the stage has all candidates that can run, not only the last one. */
-	if (!status && able_count)
-		status = write_stage(advise, name, able, able_count, seeds, NULL, path,
-				     sizeof(path), err);
-	free(able);
 	return status;
 }
 
-int stage_run(struct advise *advise, const char *name, struct advise_candidate **candidates,
-	      size_t count, bool seeds, const struct signals *signals, struct sim_error *err)
+/*
+ * Run the candidates of a stage one by one, since one of them cannot run: it says why. The file of
+ * the stage then has all that can.
+ */
+static int run_one_by_one(struct advise *advise, const struct stage *stage,
+			  const struct signals *signals, struct sim_error *err)
 {
-	struct advise_candidate **able = calloc(count + 1, sizeof(*able));
-	size_t able_count = 0;
+	struct stage able = *stage;
+	char path[PATH_MAX];
 	int status = 0;
 
-	if (!able)
+	able.count = 0;
+	able.candidates = calloc(stage->count, sizeof(*able.candidates));
+	if (!able.candidates)
 		return sim_runtime_error(err, "out of memory");
-	for (size_t i = 0; i < count; i++)
-		if (resolves(advise, candidates[i]))
-			able[able_count++] = candidates[i];
-	advise->runs += able_count * (seeds ? advise->question->seeds : 1);
-	if (able_count)
-		status = run_resolved(advise, name, able, able_count, seeds, signals, err);
-	free(able);
+	for (size_t i = 0; i < stage->count && !status; i++) {
+		struct advise_candidate *candidate = stage->candidates[i];
+		struct stage alone = *stage;
+
+		alone.candidates = &candidate;
+		alone.count = 1;
+		status = run_once(advise, &alone, signals, err);
+		if (status == -SIM_EXIT_USER) {
+			snprintf(candidate->cannot, sizeof(candidate->cannot), "%.250s",
+				 err->text);
+			status = 0;
+		} else {
+			able.candidates[able.count++] = candidate;
+		}
+	}
+	if (!status && able.count)
+		status = write_stage(advise, &able, path, err);
+	free(able.candidates);
+	return status;
+}
+
+int stage_run(struct advise *advise, const struct stage *stage, const struct signals *signals,
+	      struct sim_error *err)
+{
+	struct stage able = *stage;
+	int status = 0;
+
+	able.count = 0;
+	able.candidates = calloc(stage->count + 1, sizeof(*able.candidates));
+	if (!able.candidates)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < stage->count; i++)
+		if (resolves(advise, stage->candidates[i]))
+			able.candidates[able.count++] = stage->candidates[i];
+	advise->runs += able.count * (stage->seeds ? advise->question->seeds : 1);
+	if (able.count)
+		status = run_once(advise, &able, signals, err);
+	if (status == -SIM_EXIT_USER)
+		status = run_one_by_one(advise, &able, signals, err);
+	free(able.candidates);
 	return status;
 }
 
@@ -271,44 +306,54 @@ static json_t *plot_of(const struct advise *advise)
 			 "x", x, "y", y, "more", x, "log", 1);
 }
 
-int stage_draw(struct advise *advise, const char *name, const struct signals *signals,
-	       bool *ret_drawn, struct sim_error *err)
+/* Draw the sweep in the file @path. */
+static int draw_sweep(const struct advise *advise, const char *path,
+		      const struct signals *signals, size_t *ret_drawn, struct sim_error *err)
 {
-	struct advise_candidate **ran = calloc(advise->count + 1, sizeof(*ran));
-	json_t *plot = plot_of(advise);
 	struct sweep sweep = { 0 };
 	struct sweep_runs runs = { 0 };
 	struct sweep_numbers numbers = { 0 };
 	struct writer writer;
-	char path[PATH_MAX];
-	size_t count = 0, drawn = 0;
-	int status;
+	int status = make_runs(advise, path, &sweep, &runs, signals, err);
 
-	*ret_drawn = false;
-	for (size_t i = 0; ran && i < advise->count; i++)
-		if (advise->candidates[i]->ran)
-			ran[count++] = advise->candidates[i];
-	if (!ran || !plot || !count) {
-		json_decref(plot);
-		free(ran);
-		return 0;
-	}
-	status = write_stage(advise, name, ran, count, false, plot, path, sizeof(path), err);
-	free(ran);
-	if (!status)
-		status = make_runs(advise, path, &sweep, &runs, signals, err);
 	if (!status)
 		status = sweep_numbers_take(&numbers, &runs, err);
 	if (!status)
 		status = writer_open(&writer, advise->question->out, err);
 	if (!status) {
-		status = sweep_draw(&numbers, 0, signals, &writer, &drawn, err);
+		status = sweep_draw(&numbers, 0, signals, &writer, ret_drawn, err);
 		if (status)
 			writer_abort(&writer);
 	}
-	*ret_drawn = !status && drawn;
 	sweep_numbers_destroy(&numbers);
 	sweep_runs_destroy(&runs);
 	sweep_destroy(&sweep);
+	return status;
+}
+
+int stage_draw(struct advise *advise, const char *name, const struct signals *signals,
+	       bool *ret_drawn, struct sim_error *err)
+{
+	struct stage stage = { .name = name };
+	char path[PATH_MAX];
+	size_t drawn = 0;
+	int status = 0;
+
+	*ret_drawn = false;
+	stage.candidates = calloc(advise->count + 1, sizeof(*stage.candidates));
+	if (!stage.candidates)
+		return sim_runtime_error(err, "out of memory");
+	for (size_t i = 0; i < advise->count; i++)
+		if (advise->candidates[i]->ran)
+			stage.candidates[stage.count++] = advise->candidates[i];
+	stage.plot = plot_of(advise);
+	if (stage.plot && stage.count) {
+		status = write_stage(advise, &stage, path, err);
+		if (!status)
+			status = draw_sweep(advise, path, signals, &drawn, err);
+	}
+	*ret_drawn = !status && drawn;
+	json_decref(stage.plot);
+	free(stage.candidates);
 	return status;
 }

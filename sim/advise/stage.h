@@ -7,13 +7,21 @@
 
 struct signals;
 
+/* Candidates that run together. Nothing in it is owned. */
+struct stage {
+	const char *name; /* of its sweep, a file in the folder of the advice */
+	struct advise_candidate **candidates;
+	size_t count;
+	bool seeds;   /* under all seeds of the question, not only the scenario's */
+	json_t *plot; /* the picture of the sweep, or NULL */
+};
+
 /*
- * Run @count candidates as the sweep @name in the folder of the advice, under the scenario's
- * seed or, with @seeds, under all of them. Candidates that cannot run say why. Returns 0 or a
- * negative enum sim_exit.
+ * Run the candidates of a stage. One that cannot run says why. Returns 0 or a negative enum
+ * sim_exit.
  */
-int stage_run(struct advise *advise, const char *name, struct advise_candidate **candidates,
-	      size_t count, bool seeds, const struct signals *signals, struct sim_error *err);
+int stage_run(struct advise *advise, const struct stage *stage, const struct signals *signals,
+	      struct sim_error *err);
 
 /*
  * Resolve the configuration of a candidate; the caller destroys it. 0 or a
