@@ -67,7 +67,8 @@ struct judge_call {
  */
 struct judge_process {
 	int pid;
-	int socket;
+	int calls; /* the parent's ends of two pipes */
+	int answers;
 	struct softgpu_tenant tenant; /* of a child only the client's number */
 };
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The processes of a pattern: softgpu_judge.h. A child takes calls by a socket
- * until its parent closes it.
+ * The processes of a pattern: softgpu_judge.h. A child takes calls from a pipe until its parent
+ * closes it, and answers by another one: a small kernel has no sockets.
  */
+#define _GNU_SOURCE
 #include "softgpu_judge.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -95,7 +96,7 @@ static int process_call(struct softgpu_tenant *tenant, const struct judge_call *
 }
 
 /* The child: its first answer says whether it has become a tenant. */
-static void process_serve(int socket, unsigned int client, int (*enter)(void))
+static void process_serve(int calls, int answers, unsigned int client, int (*enter)(void))
 {
 	struct softgpu_tenant tenant;
 	struct judge_call call;
@@ -103,8 +104,8 @@ static void process_serve(int socket, unsigned int client, int (*enter)(void))
 
 	if (!status)
 		status = softgpu_attach(&tenant, client);
-	while (write(socket, &status, sizeof(status)) == sizeof(status) &&
-	       read(socket, &call, sizeof(call)) == sizeof(call))
+	while (write(answers, &status, sizeof(status)) == sizeof(status) &&
+	       read(calls, &call, sizeof(call)) == sizeof(call))
 		status = process_call(&tenant, &call);
 	_exit(0);
 }
@@ -113,24 +114,32 @@ static int process_answer(const struct judge_process *process)
 {
 	int status;
 
-	return read(process->socket, &status, sizeof(status)) == sizeof(status) ? status :
-										  -ECHILD;
+	return read(process->answers, &status, sizeof(status)) == sizeof(status) ? status :
+										   -ECHILD;
 }
 
 int judge_process_start(struct judge_process *process, unsigned int client, int (*enter)(void))
 {
-	int sockets[2];
+	int calls[2], answers[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
+	if (pipe2(calls, O_CLOEXEC))
 		return -errno;
+	if (pipe2(answers, O_CLOEXEC)) {
+		close(calls[0]);
+		close(calls[1]);
+		return -errno;
+	}
 	process->tenant.client = client;
-	process->socket = sockets[0];
+	process->calls = calls[1];
+	process->answers = answers[0];
 	process->pid = fork();
 	if (process->pid == 0) {
-		close(sockets[0]);
-		process_serve(sockets[1], client, enter);
+		close(calls[1]);
+		close(answers[0]);
+		process_serve(calls[0], answers[1], client, enter);
 	}
-	close(sockets[1]);
+	close(calls[0]);
+	close(answers[1]);
 	return process->pid > 0 ? process_answer(process) : -errno;
 }
 
@@ -138,13 +147,14 @@ int judge_process_ask(struct judge_process *process, const struct judge_call *ca
 {
 	if (!process->pid)
 		return process_call(&process->tenant, call);
-	if (write(process->socket, call, sizeof(*call)) != sizeof(*call))
+	if (write(process->calls, call, sizeof(*call)) != sizeof(*call))
 		return -errno;
 	return process_answer(process);
 }
 
 void judge_process_end(struct judge_process *process)
 {
-	close(process->socket);
+	close(process->calls);
+	close(process->answers);
 	waitpid(process->pid, NULL, 0);
 }
