@@ -313,10 +313,12 @@ static void judge_run_one(const struct pattern *pattern, size_t chunks, size_t l
 static void judge_run_all(struct softgpu_tenant *tenant, const struct pattern *patterns,
 			  size_t count, size_t chunks, size_t limit)
 {
+	int status;
+
 	judge_processes[0] = (struct judge_process){ .tenant = *tenant };
-	guest_check(judge_process_start(&judge_processes[1], 1001,
-					limit ? judge_limits->enter : NULL) == 0,
-		    "a second process");
+	status = judge_process_start(&judge_processes[1], 1001,
+				     limit ? judge_limits->enter : NULL);
+	guest_check(status == 0, "a second process: %d", status);
 	for (size_t i = 0; i < count; i++)
 		judge_run_one(&patterns[i], chunks, limit);
 	judge_process_end(&judge_processes[1]);
