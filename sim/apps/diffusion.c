@@ -138,14 +138,8 @@ static void phase_split(struct diffusion_phase *phase, u32 layers)
 	const struct cuda_access activations = phase->accesses[1];
 
 	for (u32 i = 0; i < layers; i++) {
-		struct cuda_access *part = &phase->accesses[2 * i];
-		u32 begin = (u32)((u64)weights.chunks * i / layers);
-		u32 end = (u32)((u64)weights.chunks * (i + 1) / layers);
-
-		part[0] = weights;
-		part[0].first += begin;
-		part[0].chunks = end - begin;
-		part[1] = activations;
+		phase->accesses[2 * i] = cuda_access_part(&weights, i, layers);
+		phase->accesses[2 * i + 1] = activations;
 	}
 	phase->burst.access_count = 2 * layers;
 }

@@ -13,8 +13,10 @@
  *
  * app.overlap says which: arithmetic and traffic of a well-tuned library overlap, those of
  * eager kernels mostly do not. It touches the tensors that it reads and writes, all of each or
- * its beginning. Phases are launched ahead, as far as no host work is between them and the
- * channel has room.
+ * its beginning. A phase with layers goes through them one after the other: each one touches a
+ * part of its own, and all of what is "every_layer", such as activations, for which an allocator
+ * gives each layer the same memory. Phases are launched ahead, as far as no host work is between
+ * them and the channel has room.
  *
  * Tokens are those of samples: rows of a trace. A group with "samples" takes new ones at each
  * repetition, and the phases in it count their tokens. In a closed loop, iteration follows
@@ -66,6 +68,8 @@ struct phases {
 	u64 done;		      /* phases gone through, each repetition */
 	u64 launches;
 	struct cuda_event half; /* behind the last half of a channel that was launched */
+	struct cuda_access
+		touches[PHASES_TOUCHES_MAX]; /* of the phase that is being launched */
 };
 
 /* Take the next @count rows of the trace, which begins again at its end. */
@@ -142,6 +146,27 @@ static struct cuda_access phases_access(const struct phases *phases,
 	return touched;
 }
 
+/*
+ * What the layers of a phase touch, one layer after the other. Returns the number of touches in
+ * phases->touches.
+ */
+static u32 phases_touch(struct phases *phases, const struct phases_work *work, u64 tokens)
+{
+	struct cuda_access accesses[PHASES_ACCESSES_MAX];
+	u32 layers = (u32)work->layers, count = 0;
+
+	for (u32 i = 0; i < work->access_count; i++)
+		accesses[i] = phases_access(phases, &work->accesses[i], tokens);
+	for (u32 layer = 0; layer < layers; layer++) {
+		for (u32 i = 0; i < work->access_count; i++)
+			phases->touches[count++] =
+				work->accesses[i].every_layer ?
+					accesses[i] :
+					cuda_access_part(&accesses[i], layer, layers);
+	}
+	return count;
+}
+
 /* Blocking: wait until the channel has room for half a channel more. As phases_launch(). */
 static int phases_make_room(struct phases *phases)
 {
@@ -162,7 +187,6 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 {
 	const struct config *config = phases->env->config;
 	u64 tokens = phases_tokens(phases, work->tokens);
-	struct cuda_access accesses[PHASES_ACCESSES_MAX];
 	struct cuda_burst_config burst;
 	struct app_work gpu_work;
 	int status = 0;
@@ -177,16 +201,14 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 		status = phases_make_room(phases);
 	if (status || !work->kernels)
 		return status;
-	for (u32 i = 0; i < work->access_count; i++)
-		accesses[i] = phases_access(phases, &work->accesses[i], tokens);
 	gpu_work = phases_gpu_work(phases, work, tokens);
 	burst = (struct cuda_burst_config){
 		.kernels = (u32)work->kernels,
 		.launch_ns = app_launch_ns(&config->host, phases->cfg->kernel_launch,
 					   work->graph ? work->kernels : 1),
 		.graph = work->graph,
-		.accesses = accesses,
-		.access_count = work->access_count,
+		.accesses = phases->touches,
+		.access_count = phases_touch(phases, work, tokens),
 	};
 	app_work_burst(&gpu_work, &config->gpu, &burst);
 	return cuda_launch(phases->env->cuda, &burst);

@@ -16,6 +16,8 @@
 #define PHASES_TENSORS_MAX  64u
 #define PHASES_NODES_MAX    256u
 #define PHASES_ACCESSES_MAX 16u
+#define PHASES_LAYERS_MAX   64u
+#define PHASES_TOUCHES_MAX  256u /* of a phase: its accesses in all of its layers */
 #define PHASES_DEPTH_MAX    4u
 #define PHASES_WRONG_MAX    512
 
@@ -51,6 +53,7 @@ struct phases_access {
 	u64 bytes;	     /* of its beginning; 0 and bytes_per_token 0: all of it */
 	u64 bytes_per_token; /* more, for each token */
 	u64 matrices;	     /* kernels that touch an equal part each, at once; 0: bit by bit */
+	bool every_layer; /* each layer touches all of it; else a layer has a part of its own */
 	bool writes;
 };
 
@@ -71,6 +74,7 @@ struct phases_work {
 	u64 host_ns; /* host work before it, which begins when the GPU is done */
 	u64 kernels; /* 0: it has none */
 	bool graph;  /* one launch for all kernels */
+	u64 layers;  /* one after the other, up to PHASES_LAYERS_MAX */
 	u64 flops;
 	u64 flops_per_token;
 	u64 traffic; /* bytes of device memory */

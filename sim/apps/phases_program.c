@@ -62,6 +62,7 @@ static const struct cfg_key access_fields[] = {
 	FIELD(phases_access, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
 	FIELD(phases_access, "bytes_per_token", SIZE, bytes_per_token, CFG_RANGE(1, CFG_TIB)),
 	FIELD(phases_access, "matrices", INTEGER, matrices, CFG_RANGE(1, CFG_COUNT_MAX)),
+	FIELD(phases_access, "every_layer", BOOL, every_layer, ),
 	{ 0 },
 };
 
@@ -82,6 +83,7 @@ static const struct cfg_key phase_fields[] = {
 	FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
 	FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, CFG_COUNT_MAX)),
 	FIELD(phases_work, "graph", BOOL, graph, ),
+	FIELD(phases_work, "layers", INTEGER, layers, CFG_RANGE(1, PHASES_LAYERS_MAX)),
 	FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),
 	FIELD(phases_work, "flops_per_token", INTEGER, flops_per_token,
 	      CFG_RANGE(0, CFG_FLOPS_MAX)),
@@ -267,6 +269,12 @@ static bool read_accesses(struct reader *reader, const char *where, const json_t
 			work->access_count++;
 		}
 	}
+	if (work->layers * work->access_count > PHASES_TOUCHES_MAX)
+		return reject(
+			reader, where,
+			"touches %u tensors in each of %llu layers, allowed: up to %u in all",
+			work->access_count, (unsigned long long)work->layers,
+			PHASES_TOUCHES_MAX);
 	return true;
 }
 
@@ -340,6 +348,7 @@ static bool read_node(struct reader *reader, const char *where, const json_t *js
 			      "\"once\" is no truth value, allowed: true or false");
 	node->once = json_is_true(once);
 	node->work.repeat = 1;
+	node->work.layers = 1;
 	if (!read_work(reader, name, json, node, &node->work))
 		return false;
 	node->small = node->work;

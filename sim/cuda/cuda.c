@@ -123,6 +123,26 @@ struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 	return access;
 }
 
+/* Of @count things, those in the parts before number @part of @parts. */
+static u32 share_before(u32 count, u32 part, u32 parts)
+{
+	return (u32)((u64)count * part / parts);
+}
+
+struct cuda_access cuda_access_part(const struct cuda_access *access, u32 part, u32 parts)
+{
+	struct cuda_access cut = *access;
+	u32 begin = share_before(access->chunks, part, parts);
+	u32 kernels = share_before(access->kernels, part + 1, parts) -
+		      share_before(access->kernels, part, parts);
+
+	cut.first += begin;
+	cut.chunks = share_before(access->chunks, part + 1, parts) - begin;
+	/* 0 would be bit by bit. */
+	cut.kernels = access->kernels ? max(kernels, 1u) : 0;
+	return cut;
+}
+
 /* Addresses of 4 KB in a page, which faults tell apart. */
 #define ADDRESSES_PER_PAGE 16u
 

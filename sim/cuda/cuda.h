@@ -147,6 +147,12 @@ struct cuda_access cuda_access_head(const struct cuda_memory *memory, u64 bytes,
 void cuda_access_matrices(struct cuda_access *access, u64 matrices);
 
 /*
+ * Part number @part of @parts equal ones of an access without masks, such as the weights of one
+ * layer. Its matrices are divided, too. The parts together are the access.
+ */
+struct cuda_access cuda_access_part(const struct cuda_access *access, u32 part, u32 parts);
+
+/*
  * Launch a burst as the next operation of its stream, and do not wait. Returns 0 or -ENOMEM. In
  * a dead context it fails at once, which cuda_synchronize() reports.
  */

@@ -151,6 +151,44 @@ START_TEST(a_phase_touches_the_beginning_of_a_tensor)
 }
 END_TEST
 
+/* Chunks that are brought in for an iteration, as a mean of thousands. */
+static u64 misses_an_iteration(const char *layers)
+{
+	char list[512];
+
+	snprintf(list, sizeof(list),
+		 "[{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000, %s"
+		 "\"reads\": [\"w\"], "
+		 "\"writes\": [{\"tensor\": \"a\", \"every_layer\": true}]}]",
+		 layers);
+	init_phases("{\"w\": {\"bytes\": \"8M\", \"on_host\": true}, "
+		    "\"a\": {\"bytes\": \"2M\", \"on_host\": true}}",
+		    list);
+	limit_bytes = 2 * CHUNK;
+	interrupt_ns = 20 * MS;
+	simulate();
+	ck_assert_uint_gt(app_log.record_count, 2000);
+	return (process.stats.block.pages_copied_in / 32 + app_log.record_count / 2) /
+	       app_log.record_count;
+}
+
+/*
+ * Weights of 4 chunks and activations A of one, of which 2 chunks fit, and the oldest one goes.
+ * Four layers: 0 A 1 A 2 A 3 A. A is there after 1 and after 3, so there are 6 misses.
+ */
+START_TEST(layers_have_parts_and_share_what_is_of_every_layer)
+{
+	ck_assert_uint_eq(misses_an_iteration("\"layers\": 4, "), 6);
+}
+END_TEST
+
+/* The same without layers: 0 1 2 3 A, which are 5 misses. */
+START_TEST(without_layers_a_tensor_is_touched_once)
+{
+	ck_assert_uint_eq(misses_an_iteration(""), 5);
+}
+END_TEST
+
 /* What an iteration leaves in a tensor of its life is given back, and cleared memory again. */
 START_TEST(memory_of_an_iteration_goes_back)
 {
@@ -275,11 +313,14 @@ static const struct {
 	{ "{}", "[{" PHASE ", \"small\": {\"name\": \"c\"}}]",
 	  "b: no field \"name\", allowed: repeat, reads, writes, samples, tokens, host, "
 	  "kernels, "
-	  "graph, flops, flops_per_token, traffic, traffic_per_token" },
+	  "graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
 	{ "{}", "[{" PHASE ", \"small\": {\"once\": true}}]",
 	  "b: no field \"once\", allowed: repeat, reads, writes, samples, tokens, host, "
 	  "kernels, "
-	  "graph, flops, flops_per_token, traffic, traffic_per_token" },
+	  "graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
+	{ "{\"w\": {\"bytes\": 1}}",
+	  "[{" PHASE ", \"layers\": 64, \"reads\": [\"w\", \"w\", \"w\", \"w\", \"w\"]}]",
+	  "b: touches 5 tensors in each of 64 layers, allowed: up to 256 in all" },
 	{ "{}", "[{\"name\": \"a\", \"small\": {\"phases\": []}, \"phases\": [{" PHASE "}]}]",
 	  "a: no field \"phases\", allowed: repeat, samples" },
 	{ "{}", "[{\"name\": \"a\", \"x\": 1, \"phases\": [{" PHASE "}]}]",
@@ -312,6 +353,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, phases_count_the_tokens_of_their_samples);
 	tcase_add_test(tests, an_open_loop_follows_the_dates_of_the_trace);
 	tcase_add_test(tests, a_phase_touches_the_beginning_of_a_tensor);
+	tcase_add_test(tests, layers_have_parts_and_share_what_is_of_every_layer);
+	tcase_add_test(tests, without_layers_a_tensor_is_touched_once);
 	tcase_add_test(tests, memory_of_an_iteration_goes_back);
 	tcase_add_test(tests, an_iteration_after_pressure_is_a_small_one);
 	tcase_add_loop_test(tests, iterations_that_take_no_time_end_it, 0,
