@@ -95,6 +95,7 @@ struct cfg_gpu {
 		u64 buffer_entries; /* replayable fault buffer */
 		u64 outstanding;    /* faulting 64 KB pages that one context has in flight */
 		u64 per_block;	    /* of these, most in one 2 MB block */
+		u64 front;	    /* blocks that a kernel faults on together, bit by bit */
 		u64 per_page;	    /* records of one page: addresses that miss at once */
 		u64 interrupt;	    /* ns from fault to the service thread running */
 		u64 linger;	    /* ns after a replay in which a fault needs no interrupt */

@@ -13,8 +13,11 @@
  *  - A context switch takes time in which no context of the runlist runs: more if kernels were
  *    in execution, whose registers and shared memory go out to memory and come back.
  *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). The warps of a
- *    kernel fault side by side, so a kernel that has begun to fault stays until it has all of
- *    its pages, however many rounds the driver takes. A replay completes the accesses whose
+ *    kernel fault side by side on all that the kernel touches at once, such as the matrix of a
+ *    product with few tokens. So it stays until it has all of that, however many rounds the
+ *    driver takes. A kernel that goes through its memory bit by bit faults on a front of
+ *    blocks, gpu.fault.front, and can leave between two fronts. Both are what an H200 does
+ *    (plots/reference/hardware/h200-580-fronts.txt). A replay completes the accesses whose
  *    pages are there by then, before anything else can happen to the pages: so two contexts
  *    that evict each other's memory still make progress.
  *  - A kernel may never get all of its pages at once: the driver serves its other warps first

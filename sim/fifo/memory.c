@@ -98,6 +98,12 @@ bool tsg_is_faulting(const struct fifo_tsg *tsg)
 	       burst->cursor.ordinal < burst->faulting_ordinal;
 }
 
+/* Does the kernel at the cursor touch its blocks one after the other? burst_footprint() has looked. */
+static bool burst_is_bit_by_bit(const struct fifo_burst *burst)
+{
+	return burst->footprint.first >= burst->footprint.end;
+}
+
 /*
  * The end of the blocks that the kernel at the cursor touches. In a run that is touched bit by
  * bit, kernels touch equal shares of the burst's blocks.
@@ -120,7 +126,21 @@ static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 }
 
 /*
- * A burst stalls at its cursor, in a kernel that ends at @end: the end of the faults it
+ * The end of the blocks that the kernel at the cursor faults on together, and for which it stays on
+ * the GPU: all that it touches at once, or its front in what it goes through bit by bit. A kernel of
+ * an application that says what its warps access side by side has no front.
+ */
+static u64 burst_front_end(struct fifo_burst *burst, u32 front_blocks)
+{
+	u64 end = burst_kernel_end_ordinal(burst);
+
+	if (burst_is_bit_by_bit(burst) && !burst->pages_at_once)
+		end = min(end, burst->cursor.ordinal + front_blocks);
+	return end;
+}
+
+/*
+ * A burst stalls at its cursor and faults on the blocks up to @end: the end of the faults that it
  * reports.
  */
 static u64 burst_window_end(struct fifo_burst *burst, u64 end)
@@ -138,14 +158,13 @@ void tsg_stall(struct fifo_tsg *tsg)
 {
 	struct fifo *fifo = tsg->fifo;
 	struct fifo_burst *burst = tsg->first;
-	u64 kernel_end = burst_kernel_end_ordinal(burst);
-	bool bit_by_bit = burst->footprint.first >= burst->footprint.end;
+	u64 front_end = burst_front_end(burst, fifo->config.front_blocks);
 	struct gmmu_window window = {
-		.end_ordinal = burst_window_end(burst, kernel_end),
+		.end_ordinal = burst_window_end(burst, front_end),
 		.faults = fifo->config.outstanding_faults,
 		.pages_per_block = fifo->config.faults_per_block,
 		.faults_per_page = max(fifo->config.faults_per_page, 1u),
-		.in_order = bit_by_bit && fifo->config.faults_per_page > 1,
+		.in_order = burst_is_bit_by_bit(burst) && fifo->config.faults_per_page > 1,
 	};
 
 	if (burst->pages_at_once) {
@@ -153,7 +172,7 @@ void tsg_stall(struct fifo_tsg *tsg)
 		window.faults_per_page = max(burst->faults_per_page, 1u);
 		window.in_order = false;
 	}
-	burst->faulting_ordinal = kernel_end;
+	burst->faulting_ordinal = front_end;
 	/* The date of a miss is rounded down, but all blocks before the miss have been used. */
 	burst->granted_ordinal = burst->cursor.ordinal;
 	tsg->stalled = true;

@@ -325,6 +325,7 @@ struct fifo_config {
 	u64 context_state_ns;	 /* more, to save or restore as much state as all SMs hold */
 	u32 outstanding_faults;	 /* most missing pages reported with one stall */
 	u32 faults_per_block;	 /* most of one block */
+	u32 front_blocks;	 /* that a kernel faults on together which has no footprint */
 	u32 faults_per_page;	 /* addresses of a page that miss at once; 0 is 1 */
 	struct fifo_turns turns; /* of all partitions that are shared in time */
 	u32 partition_count;	 /* 0: one, with everything, shared in time */

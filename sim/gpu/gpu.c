@@ -100,6 +100,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.context_state_ns = profile->sched.context_state,
 		.outstanding_faults = (u32)profile->fault.outstanding,
 		.faults_per_block = (u32)profile->fault.per_block,
+		.front_blocks = (u32)profile->fault.front,
 		.faults_per_page = (u32)profile->fault.per_page,
 	};
 	struct pcie_config link = {

@@ -43,6 +43,7 @@ void init_machine(const struct sim_app *app, void *keys)
 		.fault = { .buffer_entries = 256,
 			   .outstanding = 256,
 			   .per_block = 32,
+			   .front = 512,
 			   .zero_bandwidth = 65536000000000 },
 	};
 	config.host = (struct cfg_host){ .speed = 2 * CFG_PPM };

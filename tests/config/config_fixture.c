@@ -36,6 +36,7 @@ const char config_gpu_profile[] =
 	"    \"buffer_entries\": {\"value\": 64, \"source\": \"test\"},"
 	"    \"outstanding\": {\"value\": 16, \"source\": \"test\"},"
 	"    \"per_block\": {\"value\": 1, \"source\": \"test\"},"
+	"    \"front\": {\"value\": 4, \"source\": \"test\"},"
 	"    \"interrupt\": {\"value\": \"5us\", \"source\": \"test\"},"
 	"    \"linger\": {\"value\": \"1us\", \"source\": \"test\"},"
 	"    \"cold_wake\": {\"value\": \"2us\", \"source\": \"test\"},"

@@ -350,9 +350,10 @@ START_TEST(gpus_are_checked)
 		"gpus.big.sched.timeslice_scale, gpus.big.sched.context_switch, "
 		"gpus.big.sched.context_state, gpus.big.sched.rpc, "
 		"gpus.big.fault.buffer_entries, gpus.big.fault.outstanding, "
-		"gpus.big.fault.per_block, gpus.big.fault.interrupt, gpus.big.fault.linger, "
+		"gpus.big.fault.per_block, gpus.big.fault.front, gpus.big.fault.interrupt, "
+		"gpus.big.fault.linger, "
 		"gpus.big.fault.cold_wake, gpus.big.fault.cold_after, gpus.big.fault.batch, "
-		"gpus.big.fault.entry, gpus.big.fault.block, gpus.big.fault.page and 5 more");
+		"gpus.big.fault.entry, gpus.big.fault.block and 6 more");
 	assert_bad_set("gpus.big={\"profile\": \"tiny\", \"memory\": \"1G\"}",
 		       "--set:gpus.big.memory: 1073741824 is too much, allowed: at most "
 		       "gpus.big.memory_total, 35651584");

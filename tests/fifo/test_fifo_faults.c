@@ -173,6 +173,44 @@ START_TEST(a_kernel_that_faults_stays_until_it_has_all_of_its_pages)
 }
 END_TEST
 
+static void between_fronts(void)
+{
+	struct gmmu_touch touch = { .va = VA, .block_count = 4 };
+	struct fifo_burst a = ready_burst(2, 100);
+	struct fifo_burst b = ready_burst(1, 50);
+
+	/* The first kernel goes through blocks 0 and 1, and faults on one at a time. */
+	fifo.config.front_blocks = 1;
+	map_block(2);
+	map_block(3);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(50);
+	fifo_submit(&tsg_b, &b);
+	eng_sleep_until(300);
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
+	/* The slice of a was over at 110. It leaves as soon as it has block 0. */
+	gmmu_flush(&gmmu);
+	map_block(0);
+	fifo_replay(&fifo);
+	expect_end(&b, 360);
+	/* From 370 on a does the work of block 0, and misses block 1 at 420. */
+	eng_sleep_until(500);
+	ck_assert(tsg_a.stalled);
+	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
+	gmmu_flush(&gmmu);
+	map_block(1);
+	fifo_replay(&fifo);
+	expect_end(&a, 650);
+}
+
+START_TEST(a_kernel_that_goes_bit_by_bit_leaves_between_its_fronts)
+{
+	simulate(between_fronts);
+}
+END_TEST
+
 static void whole_matrix(void)
 {
 	/*
@@ -312,6 +350,7 @@ TEST_MAIN("fifo_faults", a_preemption_of_a_stalled_tsg_takes_effect_at_the_repla
 	  a_kernel_that_waits_for_its_pages_is_not_withheld,
 	  work_misses_at_what_was_unmapped_ahead_of_it_and_not_behind,
 	  a_kernel_that_faults_stays_until_it_has_all_of_its_pages,
+	  a_kernel_that_goes_bit_by_bit_leaves_between_its_fronts,
 	  a_kernel_touches_all_of_its_matrix_as_it_begins,
 	  a_replayed_access_is_made_even_if_its_page_goes_at_once,
 	  each_ns_of_a_fault_episode_belongs_to_one_part)

@@ -99,6 +99,7 @@ static void run_round(const struct sim_memory_policy *policy)
 	profile.fault.outstanding = 1 + draw(draw(2) ? 256 : 20);
 	profile.fault.buffer_entries = 1 + draw(256);
 	profile.fault.per_block = 1 + draw(32);
+	profile.fault.front = 1 + draw(40);
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu0", &profile, policy), 0);
 	eng_spawn("bursts", bursts_main, NULL);

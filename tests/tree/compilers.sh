@@ -23,7 +23,7 @@ build() {
 
 # results GVMSIM NAME
 results() {
-	rm -rf "$work/$2"
+	rm -rf "${work:?}/$2"
 	"$1" run "$source/scenarios/vllm-diffusion-80g.json" --set duration=120s --quiet --out "$work/$2"
 	sed -i -e '/"wall_seconds":/d' -e '/"speedup":/d' -e '/"requests_per_wall_second":/d' "$work/$2/summary.json"
 }

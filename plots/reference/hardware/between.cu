@@ -4,7 +4,7 @@
 // part of this program.
 //
 //	nvcc -O2 -std=c++17 -arch=native -Xcompiler -rdynamic -o between between.cu -lcublas -ldl -lpthread
-//	./between [GROUP...]		groups: operations gaps products busy
+//	./between [GROUP...]		groups: operations gaps products fronts busy
 //
 // operations: process A does one operation every 3 ms (2.25 to 3.75), and waits for it. B is busy. How long does A
 // wait, and how often and how long is B off the GPU? The kinds of operations are those of an LLM server between
@@ -15,6 +15,10 @@
 //
 // products: A multiplies by weight matrices that lie on the host, all launched ahead. B is busy. Does a product that
 // faults hold the GPU until it has its pages, or does it leave at the end of its slice? 3 GiB of managed memory.
+//
+// fronts: the same for kernels that go through their memory bit by bit, and have many blocks: products with thousands
+// of tokens, a kernel whose threads stride through all of it, and one with a thread for each 16 bytes, as elementwise
+// kernels have. How much longer than its slice does A stay?
 //
 // busy: one busy process, with slices of BUSY_SLICE us for BUSY_SECONDS, beside whatever else runs: for how long it
 // was on the GPU and off it, turn by turn (pipeline_turns.py).
@@ -276,9 +280,31 @@ static void rows_gaps()
 
 /* Products. */
 
+// Tokens of a product, or what else goes through the weights.
+enum { STRIDES = 0, ELEMENTS = -1 };
+
 struct product {
 	int tokens, outputs, inputs;
 };
+
+__global__ void read_strides(const uint4 *data, size_t count, unsigned *out)
+{
+	unsigned sum = 0;
+
+	for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count;
+	     i += (size_t)gridDim.x * blockDim.x)
+		sum += data[i].x;
+	if (sum == 12345)
+		*out = sum;
+}
+
+__global__ void read_elements(const uint4 *data, size_t count, unsigned *out)
+{
+	size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+
+	if (i < count && data[i].x == 12345)
+		*out = 1;
+}
 
 static void run_products(const product &p, uint64_t slice_us, shared *s)
 {
@@ -293,16 +319,26 @@ static void run_products(const product &p, uint64_t slice_us, shared *s)
 	CHECK(cudaStreamCreate(&stream));
 	CHECK(cudaMallocManaged(&weights, bytes * (count + 1)));
 	populate(weights, bytes * (count + 1));
-	CHECK(cudaMalloc(&x, (size_t)p.tokens * p.inputs * sizeof(*x)));
-	CHECK(cudaMalloc(&y, (size_t)p.tokens * p.outputs * sizeof(*y)));
-	CHECK(cudaMemset(x, 0, (size_t)p.tokens * p.inputs * sizeof(*x)));
+	size_t rows = std::max(p.tokens, 1);
+	CHECK(cudaMalloc(&x, rows * p.inputs * sizeof(*x)));
+	CHECK(cudaMalloc(&y, rows * p.outputs * sizeof(*y)));
+	CHECK(cudaMemset(x, 0, rows * p.inputs * sizeof(*x)));
 	cublasCreate(&cublas);
 	cublasSetStream(cublas, stream);
 	auto multiply = [&](int i) {
-		cublasGemmEx(cublas, CUBLAS_OP_T, CUBLAS_OP_N, p.outputs, p.tokens, p.inputs,
-			     &one, weights + i * bytes, CUDA_R_16BF, p.inputs, x, CUDA_R_16BF,
-			     p.inputs, &zero, y, CUDA_R_16BF, p.outputs, CUBLAS_COMPUTE_32F,
-			     CUBLAS_GEMM_DEFAULT);
+		const uint4 *data = (const uint4 *)(weights + i * bytes);
+		size_t words = bytes / sizeof(*data);
+
+		if (p.tokens == STRIDES)
+			read_strides<<<1024, 256, 0, stream>>>(data, words, (unsigned *)y);
+		else if (p.tokens == ELEMENTS)
+			read_elements<<<words / 256, 256, 0, stream>>>(data, words,
+								       (unsigned *)y);
+		else
+			cublasGemmEx(cublas, CUBLAS_OP_T, CUBLAS_OP_N, p.outputs, p.tokens,
+				     p.inputs, &one, weights + i * bytes, CUDA_R_16BF, p.inputs,
+				     x, CUDA_R_16BF, p.inputs, &zero, y, CUDA_R_16BF, p.outputs,
+				     CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
 	};
 	multiply(count);
 	CHECK(cudaStreamSynchronize(stream));
@@ -363,6 +399,19 @@ static void rows_products()
 	}
 }
 
+static void rows_fronts()
+{
+	static const product products[] = { { 8858, 6144, 1536 },    { 8858, 1536, 6144 },
+					    { 8858, 6144, 6144 },    { 4096, 6144, 6144 },
+					    { 1024, 6144, 6144 },    { STRIDES, 6144, 6144 },
+					    { ELEMENTS, 6144, 6144 } };
+	for (auto &p : products) {
+		row_products(p, 2048, false);
+		for (uint64_t us : { 512, 2048 })
+			row_products(p, us, true);
+	}
+}
+
 /* A busy process by itself. */
 
 static void rows_busy()
@@ -391,6 +440,7 @@ int main(int argc, char **argv)
 	} all[] = { { "operations", rows_operations },
 		    { "gaps", rows_gaps },
 		    { "products", rows_products },
+		    { "fronts", rows_fronts },
 		    { "busy", rows_busy } };
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	lines = getenv("TURNS_LINES") ? atoi(getenv("TURNS_LINES")) : 0;
