@@ -3,11 +3,11 @@
 """Wrap the prose of Markdown documents at 96 columns.
 
     tools/wrap.py FILE...            rewrite paragraphs and list items that are too wide
-    tools/wrap.py --check FILE...    name them instead, and end with 1
+    tools/wrap.py --all FILE...      rewrite all of them
+    tools/wrap.py --check FILE...    name those that are too wide, and end with 1
 
-Tables, code, headings, pictures, quotes and comments stay as they are. So do paragraphs that fit,
-however they are broken. A code span is never broken, since tools/ and tests look for commands
-within a line.
+Tables, code, headings, pictures, quotes and comments stay as they are. A code span is never
+broken, since tests look for commands within a line, nor is a number parted from its unit.
 Only the standard library is used.
 """
 
@@ -21,12 +21,14 @@ ITEM = re.compile(r"(\s*)([-*]|\d+\.)( +)(?=\S)")
 KEPT = ("|", "#", "<", "![", ">", "```", "~~~")
 # A word that would begin something else at the beginning of a line
 BEGINS = re.compile(r"([-+*]|#+|=+|\d+[.)]|[>|].*|```.*|~~~.*)$")
+NUMBER, UNIT = re.compile(r"\W*[\d.,]+$"), re.compile(r"(%|[mun]?s|[KMGT]?i?B)\W*$")
 SPAN = re.compile(r"(`+).+?(?<!`)\1(?!`)")
 
 
 def words(text):
-    """The words of a paragraph. A code span is a part of one word."""
+    """The words of a paragraph. A code span is never parted, nor is a number from its unit."""
     found, word, i = [], "", 0
+    text += " "
     while i < len(text):
         span = SPAN.match(text, i) if text[i] == "`" else None
         if span:
@@ -36,10 +38,12 @@ def words(text):
         if text[i] != " ":
             word += text[i]
         elif word:
+            if found and NUMBER.match(found[-1]) and UNIT.match(word):
+                word = found.pop() + " " + word
             found.append(word)
             word = ""
         i += 1
-    return found + [word] if word else found
+    return found
 
 
 def wrap(first, rest, text):
@@ -57,7 +61,7 @@ def wrap(first, rest, text):
 
 
 def paragraphs(lines):
-    """Parts of a document: (number of the first line, lines, prefixes of a paragraph or None)."""
+    """Parts of a document: (number of the first line, lines, its prefixes or None)."""
     fence, indents, i = None, [], 0
     while i < len(lines):
         line, begin = lines[i], i
@@ -90,11 +94,11 @@ def paragraphs(lines):
         yield begin, lines[begin:i], (first, " " * len(first))
 
 
-def wrapped(text):
-    """The document with wide paragraphs wrapped, and the numbers of the lines where they begin."""
+def wrapped(text, everything=False):
+    """The document with wide paragraphs or all wrapped, and the lines where these begin."""
     out, wide = [], []
     for begin, part, prefixes in paragraphs(text.split("\n")):
-        if prefixes and any(len(line) > WIDTH for line in part):
+        if prefixes and (everything or any(len(line) > WIDTH for line in part)):
             body = " ".join([part[0][len(prefixes[0]):]] + [line.strip() for line in part[1:]])
             anew = wrap(*prefixes, body)
             if anew != part:
@@ -108,16 +112,17 @@ def main():
     """Wrap or check each file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a line is too wide")
+    parser.add_argument("--all", action="store_true", help="paragraphs that fit, too")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if any is wide")
     options = parser.parse_args()
     status = 0
     for name in options.files:
         with open(name, encoding="utf-8") as file:
             before = file.read()
-        after, wide = wrapped(before)
+        after, wide = wrapped(before, options.all and not options.check)
         if options.check:
             for line in wide:
-                print(f"{name}:{line}: a paragraph is wider than {WIDTH} columns; run tools/wrap.py")
+                print(f"{name}:{line}: wider than {WIDTH} columns; run tools/wrap.py {name}")
                 status = 1
         elif after != before:
             with open(name, "w", encoding="utf-8") as file:
