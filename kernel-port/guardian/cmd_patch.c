@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "patch.h"
+#include "retarget.h"
 #include "source.h"
 
 static int run_patch(int argc, char **argv, struct sim_error *err);
@@ -30,6 +31,12 @@ static int run_stats(int argc, char **argv, struct sim_error *err);
 static const struct command_option patch_options[] = {
 	{ "out", "FILE", false, "Write the patched module here, and not to standard output." },
 	MODE_OPTIONS,
+	{ "retarget", "ARCH", false,
+"sm_70 or newer: the .target of PTX for newer GPUs becomes ARCH. ptxas or\n"
+"the driver then decides whether it has instructions that ARCH has not;\n"
+"nothing is promised. sm_100a and the like are refused." },
+	{ "ptx-version", "X.Y", false,
+"a newer .version becomes X.Y, for an older ptxas or driver; likewise" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -49,7 +56,8 @@ const struct command command_patch = {
 	.options = patch_options,
 	.examples =
 "    gvmfence patch saxpy.ptx --out fenced.ptx\n"
-"    gvmfence patch saxpy.ptx --mode check --pass params\n",
+"    gvmfence patch saxpy.ptx --mode check --pass params\n"
+"    gvmfence patch blackwell.ptx --retarget sm_90 --out fenced.ptx\n",
 	.run = run_patch,
 };
 
@@ -72,6 +80,30 @@ struct patch_args {
 	struct patch_options options;
 };
 
+/* "sm_90": 90; 0: no architecture that a target may be lowered to. */
+static u32 parse_target(const char *value)
+{
+	char *end;
+	unsigned long number;
+
+	if (strncmp(value, "sm_", 3) || value[3] < '1' || value[3] > '9')
+		return 0;
+	number = strtoul(value + 3, &end, 10);
+	return *end || number < RETARGET_OLDEST || number > 999 ? 0 : (u32)number;
+}
+
+/* "8.4": 84; 0: no version of PTX that is read. */
+static u32 parse_version(const char *value)
+{
+	u32 version;
+
+	if (strlen(value) != 3 || value[0] < '1' || value[0] > '9' || value[1] != '.' ||
+	    value[2] < '0' || value[2] > '9')
+		return 0;
+	version = (u32)(10 * (value[0] - '0') + value[2] - '0');
+	return version > 10 * PTX_ISA_MAJOR + PTX_ISA_MINOR ? 0 : version;
+}
+
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
 	struct patch_args *args = data;
@@ -89,6 +121,23 @@ static int take_option(void *data, const char *option, const char *value, struct
 						 "'%s' is no multiple of 128 from 256 to %llu",
 						 value, PATCH_MARGIN_MAX);
 		return 0;
+	}
+	if (!strcmp(option, "retarget")) {
+		args->options.target = parse_target(value);
+		return args->options.target ?
+			       0 :
+			       command_bad_value(args->command, option, err,
+						 "'%s' is no architecture from sm_%u on, "
+						 "such as sm_90",
+						 value, RETARGET_OLDEST);
+	}
+	if (!strcmp(option, "ptx-version")) {
+		args->options.version = parse_version(value);
+		return args->options.version ?
+			       0 :
+			       command_bad_value(args->command, option, err,
+						 "'%s' is no version of PTX up to %u.%u", value,
+						 PTX_ISA_MAJOR, PTX_ISA_MINOR);
 	}
 	for (u32 i = 0; i < PATCH_MODES && !strcmp(option, "mode"); i++)
 		if (!strcmp(value, patch_mode_names[i])) {

@@ -5,12 +5,39 @@
 #include <string.h>
 
 #include "patcher.h"
+#include "retarget.h"
 
 const char *const patch_mode_names[PATCH_MODES] = { "fence", "once", "4g", "check", "modulo" };
 const char *const patch_pass_names[2] = { "const", "params" };
 
+/* Write @word in the place of token @at; an empty one leaves the token. */
+static void replace(struct patcher *patcher, u32 at, const char *word)
+{
+	const struct ptx_token *token = &patcher->text->tokens[at];
+
+	if (!*word)
+		return;
+	patcher_copy_to(patcher, token->start);
+	patcher_put(patcher, "%s", word);
+	patcher->copied = token->start + token->length;
+}
+
+/* The headers, which may be in any order. */
+static void write_headers(struct patcher *patcher, const struct retarget *retarget)
+{
+	const struct ptx_module *module = patcher->module;
+	const struct ptx_token *last = &patcher->text->tokens[module->header_end];
+	bool version_first = module->version < module->target;
+
+	replace(patcher, version_first ? module->version : module->target,
+		version_first ? retarget->version : retarget->target);
+	replace(patcher, version_first ? module->target : module->version,
+		version_first ? retarget->target : retarget->version);
+	patcher_copy_to(patcher, last->start + last->length);
+}
+
 /* Second pass: write the result. */
-static int write_all(struct patcher *patcher)
+static int write_all(struct patcher *patcher, const struct retarget *retarget)
 {
 	const struct ptx_module *module = patcher->module;
 	const struct patch_options *options = patcher->options;
@@ -18,8 +45,7 @@ static int write_all(struct patcher *patcher)
 	bool margin = options->mode == PATCH_ONCE || options->mode == PATCH_4G;
 	int status = 0;
 
-	patcher_copy_to(patcher,
-			tokens[module->header_end].start + tokens[module->header_end].length);
+	write_headers(patcher, retarget);
 	patcher_put(patcher, "\n\n.const .align 8 .b64 gvmf_format[3] = {%d, %d, %llu};",
 		    options->mode, options->pass, margin ? options->margin : 0);
 	if (options->pass == PATCH_CONST)
@@ -76,10 +102,13 @@ int patch_module(const struct ptx_module *module, const struct patch_options *op
 		.err = err,
 	};
 	size_t count = module->function_count ? module->function_count : 1;
+	struct retarget retarget;
 	int status;
 
 	memset(ret_result, 0, sizeof(*ret_result));
-	status = variables_find(module, &patcher.variables, err);
+	status = retarget_module(module, options, &retarget, err);
+	if (!status)
+		status = variables_find(module, &patcher.variables, err);
 	if (status)
 		return status;
 	patcher.needs = calloc(count, sizeof(*patcher.needs));
@@ -89,7 +118,7 @@ int patch_module(const struct ptx_module *module, const struct patch_options *op
 	if (!patcher.failed)
 		status = patcher_decide(&patcher);
 	if (!status && !patcher.failed)
-		status = write_all(&patcher);
+		status = write_all(&patcher, &retarget);
 	if (!status && patcher.failed)
 		status = sim_runtime_error(err, "%s: out of memory", module->text->file);
 	free(patcher.needs);

@@ -122,6 +122,7 @@ static int parse_version(struct parser *parser)
 	if (length != 3 || number[0] < '1' || number[0] > '9' || number[1] != '.' ||
 	    number[2] < '0' || number[2] > '9')
 		return ptx_error(parser->text, at, parser->err, "no version of PTX");
+	module->version = (u32)at;
 	module->version_major = (u32)(number[0] - '0');
 	module->version_minor = (u32)(number[2] - '0');
 	if (module->version_major == PTX_ISA_MAJOR && module->version_minor > PTX_ISA_MINOR)

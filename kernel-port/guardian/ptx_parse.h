@@ -54,6 +54,7 @@ struct ptx_function {
 struct ptx_module {
 	const struct ptx_text *text; /* borrowed */
 	u32 version_major, version_minor;
+	u32 version;	/* token of the version, "8.4" */
 	u32 target;	/* token of the architecture, "sm_90" */
 	u32 header_end; /* the last token of .address_size */
 	struct ptx_statement *statements;

@@ -29,9 +29,13 @@ static bool is_verified(const char *bytes, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t how = size ? data[0] : 0;
-	struct patch_options options = { (enum patch_mode)(how % PATCH_MODES),
-					 how & 128 ? PATCH_PARAMS : PATCH_CONST,
-					 PATCH_MARGIN_DEFAULT };
+	struct patch_options options = {
+		.mode = (enum patch_mode)(how % PATCH_MODES),
+		.pass = how & 128 ? PATCH_PARAMS : PATCH_CONST,
+		.margin = PATCH_MARGIN_DEFAULT,
+		.target = how & 64 ? 75 : 0,
+		.version = how & 64 ? 70 : 0,
+	};
 	const char *bytes = (const char *)data + (size ? 1 : 0);
 	struct sim_error err = { 0 };
 	struct patch_result result;

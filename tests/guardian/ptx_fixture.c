@@ -38,10 +38,8 @@ char *corpus_read(const char *name)
 	return bytes;
 }
 
-char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pass,
-		      struct sim_error *err)
+char *patch_with(const char *text, const struct patch_options *options, struct sim_error *err)
 {
-	struct patch_options options = { mode, pass, PATCH_MARGIN_DEFAULT };
 	struct patch_result result = { 0 };
 	struct ptx_module module;
 	struct ptx_text words;
@@ -51,10 +49,20 @@ char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pa
 		return NULL;
 	status = ptx_parse(&words, &module, err);
 	if (!status) {
-		status = patch_module(&module, &options, &result, err);
+		status = patch_module(&module, options, &result, err);
 		ptx_module_destroy(&module);
 	}
 	ptx_text_destroy(&words);
 	free(result.functions);
 	return result.bytes;
+}
+
+char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pass,
+		      struct sim_error *err)
+{
+	struct patch_options options = { .mode = mode,
+					 .pass = pass,
+					 .margin = PATCH_MARGIN_DEFAULT };
+
+	return patch_with(text, &options, err);
 }

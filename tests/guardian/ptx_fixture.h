@@ -16,6 +16,7 @@ char *corpus_read(const char *name);
  * Patch a text. Returns the patched one, which the caller frees, or NULL
  * with the reason in *err.
  */
+char *patch_with(const char *text, const struct patch_options *options, struct sim_error *err);
 char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pass,
 		      struct sim_error *err);
 

@@ -220,6 +220,56 @@ START_TEST(newer_isa_versions_are_refused)
 }
 END_TEST
 
+static const struct {
+	const char *headers; /* of the file */
+	u32 target, version;
+	const char *result; /* its headers, or the reason */
+} lowered[] = {
+	{ ".version 9.0\n.target sm_100\n.address_size 64", 90, 0,
+	  ".version 9.0\n.target sm_90\n.address_size 64\n" },
+	{ ".version 9.0 // sm_100\n.target sm_120, debug\n.address_size 64", 80, 78,
+	  ".version 7.8 // sm_100\n.target sm_80, debug\n.address_size 64\n" },
+	{ ".target sm_100\n.version 9.0\n.address_size 64", 86, 84,
+	  ".target sm_86\n.version 8.4\n.address_size 64\n" },
+	/* What is not newer stays. */
+	{ ".version 8.0\n.target sm_80\n.address_size 64", 90, 84,
+	  ".version 8.0\n.target sm_80\n.address_size 64\n" },
+	{ ".version 9.0\n.target sm_100a\n.address_size 64", 0, 84,
+	  ".version 8.4\n.target sm_100a\n.address_size 64\n" },
+	{ ".version 9.0\n.target sm_100a\n.address_size 64", 90, 0,
+	  "in.ptx:2: sm_100a: it is for one GPU or one family, and cannot be lowered" },
+	{ ".version 9.0\n.target sm_90a\n.address_size 64", 90, 0,
+	  "in.ptx:2: sm_90a: it is for one GPU or one family, and cannot be lowered" },
+	{ ".version 9.0\n.target sm_103f\n.address_size 64", 90, 0,
+	  "in.ptx:2: sm_103f: it is for one GPU or one family, and cannot be lowered" },
+	{ ".version 9.0\n.address_size 64\n.target sm_100", 90, 0,
+	  "in.ptx:3: sm_100: it stands behind .address_size" },
+	{ ".target sm_100\n.address_size 64\n.version 9.0", 0, 84,
+	  "in.ptx:3: 9.0: it stands behind .address_size" },
+};
+
+START_TEST(targets_and_versions_are_lowered)
+{
+	struct patch_options options = { .margin = PATCH_MARGIN_DEFAULT,
+					 .target = lowered[_i].target,
+					 .version = lowered[_i].version };
+	const char *result = lowered[_i].result;
+	const char body[] = "\n.visible .entry k () { ret; }\n";
+	struct sim_error err = { 0 };
+	char text[512], *patched;
+
+	snprintf(text, sizeof(text), "%s%s", lowered[_i].headers, body);
+	patched = patch_with(text, &options, &err);
+	if (!patched) {
+		ck_assert_str_eq(err.text, result);
+		return;
+	}
+	ck_assert_msg(!strncmp(patched, result, strlen(result)), "%s", patched);
+	ck_assert_ptr_nonnull(strstr(patched, body));
+	free(patched);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	int files = 0;
@@ -234,6 +284,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, each_mode_has_its_sequence);
 	tcase_add_test(tests, variables_and_confined_spaces_are_left_alone);
 	tcase_add_test(tests, newer_isa_versions_are_refused);
+	tcase_add_loop_test(tests, targets_and_versions_are_lowered, 0,
+			    (int)(sizeof(lowered) / sizeof(*lowered)));
 }
 
 int main(void)
