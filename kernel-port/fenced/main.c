@@ -30,7 +30,7 @@ static int run(int argc, char **argv, struct sim_error *err);
 static const struct command_option options[] = {
 	{ "socket", "PATH", false, "Where clients connect; " FENCED_SOCKET " by default." },
 	{ "mode", "MODE", false,
-"fence, once, 4g, check or modulo, as in gvmfence (default: once); noprot: no fence,\n"
+"fence, once, 4g, check, modulo or count, as in gvmfence (default: once); noprot: no fence,\n"
 "to measure what one costs." },
 	{ "memory", "SIZE", false, "Memory for all partitions, a power of two; half of the GPU by default." },
 	{ "limit", "TIME", false, "The longest that a client's kernels may run at a stretch; 30s by default." },
@@ -93,7 +93,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 		if (mode < 0 || mode == GVM_FENCE_NONE)
 			return command_bad_value(&command_serve, option, err,
 						 "'%s' is not known; fence, once, 4g, check, "
-						 "modulo or noprot",
+						 "modulo, count or noprot",
 						 value);
 		args->mode = (enum gvm_fence_mode)mode;
 	} else if (!strcmp(option, "memory")) {

@@ -32,6 +32,9 @@ static bool patch_mode_of(enum gvm_fence_mode mode, enum patch_mode *ret_mode)
 	case GVM_FENCE_MODULO:
 		*ret_mode = PATCH_MODULO;
 		return true;
+	case GVM_FENCE_COUNT:
+		*ret_mode = PATCH_COUNT;
+		return true;
 	case GVM_FENCE_NONE:
 	case GVM_FENCE_NOPROT:
 	case GVM_FENCE_MODES:

@@ -7,7 +7,8 @@ _Static_assert(PATCH_FENCE + GVM_FENCE_MASK == GVM_FENCE_MASK &&
 		       PATCH_ONCE + GVM_FENCE_MASK == GVM_FENCE_ONCE &&
 		       PATCH_4G + GVM_FENCE_MASK == GVM_FENCE_4G &&
 		       PATCH_CHECK + GVM_FENCE_MASK == GVM_FENCE_CHECK &&
-		       PATCH_MODULO + GVM_FENCE_MASK == GVM_FENCE_MODULO,
+		       PATCH_MODULO + GVM_FENCE_MASK == GVM_FENCE_MODULO &&
+		       PATCH_COUNT + GVM_FENCE_MASK == GVM_FENCE_COUNT,
 	       "the modes of both have one order");
 
 bool patch_bounds_set(struct patch_bounds *ret_bounds, enum patch_mode mode, u64 base, u64 size)

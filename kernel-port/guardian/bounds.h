@@ -12,7 +12,12 @@
 
 #include "engine/types.h"
 
-#define PATCH_BOUNDS	  "gvmf_bounds"
+#define PATCH_BOUNDS "gvmf_bounds"
+/*
+ * With PATCH_COUNT: two 64-bit words of device memory of each module, zero at first. How often
+ * the fence has changed an address of the program, and the last such address.
+ */
+#define PATCH_FOUND	  "gvmf_found"
 #define PATCH_WIDTH_SHIFT 7u /* the widest access has 128 bytes: applypriority */
 
 enum patch_mode {
@@ -21,8 +26,9 @@ enum patch_mode {
 	PATCH_4G,    /* as once, of the upper 32 bits alone; partitions of 4 GiB and more */
 	PATCH_CHECK,  /* compare and trap; any size. Section 4.4 */
 	PATCH_MODULO, /* base + (address - base) % size; any size. Section 4.4, made exact */
+	PATCH_COUNT,  /* as fence; an address that the fence changes is counted, PATCH_FOUND */
 };
-#define PATCH_MODES 5u
+#define PATCH_MODES 6u
 
 enum patch_pass { PATCH_CONST, PATCH_PARAMS };
 
@@ -38,7 +44,7 @@ struct patch_bounds {
 
 /*
  * Fill in *@ret_bounds (bounds.c: by the core's gvm/address_fence.h). Returns false if @mode
- * cannot have such a partition: fence and once want a power of two that the base is a multiple
+ * cannot have such a partition: fence, once and count want a power of two that the base is a multiple
  * of; 4g wants 4 GiB at least, too. The others want a base and a size that are multiples of 128
  * bytes and no sum above 2^64; modulo at most 2^63 bytes.
  */

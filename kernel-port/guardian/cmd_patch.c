@@ -20,7 +20,8 @@ static int run_stats(int argc, char **argv, struct sim_error *err);
 "once: of the register alone; constant offsets stay, inside of a margin\n" \
 "4g: as once, of the upper 32 bits; partitions of 4 GiB and more\n" \
 "check: compare, and stop with a trap; partitions of any size\n" \
-"modulo: wrap around in partitions of any size" }, \
+"modulo: wrap around in partitions of any size\n" \
+"count: as fence; addresses that it changes are counted in gvmf_found" }, \
 	{ "pass", "HOW", false, \
 "const: bounds are constants of the module (default)\n" \
 "params: bounds are the last parameters of each kernel" }, \
@@ -150,7 +151,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 			return 0;
 		}
 	return command_bad_value(args->command, option, err, "'%s' is not known; %s", value,
-				 option[0] == 'm' ? "fence, once, 4g, check or modulo" :
+				 option[0] == 'm' ? "fence, once, 4g, check, modulo or count" :
 						    "const or params");
 }
 

@@ -29,8 +29,8 @@ const struct command command_verify = {
 
 static int run(int argc, char **argv, struct sim_error *err)
 {
-	static const char *const modes[PATCH_MODES] = { "fence", "once", "4g", "check",
-							"modulo" };
+	static const char *const modes[PATCH_MODES] = { "fence", "once",   "4g",
+							"check", "modulo", "count" };
 	struct verify_report report;
 	struct command_line line;
 	struct source source;

@@ -7,7 +7,8 @@
 #include "patcher.h"
 #include "retarget.h"
 
-const char *const patch_mode_names[PATCH_MODES] = { "fence", "once", "4g", "check", "modulo" };
+const char *const patch_mode_names[PATCH_MODES] = { "fence", "once",   "4g",
+						    "check", "modulo", "count" };
 const char *const patch_pass_names[2] = { "const", "params" };
 
 /* Write @word in the place of token @at; an empty one leaves the token. */
@@ -50,6 +51,8 @@ static int write_all(struct patcher *patcher, const struct retarget *retarget)
 		    options->mode, options->pass, margin ? options->margin : 0);
 	if (options->pass == PATCH_CONST)
 		patcher_put(patcher, "\n.visible .const .align 8 .b64 " PATCH_BOUNDS "[16];");
+	if (options->mode == PATCH_COUNT)
+		patcher_put(patcher, "\n.visible .global .align 8 .b64 " PATCH_FOUND "[2];");
 	for (size_t i = 0; !status && i < module->statement_count; i++) {
 		const struct ptx_statement *statement = &module->statements[i];
 		const struct opcode *opcode;

@@ -32,12 +32,13 @@ static void put_sum(struct patcher *patcher, const struct access *access)
 		PUT(patcher, "mov.b64 %%gvmf_s, %.*s", WORD(patcher, access->name));
 }
 
-/* The instructions of fence and once: the paper's Listing 3, into registers of our own. */
+/* The instructions of fence, once and count: the paper's Listing 3, into registers of our own. */
 static void put_mask(struct patcher *patcher, const struct access *access, bool generic)
 {
 	bool whole = !keeps_offset(patcher, access);
 
-	if (generic || (whole && access->offset)) {
+	/* count compares the address with what becomes of it. */
+	if (generic || (whole && access->offset) || patcher->options->mode == PATCH_COUNT) {
 		put_sum(patcher, access);
 		PUT(patcher, "and.b64 %%gvmf_t, %%gvmf_s, %%gvmf_mask%u",
 		    patcher_mask_shift(patcher, access));
@@ -107,6 +108,21 @@ static void put_check(struct patcher *patcher, const struct ptx_statement *state
 	PUT(patcher, "@%%gvmf_p trap");
 }
 
+/*
+ * count: is the address another one now? A thread whose predicate is off is not counted. The
+ * variable is the module's own, which no fenced access of the program reaches.
+ */
+static void put_count(struct patcher *patcher, const struct ptx_statement *statement)
+{
+	if (statement->guard)
+		PUT(patcher, "setp.ne.and.u64 %%gvmf_p, %%gvmf_a, %%gvmf_s, %s%.*s",
+		    statement->negated ? "!" : "", WORD(patcher, statement->guard));
+	else
+		PUT(patcher, "setp.ne.u64 %%gvmf_p, %%gvmf_a, %%gvmf_s");
+	PUT(patcher, "@%%gvmf_p red.global.add.u64 [" PATCH_FOUND "], 1");
+	PUT(patcher, "@%%gvmf_p st.global.u64 [" PATCH_FOUND "+8], %%gvmf_s");
+}
+
 /* The start of an instruction: its predicate, or its opcode. */
 static size_t start_of(const struct patcher *patcher, const struct ptx_statement *statement)
 {
@@ -134,6 +150,8 @@ void patcher_put_access(struct patcher *patcher, const struct ptx_statement *sta
 			put_window(patcher);
 			PUT(patcher, "selp.b64 %%gvmf_a, %%gvmf_s, %%gvmf_a, %%gvmf_p");
 		}
+		if (mode == PATCH_COUNT)
+			put_count(patcher, statement);
 	}
 	patcher_copy_to(patcher, tokens[access->range.first].start);
 	patcher_put(patcher, "[%%gvmf_%c", mode == PATCH_CHECK ? 's' : 'a');

@@ -82,8 +82,8 @@ void patcher_put_prologue(struct patcher *patcher, const struct patcher_needs *n
 /* The parameters of a kernel with bounds: in front of the parenthesis that closes the list. */
 void patcher_put_parameters(struct patcher *patcher, const struct ptx_function *function)
 {
-	static const char *const names[PATCH_MODES] = { "mask", "mask", "mask", "size",
-							"size" };
+	static const char *const names[PATCH_MODES] = { "mask", "mask", "mask",
+							"size", "size", "mask" };
 	const struct ptx_text *text = patcher->text;
 	bool empty = true;
 

@@ -63,7 +63,7 @@ static bool is_of_head(const struct ptx_text *text, size_t at)
 static int verify_head(struct verifier *verifier, size_t first, bool entry)
 {
 	static const char *const names[PATCH_MODES] = { "gvmf_mask", "gvmf_mask", "gvmf_mask",
-							"gvmf_size", "gvmf_size" };
+							"gvmf_size", "gvmf_size", "gvmf_mask" };
 	const struct ptx_text *text = verifier->text;
 	const char *wanted[3] = { "gvmf_base", names[verifier->report->mode],
 				  "gvmf_reciprocal" };
@@ -107,7 +107,7 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 		       0;
 }
 
-/* ".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};" and the bounds: as words. */
+/* ".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};", the bounds and the count: as words. */
 static int verify_reserved(struct verifier *verifier, size_t first)
 {
 	static const char *const format[] = { ".const", ".align", "8", ".b64", "gvmf_format",
@@ -116,24 +116,32 @@ static int verify_reserved(struct verifier *verifier, size_t first)
 					      "}",	";" };
 	static const char *const bounds[] = { ".visible",   ".const", ".align", "8", ".b64",
 					      PATCH_BOUNDS, "[",      "16",	"]", ";" };
-	bool second = ptx_is(verifier->text, first, ".visible");
-	const char *const *words = second ? bounds : format;
-	size_t count =
-		second ? sizeof(bounds) / sizeof(*bounds) : sizeof(format) / sizeof(*format);
+	static const char *const found[] = { ".visible",  ".global", ".align", "8", ".b64",
+					     PATCH_FOUND, "[",	     "2",      "]", ";" };
+	const struct ptx_text *text = verifier->text;
+	bool visible = ptx_is(text, first, ".visible");
+	bool count = visible && ptx_is(text, ptx_next(text, first), ".global");
+	const char *const *words = count ? found : visible ? bounds : format;
+	size_t length = count	? sizeof(found) / sizeof(*found) :
+			visible ? sizeof(bounds) / sizeof(*bounds) :
+				  sizeof(format) / sizeof(*format);
+	bool *has = count   ? &verifier->has_found :
+		    visible ? &verifier->has_bounds :
+			      &verifier->has_format;
 	u64 numbers[3] = { 0 };
 	u32 number = 0;
 	size_t at = first;
 
-	for (size_t i = 0; i < count; i++, at = ptx_next(verifier->text, at))
-		if (words[i][0] == '#' ? !ptx_number(verifier->text, at, &numbers[number++]) :
-					 !ptx_is(verifier->text, at, words[i]))
+	for (size_t i = 0; i < length; i++, at = ptx_next(text, at))
+		if (words[i][0] == '#' ? !ptx_number(text, at, &numbers[number++]) :
+					 !ptx_is(text, at, words[i]))
 			return verify_refuse(verifier, at, "a name of a fence is declared");
-	if (second ? verifier->has_bounds : verifier->has_format)
-		return verify_refuse(verifier, first, "bounds or format are declared twice");
-	verifier->has_bounds |= second;
-	if (second)
+	if (*has)
+		return verify_refuse(verifier, first,
+				     "bounds, count or format are declared twice");
+	*has = true;
+	if (visible)
 		return 0;
-	verifier->has_format = true;
 	if (numbers[0] >= PATCH_MODES || numbers[1] > 1 || numbers[2] > 1ull << 30)
 		return verify_refuse(verifier, first, "a format that is not known");
 	verifier->report->mode = verifier->flow.mode = (enum patch_mode)numbers[0];
@@ -307,6 +315,9 @@ int verify_text(const struct ptx_text *text, struct verify_report *ret_report,
 		status = verify_module_statement(&verifier);
 	if (!status && ((verifier.headers & 7) != 7 || !verifier.has_format))
 		status = sim_user_error(err, "%s: the module is not patched", text->file);
+	if (!status && verifier.has_found != (ret_report->mode == PATCH_COUNT))
+		status = sim_user_error(err, "%s: a count, and no mode that counts, or none",
+					text->file);
 	if (!status && ret_report->pass == PATCH_CONST && !verifier.has_bounds)
 		status = sim_user_error(err, "%s: the module has no bounds", text->file);
 	free(verifier.names);

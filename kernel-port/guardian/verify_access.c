@@ -265,6 +265,9 @@ static int verify_device_memory(struct verifier *verifier, const struct memory_a
 	const struct flow_address *address = &access->address;
 	const struct name *variable = verify_find_name(verifier, NAME_GLOBAL, address->name);
 
+	if (variable && flow_is_reserved(verifier->text, address->name))
+		return verify_refuse(verifier, address->name,
+				     "the count of a fence is its own");
 	if (variable && verifier->flow.step == FLOW_IDLE) {
 		verifier->report->direct++;
 		return verify_is_inside(variable, address->offset, address->shift) ?

@@ -84,7 +84,8 @@ static int verify_instruction(struct verifier *verifier,
 	    flow_load(&verifier->flow, instruction))
 		return 0;
 	verifier->prologue = false;
-	if (class == CLASS_FIRST || class == CLASS_SECOND)
+	/* The two accesses of a count are steps of its sequence. */
+	if ((class == CLASS_FIRST || class == CLASS_SECOND) && !flow_counts(&verifier->flow))
 		return verify_access(verifier, instruction, class == CLASS_SECOND);
 	if (class == CLASS_TABLE)
 		return verify_table(verifier, instruction);

@@ -14,13 +14,16 @@ static const struct {
 	{ "%gvmf_mask_high", ".b32" },	{ "%gvmf_base_high", ".b32" }, { "%gvmf_i", ".b32" },
 };
 
-#define M(mode)	 (1u << (mode))
-#define M_MASK	 (M(PATCH_FENCE) | M(PATCH_ONCE))
-#define M_ALL	 (M_MASK | M(PATCH_4G) | M(PATCH_CHECK) | M(PATCH_MODULO))
+#define M(mode) (1u << (mode))
+#define M_MASK	(M(PATCH_FENCE) | M(PATCH_ONCE))
+/* count has the masks of these, and always begins with a sum. */
+#define M_MASKS	 (M_MASK | M(PATCH_COUNT))
+#define M_ALL	 (M_MASKS | M(PATCH_4G) | M(PATCH_CHECK) | M(PATCH_MODULO))
 #define M_SELECT (M_ALL & ~M(PATCH_CHECK))
 
 /*
- * In patterns "?" is a register of the program, "#" a number, "-#" one with a sign, and "*" at
+ * In patterns "?" is a register of the program, "?p" the guard of the access to come and "!?p"
+ * the same with a "!" in front, "#" a number, "-#" one with a sign, and "*" at
  * the end of a name its width.
  */
 static const struct {
@@ -31,8 +34,8 @@ static const struct {
 	{ M_ALL, FLOW_IDLE, FLOW_SUM, "mov.b64 %gvmf_s , ? ;" },
 	{ M_ALL, FLOW_IDLE, FLOW_SUM, "add.s64 %gvmf_s , ? , -# ;" },
 	{ M_MASK, FLOW_IDLE, FLOW_MASKED, "and.b64 %gvmf_t , ? , %gvmf_mask* ;" },
-	{ M_MASK, FLOW_SUM, FLOW_MASKED, "and.b64 %gvmf_t , %gvmf_s , %gvmf_mask* ;" },
-	{ M_MASK, FLOW_MASKED, FLOW_ADDRESS, "or.b64 %gvmf_a , %gvmf_t , %gvmf_base ;" },
+	{ M_MASKS, FLOW_SUM, FLOW_MASKED, "and.b64 %gvmf_t , %gvmf_s , %gvmf_mask* ;" },
+	{ M_MASKS, FLOW_MASKED, FLOW_ADDRESS, "or.b64 %gvmf_a , %gvmf_t , %gvmf_base ;" },
 	{ M(PATCH_4G), FLOW_IDLE, FLOW_SPLIT, "mov.b64 { %gvmf_l , %gvmf_h } , ? ;" },
 	{ M(PATCH_4G), FLOW_SUM, FLOW_SPLIT, "mov.b64 { %gvmf_l , %gvmf_h } , %gvmf_s ;" },
 	{ M(PATCH_4G), FLOW_SPLIT, FLOW_HIGH, "and.b32 %gvmf_h , %gvmf_h , %gvmf_mask_high ;" },
@@ -69,6 +72,26 @@ static const struct {
 	  "setp.gt.and.u64 %gvmf_p , %gvmf_t , %gvmf_limit* , ! %gvmf_q ;" },
 	{ M(PATCH_CHECK), FLOW_TESTED, FLOW_CHECKED, "trap ;" },
 	{ M(PATCH_CHECK), FLOW_TESTED2, FLOW_CHECKED2, "trap ;" },
+	{ M(PATCH_COUNT), FLOW_ADDRESS, FLOW_DIFFERS,
+	  "setp.ne.u64 %gvmf_p , %gvmf_a , %gvmf_s ;" },
+	{ M(PATCH_COUNT), FLOW_ADDRESS, FLOW_DIFFERS,
+	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , ?p ;" },
+	{ M(PATCH_COUNT), FLOW_ADDRESS, FLOW_DIFFERS,
+	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , !?p ;" },
+	{ M(PATCH_COUNT), FLOW_CHOSEN, FLOW_DIFFERS2,
+	  "setp.ne.u64 %gvmf_p , %gvmf_a , %gvmf_s ;" },
+	{ M(PATCH_COUNT), FLOW_CHOSEN, FLOW_DIFFERS2,
+	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , ?p ;" },
+	{ M(PATCH_COUNT), FLOW_CHOSEN, FLOW_DIFFERS2,
+	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , !?p ;" },
+	{ M(PATCH_COUNT), FLOW_DIFFERS, FLOW_COUNTED,
+	  "red.global.add.u64 [ gvmf_found ] , 1 ;" },
+	{ M(PATCH_COUNT), FLOW_DIFFERS2, FLOW_COUNTED2,
+	  "red.global.add.u64 [ gvmf_found ] , 1 ;" },
+	{ M(PATCH_COUNT), FLOW_COUNTED, FLOW_TOLD,
+	  "st.global.u64 [ gvmf_found + 8 ] , %gvmf_s ;" },
+	{ M(PATCH_COUNT), FLOW_COUNTED2, FLOW_TOLD2,
+	  "st.global.u64 [ gvmf_found + 8 ] , %gvmf_s ;" },
 	{ M_ALL, FLOW_IDLE, FLOW_INDEX, "min.u32 %gvmf_i , ? , # ;" },
 };
 
@@ -88,7 +111,7 @@ static const struct {
 	  "ld.const.b64 %gvmf_size , [ gvmf_bounds + # ] ;" },
 	{ M_ALL, PATCH_CONST, LOAD_PLACE, 16,
 	  "ld.const.b64 %gvmf_reciprocal , [ gvmf_bounds + # ] ;" },
-	{ M_MASK, PATCH_CONST, LOAD_MASK_PLACE, 0,
+	{ M_MASKS, PATCH_CONST, LOAD_MASK_PLACE, 0,
 	  "ld.const.b64 %gvmf_mask* , [ gvmf_bounds + # ] ;" },
 	{ M(PATCH_4G), PATCH_CONST, LOAD_PLACE, 4,
 	  "ld.const.b32 %gvmf_base_high , [ gvmf_bounds + # ] ;" },
@@ -98,9 +121,9 @@ static const struct {
 	{ M_ALL, PATCH_PARAMS, LOAD_PLACE, 0, "ld.param.b64 %gvmf_size , [ gvmf_size + # ] ;" },
 	{ M_ALL, PATCH_PARAMS, LOAD_PLACE, 0,
 	  "ld.param.b64 %gvmf_reciprocal , [ gvmf_reciprocal + # ] ;" },
-	{ M_MASK, PATCH_PARAMS, LOAD_PLACE, 0,
+	{ M_MASKS, PATCH_PARAMS, LOAD_PLACE, 0,
 	  "ld.param.b64 %gvmf_mask , [ gvmf_mask + # ] ;" },
-	{ M_MASK, PATCH_PARAMS, LOAD_WIDTH, 0, "and.b64 %gvmf_mask* , %gvmf_mask , - # ;" },
+	{ M_MASKS, PATCH_PARAMS, LOAD_WIDTH, 0, "and.b64 %gvmf_mask* , %gvmf_mask , - # ;" },
 	{ M(PATCH_4G), PATCH_PARAMS, LOAD_PLACE, 4,
 	  "ld.param.b32 %gvmf_base_high , [ gvmf_base + # ] ;" },
 	{ M(PATCH_4G), PATCH_PARAMS, LOAD_PLACE, 4,
@@ -163,6 +186,8 @@ bool flow_declare(struct flow *flow, size_t type, size_t name)
 struct found {
 	int width;
 	u64 number;
+	size_t guard; /* token; 0: none */
+	bool negated;
 };
 
 /* A register of the program: no name of ours, no number. */
@@ -192,6 +217,14 @@ static bool matches(const struct ptx_text *text, const struct flow_instruction *
 			fits = ptx_number(text, at, &ret_found->number);
 		} else if (length == 1 && *pattern == '#') {
 			fits = ptx_number(text, at, &ret_found->number);
+		} else if (length >= 2 && !memcmp(pattern + length - 2, "?p", 2)) {
+			ret_found->negated = length == 3;
+			if (ret_found->negated && !ptx_is(text, at, "!"))
+				return false;
+			if (ret_found->negated)
+				at = ptx_next(text, at);
+			ret_found->guard = at;
+			fits = is_program_register(text, at);
 		} else if (length == 1 && *pattern == '?') {
 			fits = is_program_register(text, at);
 		} else if (length > 1 && pattern[length - 1] == '*') {
@@ -270,18 +303,18 @@ bool flow_load(struct flow *flow, const struct flow_instruction *instruction)
 
 bool flow_step(struct flow *flow, const struct flow_instruction *instruction)
 {
-	bool trap = ptx_is(flow->text, instruction->opcode, "trap");
-	bool tested = flow->step == FLOW_TESTED || flow->step == FLOW_TESTED2;
+	bool tested =
+		flow->step == FLOW_TESTED || flow->step == FLOW_TESTED2 || flow_counts(flow);
 	bool clear = flow->step == FLOW_CLEAR || flow->step == FLOW_CLEAR2;
 	struct found found;
 
 	/*
-	 * Only two instructions of a sequence have a guard: the test that follows a
-	 * cleared p, and the trap.
+	 * Only these instructions of a sequence have a guard: the test that follows a
+	 * cleared p, and what is done to threads that have failed a test: p is their guard.
 	 */
-	if (trap ? !tested || !instruction->guard || instruction->negated ||
-			    !ptx_is(flow->text, instruction->guard, "%gvmf_p") :
-		   clear != (instruction->guard != 0))
+	if (tested ? !instruction->guard || instruction->negated ||
+			     !ptx_is(flow->text, instruction->guard, "%gvmf_p") :
+		     clear != (instruction->guard != 0))
 		return false;
 	if (clear && flow_is_reserved(flow->text, instruction->guard))
 		return false;
@@ -304,10 +337,30 @@ bool flow_step(struct flow *flow, const struct flow_instruction *instruction)
 			flow->guard = instruction->guard;
 			flow->negated = instruction->negated;
 		}
+		if (found.guard) {
+			flow->guard = found.guard;
+			flow->negated = found.negated;
+		}
 		flow->step = steps[i].to;
 		return true;
 	}
 	return false;
+}
+
+bool flow_counts(const struct flow *flow)
+{
+	return flow->step == FLOW_DIFFERS || flow->step == FLOW_DIFFERS2 ||
+	       flow->step == FLOW_COUNTED || flow->step == FLOW_COUNTED2;
+}
+
+/* The step after which an access may stand. */
+static enum flow_step last_step(enum patch_mode mode, bool generic)
+{
+	if (mode == PATCH_CHECK)
+		return generic ? FLOW_CHECKED2 : FLOW_CHECKED;
+	if (mode == PATCH_COUNT)
+		return generic ? FLOW_TOLD2 : FLOW_TOLD;
+	return generic ? FLOW_CHOSEN : FLOW_ADDRESS;
 }
 
 bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
@@ -315,13 +368,11 @@ bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
 {
 	bool check = flow->mode == PATCH_CHECK;
 	bool keeps = (flow->mode == PATCH_ONCE || flow->mode == PATCH_4G) && !flow->sum;
-	bool mask = flow->mode == PATCH_FENCE || flow->mode == PATCH_ONCE;
-	enum flow_step wanted = check ? (address->generic ? FLOW_CHECKED2 : FLOW_CHECKED) :
-				address->generic ? FLOW_CHOSEN :
-						   FLOW_ADDRESS;
+	bool mask = M_MASKS >> flow->mode & 1;
+	bool tests = check || flow->mode == PATCH_COUNT;
 	s64 room = (s64)margin - (1 << PATCH_WIDTH_SHIFT);
 	u32 wanted_shift = address->shift;
-	bool good = flow->step == wanted;
+	bool good = flow->step == last_step(flow->mode, address->generic);
 
 	flow->step = FLOW_IDLE;
 	good = good && ptx_is(flow->text, address->name, check ? "%gvmf_s" : "%gvmf_a");
@@ -332,10 +383,10 @@ bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
 	if (keeps ? address->offset < -room || address->offset >= room : address->offset != 0)
 		return false;
 	/*
-	 * The test of check has the guard of the access: neither more nor
+	 * The test of check and count has the guard of the access: neither more nor
 	 * fewer threads are tested.
 	 */
-	if (check &&
+	if (tests &&
 	    (flow->guard ? !instruction->guard || instruction->negated != flow->negated ||
 				   !ptx_same(flow->text, instruction->guard, flow->guard) :
 			   instruction->guard != 0))

@@ -52,7 +52,13 @@ enum flow_step {
 	FLOW_TESTED2,
 	FLOW_CHECKED,  /* s is inside of the partition for those threads */
 	FLOW_CHECKED2, /* or in shared or local memory */
-	FLOW_INDEX,    /* i: at most limit */
+	FLOW_DIFFERS, /* count: a as FLOW_ADDRESS, p: it is not s, for threads whose guard is on */
+	FLOW_DIFFERS2, /* a as FLOW_CHOSEN, and p */
+	FLOW_COUNTED,  /* and such threads are counted */
+	FLOW_COUNTED2,
+	FLOW_TOLD, /* and one of their addresses is told */
+	FLOW_TOLD2,
+	FLOW_INDEX, /* i: at most limit */
 };
 
 struct flow {
@@ -95,6 +101,9 @@ struct flow_address {
 	u32 shift;
 	bool generic; /* may also lie in shared or local memory */
 };
+
+/* Does the sequence go on with an access of the module's own count? */
+bool flow_counts(const struct flow *flow);
 
 /*
  * The access that a sequence is for; a mode that keeps offsets keeps them below @margin bytes.

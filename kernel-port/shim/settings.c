@@ -142,7 +142,7 @@ static void read_fence(void)
 		shim_settings.fence = PATCH_FENCE;
 		shim_warn("GVM_FENCE=%." SHIM_SHOWN
 			  "s is not known, fence is used; allowed: fence, once, 4g, "
-			  "check, modulo",
+			  "check, modulo, count",
 			  mode);
 	}
 	/* The partition is device memory: managed memory would lie outside of it. */

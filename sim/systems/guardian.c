@@ -19,6 +19,7 @@
  *                   modulo    seven instructions inline                      (the paper's)
  *                   once      AND and OR of the register alone               (ours)
  *                   4g        AND and OR of the upper half of an address     (ours)
+ *                   count     as fence; addresses that it changes are counted  (ours)
  *
  * A container that is alone on the GPU gets unfenced kernels (Guardian 4.2.3). When a second
  * one comes, bursts that are launched from then on are fenced. A running burst stays as it is.
@@ -35,6 +36,8 @@
  *     4g       alu (1 + 2 beta)          4 to 12: half of an address
  *     check    2 branch                  160
  *     modulo   alu 7                     28
+ *     count    alu (5 + 2 beta)          20 to 28: fence, a comparison, and two instructions that
+ *                                        only threads with a wild address carry out
  *
  * h1 and h2 are the hit rates of L1 and L2, beta the share of accesses with an offset: a
  * profile of the application, keys containers.NAME.guardian.*. hide is the part of the fence
@@ -157,8 +160,8 @@ struct guardian_keys {
 	u64 host_clock; /* Hz */
 };
 
-static const char *const mode_words[] = { "none", "noprot", "fence",  "once",
-					  "4g",	  "check",  "modulo", NULL };
+static const char *const mode_words[] = { "none",  "noprot", "fence", "once", "4g",
+					  "check", "modulo", "count", NULL };
 static const char *const manager_words[] = { "inprocess", "process", NULL };
 static const char *const partition_words[] = { "pow2", "any", "virtual", NULL };
 static const char *const memory_words[] = { "stock", "ghost", NULL };
@@ -427,6 +430,8 @@ static u64 fence_cycles_ppm(const struct guardian_keys *keys, u64 offsets)
 		return keys->branch * 2 * CFG_PPM;
 	case GVM_FENCE_MODULO:
 		return keys->alu * 7 * CFG_PPM;
+	case GVM_FENCE_COUNT:
+		return keys->alu * (5 * CFG_PPM + 2 * offsets);
 	case GVM_FENCE_NONE:
 	case GVM_FENCE_NOPROT:
 	case GVM_FENCE_MODES:

@@ -69,11 +69,11 @@ static struct gvm_address_fence draw_fence(u64 *state, enum gvm_fence_mode mode)
 START_TEST(no_access_leaves_its_partition)
 {
 	static const enum gvm_fence_mode modes[] = { GVM_FENCE_MASK, GVM_FENCE_4G,
-						     GVM_FENCE_MODULO };
+						     GVM_FENCE_MODULO, GVM_FENCE_COUNT };
 	u64 state = runner_seed();
 
 	for (u32 i = 0; i < DRAWS; i++) {
-		struct gvm_address_fence fence = draw_fence(&state, modes[i % 3]);
+		struct gvm_address_fence fence = draw_fence(&state, modes[i % 4]);
 		u64 address = draw_bits(&state) >> draw_below(&state, 64), inside, again;
 		u32 width = 1u << draw_below(&state, 6);
 		s64 offset = (s64)draw_bits(&state) >> draw_below(&state, 64);
@@ -212,6 +212,8 @@ START_TEST(partitions_that_a_mode_cannot_fence_are_refused)
 		{ GVM_FENCE_MASK, 0x18000, 0x10000, 0, -EINVAL }, /* OR is no addition */
 		{ GVM_FENCE_MASK, 0x10000, 0xc000, 0, -EINVAL },
 		{ GVM_FENCE_MASK, 0x10000, 0, 0, -EINVAL },
+		{ GVM_FENCE_COUNT, 0x10000, 0x10000, 0, 0 },
+		{ GVM_FENCE_COUNT, 0x18000, 0x10000, 0, -EINVAL },
 		{ GVM_FENCE_CHECK, 0x18000, 0xc000, 0, 0 },
 		{ GVM_FENCE_CHECK, 0x18001, 0xc003, 0, 0 },
 		{ GVM_FENCE_CHECK, 0x18000, 0, 0, -EINVAL },

@@ -150,6 +150,13 @@ static bool access(struct machine *machine, const struct ptx_statement *statemen
 		load_parameter(machine, &access, reg(machine, statement->operands[0].first));
 		return true;
 	}
+	if (ptx_is(machine->text, access.name, PATCH_FOUND)) {
+		need(machine, access.offset == 0 || access.offset == 8);
+		machine->world->found[access.offset / 8] =
+			value(machine, statement->operands[1]) +
+			(access.kind == ACCESS_ATOMIC ? machine->world->found[0] : 0);
+		return true;
+	}
 	address = *reg(machine, access.name) + (u64)access.offset;
 	bytes = 1ull << access.width_shift;
 	if (access.space == ACCESS_SHARED)
@@ -231,6 +238,10 @@ static bool compute(struct machine *machine, const struct ptx_statement *stateme
 		result = a > b;
 	else if (ptx_is(text, op, "setp.gt.and.u64"))
 		result = a > b && c;
+	else if (ptx_is(text, op, "setp.ne.u64"))
+		result = a != b;
+	else if (ptx_is(text, op, "setp.ne.and.u64"))
+		result = a != b && c;
 	else if (ptx_is(text, op, "setp.ne.u32"))
 		result = (u32)a != (u32)b;
 	else if (ptx_is(text, op, "selp.b64"))

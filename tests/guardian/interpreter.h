@@ -22,6 +22,7 @@ struct world {
 	u8 shared[WORLD_SHARED_SIZE];
 	u64 lowest, highest; /* of all bytes of device memory that were touched */
 	u64 misaligned;	     /* accesses */
+	u64 found[2];	     /* PATCH_FOUND */
 };
 
 /* Run the first kernel with one parameter, the address of the memory. */

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 for file in "$tests"/corpus/*.ptx; do
-	for mode in fence once 4g check modulo; do
+	for mode in fence once 4g check modulo count; do
 		"$1" patch "$file" --mode $mode --out "$work/patched.ptx"
 		"$1" verify "$work/patched.ptx" >"$work/said"
 		echo "$(sha256sum <"$work/patched.ptx" | cut -c1-64) $(basename "$file") $mode:$(

@@ -172,7 +172,7 @@ void make_world(struct world *world, enum patch_mode mode)
 	u64 size = mode == PATCH_4G ? 4ull << 30 : 32ull << 20;
 
 	memset(world, 0, sizeof(*world));
-	if (mode >= PATCH_CHECK)
+	if (mode == PATCH_CHECK || mode == PATCH_MODULO)
 		size -= 384; /* no power of two */
 	ck_assert(patch_bounds_set(&world->bounds, mode, 0x7fa200000000ull, size));
 	world->memory_base = world->bounds.base + GUARD_BYTES + 65536;

@@ -25,7 +25,7 @@ for file in "$2"/tests/guardian/corpus/*.ptx; do
 			cat "$work/said" && exit 1
 		fi
 	done
-	for mode in ${known:+fence once 4g check modulo}; do
+	for mode in ${known:+fence once 4g check modulo count}; do
 		"$1" patch "$file" --mode $mode --out "$work/patched.ptx"
 		"$1" verify "$work/patched.ptx" >/dev/null
 		for target in $known; do

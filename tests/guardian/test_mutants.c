@@ -368,6 +368,17 @@ END_TEST
 	"ld.const.b64 %gvmf_mask2, [gvmf_bounds+80];\n.reg .b64 %rd<9>; .reg .b32 %r<9>;\n"
 #define FENCE "and.b64 %gvmf_t, %rd1, %gvmf_mask2;\nor.b64 %gvmf_a, %gvmf_t, %gvmf_base;\n"
 
+#define FOUND ".visible .global .align 8 .b64 gvmf_found[2];\n"
+#define COUNT_HEAD(found)                                                                \
+	".version 8.3\n.target sm_90\n.address_size 64\n"                                \
+	".const .align 8 .b64 gvmf_format[3] = {5, 0, 0};\n"                             \
+	".visible .const .align 8 .b64 gvmf_bounds[16];\n" found                         \
+	".visible .entry k (.param .u64 a)\n{\n.reg .pred %gvmf_p, %gvmf_q; .reg .pred " \
+	"%p<2>;\n" REGISTERS
+#define COUNT_FENCE                                         \
+	"mov.b64 %gvmf_s, %rd1; and.b64 %gvmf_t, %gvmf_s, " \
+	"%gvmf_mask2; or.b64 %gvmf_a, %gvmf_t, %gvmf_base;\n"
+
 /* Attacks on the verifier itself, by text that no patcher has written. */
 static const struct {
 	const char *text, *reason;
@@ -521,6 +532,22 @@ static const struct {
 	{ HEAD REGISTERS "ld.global.u32 %r1, [%rd1]", "no end" },
 	{ HEAD "x: " REGISTERS "ret; }", "is declared" },
 	{ ".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};\n" HEAD "ret; }", "twice" },
+	/* The count of mode count: only its own instructions change it. */
+	{ COUNT_HEAD(FOUND) "st.global.u64 [gvmf_found], %rd1; ret; }", "is its own" },
+	{ COUNT_HEAD(FOUND) "ld.u64 %rd1, [gvmf_found+8]; ret; }", "is its own" },
+	{ COUNT_HEAD(FOUND) "mov.u64 %rd1, gvmf_found; ret; }", "no step of a fence" },
+	{ COUNT_HEAD(FOUND) COUNT_FENCE "ld.global.u32 %r1, [%gvmf_a]; ret; }", "not fenced" },
+	{ COUNT_HEAD(FOUND) COUNT_FENCE "setp.ne.u64 %gvmf_p, %gvmf_a, %gvmf_s; "
+					"red.global.add.u64 [gvmf_found], 1; ret; }",
+	  "no step of a fence" },
+	{ COUNT_HEAD(FOUND) COUNT_FENCE "setp.ne.and.u64 %gvmf_p, %gvmf_a, %gvmf_s, %p1; "
+					"@%gvmf_p red.global.add.u64 [gvmf_found], 1; "
+					"@%gvmf_p st.global.u64 [gvmf_found+8], %gvmf_s; "
+					"ld.global.u32 %r1, [%gvmf_a]; ret; }",
+	  "not fenced" },
+	{ COUNT_HEAD("") "ret; }", "a count, and no mode" },
+	{ COUNT_HEAD(FOUND FOUND) "ret; }", "twice" },
+	{ FOUND HEAD "ret; }", "a count, and no mode" },
 	{ ".version 9.1\n", "version" },
 	{ ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k () { ret; }",
 	  "not patched" },
@@ -536,6 +563,13 @@ START_TEST(text_that_no_patcher_writes_is_refused)
 	ck_assert_int_eq(
 		verify_bytes(HEAD REGISTERS FENCE "ld.global.u32 %r1, [%gvmf_a]; ret; }", &err),
 		0);
+	ck_assert_int_eq(verify_bytes(COUNT_HEAD(FOUND) COUNT_FENCE
+				      "setp.ne.and.u64 %gvmf_p, %gvmf_a, %gvmf_s, !%p1; "
+				      "@%gvmf_p red.global.add.u64 [gvmf_found], 1; "
+				      "@%gvmf_p st.global.u64 [gvmf_found+8], %gvmf_s; "
+				      "@!%p1 ld.global.u32 %r1, [%gvmf_a]; ret; }",
+				      &err),
+			 0);
 }
 END_TEST
 

@@ -37,7 +37,7 @@ static void check_verifies(const char *text)
 	ptx_text_destroy(&words);
 }
 
-static u64 ends[RUN_UNKNOWN];
+static u64 ends[RUN_UNKNOWN], found; /* ways to end; addresses that mode count has counted */
 
 static void check_program(const struct program *program, enum patch_mode mode,
 			  enum patch_pass pass)
@@ -63,6 +63,11 @@ static void check_program(const struct program *program, enum patch_mode mode,
 	    !strstr(program->text, "st.v") && !strstr(program->text, "atom.add") &&
 	    !strstr(program->text, "red.add"))
 		ck_assert_uint_eq(fenced.misaligned, 0);
+	/* An address that the fence changes is counted, and no other one. */
+	if (mode == PATCH_COUNT && !program->wild)
+		ck_assert_uint_eq(fenced.found[0], 0);
+	if (mode == PATCH_COUNT)
+		found += fenced.found[0];
 	if (!program->wild) {
 		make_world(&native, mode);
 		ck_assert_int_eq(run_text(program->text, &native), RUN_RETURNED);
@@ -92,6 +97,7 @@ START_TEST(fenced_programs_do_the_same_and_stay_inside)
 	       ends[RUN_RETURNED], ends[RUN_TRAPPED], ends[RUN_MISALIGNED], ends[RUN_STEPS]);
 	ck_assert_uint_gt(ends[RUN_RETURNED], programs / 2);
 	ck_assert_uint_gt(ends[RUN_TRAPPED], programs / 100);
+	ck_assert_uint_gt(found, programs / 10);
 }
 END_TEST
 

@@ -183,6 +183,13 @@ START_TEST(each_mode_has_its_sequence)
 		       "mov.b64 %gvmf_s, %rd1;\n\tsub.s64 %gvmf_t, %gvmf_s, %gvmf_base;\n\t"
 		       "setp.ne.u32 %gvmf_p, 0, 0;\n\t@!%p setp.gt.u64 %gvmf_p, %gvmf_t, "
 		       "%gvmf_limit1;\n\t@%gvmf_p trap;\n\t@!%p st.global.u16 [%gvmf_s], %r1;");
+	check_sequence("@!%p st.global.u16 [%rd1], %r1;", PATCH_COUNT,
+		       "mov.b64 %gvmf_s, %rd1;\n\tand.b64 %gvmf_t, %gvmf_s, %gvmf_mask1;\n\t"
+		       "or.b64 %gvmf_a, %gvmf_t, %gvmf_base;\n\t"
+		       "setp.ne.and.u64 %gvmf_p, %gvmf_a, %gvmf_s, !%p;\n\t"
+		       "@%gvmf_p red.global.add.u64 [gvmf_found], 1;\n\t"
+		       "@%gvmf_p st.global.u64 [gvmf_found+8], %gvmf_s;\n\t"
+		       "@!%p st.global.u16 [%gvmf_a], %r1;");
 	check_sequence("t: .branchtargets u, v;\nbrx.idx %r1, t; u: v:", PATCH_FENCE,
 		       "min.u32 %gvmf_i, %r1, 1;\n\tbrx.idx %gvmf_i, t;");
 }

@@ -26,8 +26,10 @@
  *   4g       AND, OR, 32 bit    the same, 4 GiB or more          wraps
  *   modulo   seven and two      any                              wraps
  *   check    two comparisons    any                              is detected
+ *   count    as fence, and one  as fence                         wraps, and is counted
  *
- * The paper has fence, check and modulo. once and 4g are ours.
+ * The paper has fence, check and modulo. The others are ours. check stops the kernel, and with
+ * it the context that all tenants share. count finds the same accesses and stops nobody.
  *
  *
  * once
@@ -56,7 +58,7 @@ static const char *const mode_names[GVM_FENCE_MODES] = {
 	[GVM_FENCE_NONE] = "none",     [GVM_FENCE_NOPROT] = "noprot",
 	[GVM_FENCE_MASK] = "fence",    [GVM_FENCE_ONCE] = "once",
 	[GVM_FENCE_4G] = "4g",	       [GVM_FENCE_CHECK] = "check",
-	[GVM_FENCE_MODULO] = "modulo",
+	[GVM_FENCE_MODULO] = "modulo", [GVM_FENCE_COUNT] = "count",
 };
 
 const char *gvm_fence_mode_name(enum gvm_fence_mode mode)
@@ -75,7 +77,7 @@ int gvm_fence_mode_find(const char *name)
 int gvm_address_fence_init(struct gvm_address_fence *fence, enum gvm_fence_mode mode, u64 base,
 			   u64 bytes, u64 margin)
 {
-	bool masks = mode == GVM_FENCE_MASK || mode == GVM_FENCE_ONCE || mode == GVM_FENCE_4G;
+	bool masks = gvm_fence_masks(mode);
 
 	if ((unsigned int)mode >= GVM_FENCE_MODES || !bytes || base + (bytes - 1) < base)
 		return -EINVAL;
@@ -107,6 +109,7 @@ int gvm_address_fence_access(const struct gvm_address_fence *fence, u64 reg, s64
 
 	switch (fence->mode) {
 	case GVM_FENCE_MASK:
+	case GVM_FENCE_COUNT:
 		*ret_address = gvm_fence_mask(aligned, fence->base, fence->mask);
 		return 0;
 	case GVM_FENCE_ONCE:

@@ -200,7 +200,7 @@ static void table_release_locked(struct gvm_fence_table *table,
 int gvm_fence_table_open(struct gvm_fence_table *table, u64 tenant, u64 declared,
 			 enum gvm_fence_mode mode, struct gvm_fence_partition **ret_partition)
 {
-	bool masks = mode == GVM_FENCE_MASK || mode == GVM_FENCE_ONCE || mode == GVM_FENCE_4G;
+	bool masks = gvm_fence_masks(mode);
 	struct gvm_fence_partition *partition = NULL;
 	const struct gvm_address_fence *fence;
 	int status;

@@ -19,6 +19,7 @@ enum gvm_fence_mode {
 	GVM_FENCE_4G,	  /* "4g": the upper 32 bits alone, of partitions of 4 GiB and more */
 	GVM_FENCE_CHECK,  /* "check": two comparisons; a violation is detected */
 	GVM_FENCE_MODULO, /* "modulo": remainder by the size, which may be any */
+	GVM_FENCE_COUNT,  /* "count": as MASK; an address that it changes is counted */
 	GVM_FENCE_MODES,
 };
 
@@ -36,10 +37,17 @@ struct gvm_address_fence {
 	enum gvm_fence_mode mode;
 	u64 base;	/* first byte of the partition */
 	u64 bytes;	/* its size: base + bytes - 1 does not wrap */
-	u64 mask;	/* bytes - 1, of MASK, ONCE and 4G; else 0 */
+	u64 mask;	/* bytes - 1, of MASK, ONCE, 4G and COUNT; else 0 */
 	u64 reciprocal; /* floor((2^64 - 1) / bytes), of MODULO; else 0 */
 	u64 margin;	/* of ONCE: unused bytes at each end; else 0 */
 };
+
+/* Does @mode mask addresses, so that a partition is a power of two? CONTEXT: atomic. */
+static inline bool gvm_fence_masks(enum gvm_fence_mode mode)
+{
+	return mode == GVM_FENCE_MASK || mode == GVM_FENCE_ONCE || mode == GVM_FENCE_4G ||
+	       mode == GVM_FENCE_COUNT;
+}
 
 /* The upper 64 bits of a product, as PTX has it (mul.hi.u64). CONTEXT: atomic. */
 static inline u64 gvm_multiply_high(u64 a, u64 b)
@@ -112,9 +120,9 @@ static inline bool gvm_fence_keeps_offset(u64 margin, s64 offset, u32 width)
 
 /*
  * The constants of a partition. @margin is used by ONCE alone, and is a multiple of
- * GVM_FENCE_ALIGNMENT. Returns 0, or -EINVAL: the partition is empty or wraps; MASK, ONCE and
- * 4G want a power of two as size and a multiple of it as base, 4G at least 4 GiB, ONCE more
- * than two margins, MODULO at most 2^63 bytes. CONTEXT: atomic.
+ * GVM_FENCE_ALIGNMENT. Returns 0, or -EINVAL: the partition is empty or wraps; a mode that
+ * masks (gvm_fence_masks()) wants a power of two as size and a multiple of it as base, 4G at
+ * least 4 GiB, ONCE more than two margins, MODULO at most 2^63 bytes. CONTEXT: atomic.
  */
 int gvm_address_fence_init(struct gvm_address_fence *fence, enum gvm_fence_mode mode, u64 base,
 			   u64 bytes, u64 margin);
@@ -155,8 +163,8 @@ int gvm_address_fence_copy(const struct gvm_address_fence *fence, enum gvm_fence
 			   u64 destination, u64 source, u64 bytes);
 
 /*
- * A mode's name as users write it: "none", "noprot", "fence", "once", "4g", "check", "modulo".
- * Find: the mode, or -EINVAL. CONTEXT: atomic.
+ * A mode's name as users write it: "none", "noprot", "fence", "once", "4g", "check", "modulo",
+ * "count". Find: the mode, or -EINVAL. CONTEXT: atomic.
  */
 const char *gvm_fence_mode_name(enum gvm_fence_mode mode);
 int gvm_fence_mode_find(const char *name);

@@ -108,7 +108,7 @@ struct gvm_fence_counts {
 	u64 launches;	    /* of fenced kernels */
 	u64 accesses;	    /* fenced loads and stores */
 	u64 refused_copies; /* copies that the bounds check has refused */
-	u64 violations;	    /* wild accesses that CHECK has detected */
+	u64 violations;	    /* wild accesses that CHECK or COUNT has detected */
 };
 
 /*
