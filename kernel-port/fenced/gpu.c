@@ -75,6 +75,7 @@ int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
 	if (status)
 		return status;
 	gpu->mode = mode;
+	gpu->ordinal = ordinal;
 	if (cuda->cuInit(0) != CU_OK || cuda->cuDeviceGet(&gpu->device, ordinal) != CU_OK ||
 	    cuda->cuDeviceGetName(gpu->name, sizeof(gpu->name), gpu->device) != CU_OK ||
 	    cuda->cuDeviceTotalMem_v2(&total, gpu->device) != CU_OK ||

@@ -25,8 +25,10 @@ struct gpu_cuda {
 struct gpu {
 	struct gpu_cuda cuda;
 	struct CUctx_st *context;
-	int device;
+	int device, ordinal;
 	enum gvm_fence_mode mode; /* of all tenants; NOPROT: no fence */
+	bool samples;		  /* clients can be sampled */
+	u32 sample_every;	  /* the setting of clients when they come; 0: none */
 	bool local_stores;	  /* code that may change what ptxas has spilled is served */
 	struct gvm_fence_table table; /* over all memory */
 	char name[128];

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "config/units.h"
+#include "control.h"
 #include "tenant.h"
 #include "terminal/command.h"
 #include "terminal/program.h"
@@ -38,6 +39,12 @@ static const struct command_option options[] = {
 	{ "local-stores", NULL, false,
 "Serve kernels that have local memory and stores to it through a register, too. ptxas may keep\n"
 "bounds there, so a hostile client could leave its partition." },
+	{ "control", "FOLDER", false,
+"A folder for what users see of clients and set while they run: FOLDER/PID/GPU/fence.stat and\n"
+"fence.sample. With it, launches can be counted." },
+	{ "sample", "NUMBER", false,
+"Count one launch of NUMBER, at random; 0, none, by default. A counted launch is fenced, and finds\n"
+"addresses outside of the partition. A write to fence.sample changes it." },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -75,6 +82,8 @@ struct fenced_args {
 	u64 memory, limit_ns;
 	int gpu;
 	bool local_stores;
+	const char *control;
+	u32 sample_every;
 };
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
@@ -108,6 +117,16 @@ static int take_option(void *data, const char *option, const char *value, struct
 			return command_bad_value(&command_serve, option, err,
 						 "'%s' is no time, such as 30s or 500ms",
 						 value);
+	} else if (!strcmp(option, "control")) {
+		args->control = value;
+	} else if (!strcmp(option, "sample")) {
+		u64 every = strtoull(value, &end, 10);
+
+		if (*value < '0' || *value > '9' || *end || every > SAMPLE_EVERY_MAX)
+			return command_bad_value(&command_serve, option, err,
+						 "'%s' is no number up to %u", value,
+						 SAMPLE_EVERY_MAX);
+		args->sample_every = (u32)every;
 	} else if (!strcmp(option, "local-stores")) {
 		args->local_stores = true;
 	} else {
@@ -157,8 +176,11 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 	int status = gpu_open(&gpu, args->gpu, args->memory, args->mode, err);
 
 	gpu.local_stores = args->local_stores;
+	gpu.sample_every = args->sample_every;
+	gpu.samples = args->control || args->sample_every;
 	if (status)
 		return status;
+	control_clean(args->gpu);
 	if (watch_start(&gpu, args->limit_ns))
 		return sim_runtime_error(err, "no thread");
 	fprintf(stderr, "gvmfenced: %s: %llu bytes, mode %s, serving\n", gpu.name,
@@ -255,6 +277,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 		return command_print_help(&command_serve, err);
 	if (line.operand_count)
 		return command_mistake(&command_serve, err, "no operand is wanted");
+	if (args.control && !control_start(args.control))
+		return sim_user_error(err, "%s: %s", args.control, strerror(errno));
 	status = listen_on(args.socket, &listener, err);
 	return status ? status : supervise(&args, listener, err);
 }

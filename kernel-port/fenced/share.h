@@ -8,10 +8,12 @@
 
 #include "gpu.h"
 #include "message.h"
+#include "sample.h"
 
 #define TENANT_MODULES	 256u
 #define TENANT_FUNCTIONS 4096u
 #define TENANT_EVENTS	 4096u
+#define CONTROL_PATH_MAX 512u
 
 /* A stream, and a mark behind some of its work that has not ended yet, for the watch. */
 struct tenant_stream {
@@ -26,9 +28,16 @@ struct tenant_function {
 	u32 count; /* of parameters */
 	u32 bytes; /* of all of them */
 	u32 offsets[FENCED_PARAMS_MAX], sizes[FENCED_PARAMS_MAX];
+	char *name;		   /* NULL: without sampling */
+	struct CUfunc_st *counted; /* of the module's copy that counts; NULL: not asked for */
+	u32 attributes_set;	   /* bits */
+	int attributes[SAMPLE_ATTRIBUTES];
 };
 
-/* One client. All is its own thread's, but @streams: the watch reads them under @lock. */
+/*
+ * One client. All is its own thread's, but @streams, @sample and the files: the watch
+ * uses them under @lock.
+ */
 struct tenant {
 	struct gpu *gpu;
 	u64 id;
@@ -46,6 +55,9 @@ struct tenant {
 	struct tenant_function *functions[TENANT_FUNCTIONS];
 	u32 function_count;
 	u64 launches, refused;
+	struct sample sample;
+	bool has_files;	     /* control.c */
+	char stat[256];	     /* what fence.stat holds */
 	struct tenant *next; /* in the watch's list */
 };
 

@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "control.h"
+#include "sample.h"
 #include "tenant_code.h"
 #include "watch.h"
 
@@ -205,6 +207,22 @@ static cu_result memory_call(struct tenant *tenant, const struct fenced_request 
 
 /* Requests. */
 
+/* Of the function, and of its copy that counts, now or when that is loaded. */
+static cu_result set_attribute(const struct tenant *tenant, struct tenant_function *function,
+			       u32 attribute, int value)
+{
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	cu_result result = cuda->cuFuncSetAttribute(function->function, attribute, value);
+
+	if (result != CU_OK || attribute >= SAMPLE_ATTRIBUTES)
+		return result;
+	function->attributes_set |= 1u << attribute;
+	function->attributes[attribute] = value;
+	if (function->counted)
+		cuda->cuFuncSetAttribute(function->counted, attribute, value);
+	return CU_OK;
+}
+
 static cu_result function_attribute(struct tenant *tenant, const struct fenced_request *request,
 				    u64 *ret_value)
 {
@@ -215,8 +233,7 @@ static cu_result function_attribute(struct tenant *tenant, const struct fenced_r
 	if (!function)
 		return CU_INVALID_VALUE;
 	if (request->call == FENCED_FUNCTION_SET)
-		return tenant->gpu->cuda.cuFuncSetAttribute(function->function, (u32)request->b,
-							    (int)request->c);
+		return set_attribute(tenant, function, (u32)request->b, (int)request->c);
 	result = tenant->gpu->cuda.cuFuncGetAttribute(&value, (u32)request->b,
 						      function->function);
 	*ret_value = (u32)value;
@@ -397,6 +414,9 @@ static bool welcome(struct tenant *tenant)
 		tenant->base = partition->fence.base;
 		tenant->bytes = partition->fence.bytes;
 		tenant->margin = partition->fence.margin;
+		tenant->sample.every = tenant->gpu->sample_every;
+		if (tenant->gpu->samples && sample_open(tenant))
+			control_open(tenant);
 		reply.result = stream_create(tenant, 0);
 		reply.a = tenant->bytes;
 	} else if (status == -ENOSPC || status == -EMFILE) {
@@ -424,6 +444,8 @@ static void farewell(struct tenant *tenant)
 	struct CUstream_st *stream = tenant->streams[0].stream;
 
 	watch_result(tenant, wait_all(tenant));
+	control_close(tenant);
+	sample_close(tenant);
 	tenant_unload_all(tenant);
 	for (u32 i = 0; i < TENANT_EVENTS; i++)
 		if (tenant->events[i])
@@ -447,6 +469,13 @@ static void farewell(struct tenant *tenant)
 		"its "
 		"%llu bytes are free\n",
 		tenant->id, tenant->pid, tenant->launches, tenant->refused, tenant->bytes);
+	if (tenant->sample.counts.sampled)
+		fprintf(stderr,
+			"gvmfenced: client %llu: %llu of its launches were counted, %llu of "
+			"them had wild accesses, %llu in all\n",
+			tenant->id, tenant->sample.counts.sampled,
+			tenant->sample.counts.found_launches,
+			tenant->sample.counts.found_accesses);
 	close(tenant->fd);
 	free(tenant);
 }

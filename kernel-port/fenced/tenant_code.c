@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "confine.h"
+#include "sample.h"
 #include "watch.h"
 
 /* What the patcher calls the modes of the table; the core has two more. */
@@ -87,8 +88,7 @@ static bool all_keep_bounds(const struct tenant *tenant, struct CUmod_st *module
 	return true;
 }
 
-/* Load a text that verifies, and write its bounds. */
-static cu_result load_confined(const struct tenant *tenant, const struct confined *confined,
+cu_result tenant_load_confined(const struct tenant *tenant, const struct confined *confined,
 			       struct CUmod_st **ret_module)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
@@ -146,9 +146,11 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 		fprintf(stderr, "gvmfenced: client %llu: refused: %s\n", tenant->id, err.text);
 		result = CU_INVALID_PTX;
 	} else {
-		result = load_confined(tenant, &confined, &module);
+		result = tenant_load_confined(tenant, &confined, &module);
 		confined_destroy(&confined);
 	}
+	if (result == CU_OK)
+		sample_keep(tenant, slot, text);
 	free(text);
 	tenant->refused += result == CU_INVALID_PTX;
 	if (result != CU_OK)
@@ -158,13 +160,21 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 	return CU_OK;
 }
 
+static void forget_function(struct tenant_function *function)
+{
+	free(function->name);
+	function->name = NULL;
+	function->function = function->counted = NULL;
+}
+
 cu_result tenant_unload(struct tenant *tenant, u64 module)
 {
 	if (module >= TENANT_MODULES || !tenant->modules[module])
 		return CU_INVALID_VALUE;
 	for (u32 i = 0; i < tenant->function_count; i++)
 		if (tenant->functions[i]->module == module)
-			tenant->functions[i]->function = NULL;
+			forget_function(tenant->functions[i]);
+	sample_forget(tenant, (u32)module);
 	tenant->gpu->cuda.cuModuleUnload(tenant->modules[module]);
 	tenant->modules[module] = NULL;
 	return CU_OK;
@@ -175,8 +185,10 @@ void tenant_unload_all(struct tenant *tenant)
 	for (u32 i = 0; i < TENANT_MODULES; i++)
 		if (tenant->modules[i])
 			tenant->gpu->cuda.cuModuleUnload(tenant->modules[i]);
-	for (u32 i = 0; i < tenant->function_count; i++)
+	for (u32 i = 0; i < tenant->function_count; i++) {
+		free(tenant->functions[i]->name);
 		free(tenant->functions[i]);
+	}
 }
 
 /*
@@ -258,8 +270,17 @@ cu_result tenant_function(struct tenant *tenant, const struct fenced_request *re
 		if (!function)
 			return CU_OUT_OF_MEMORY;
 		tenant->functions[tenant->function_count++] = function;
+	} else {
+		function = tenant->functions[place];
+		/* The same one again keeps its copy, and the attributes of both. */
+		if (function->function) {
+			made.counted = function->counted;
+			made.attributes_set = function->attributes_set;
+			memcpy(made.attributes, function->attributes, sizeof(made.attributes));
+		}
+		free(function->name);
 	}
-	function = tenant->functions[place];
+	made.name = tenant->sample.on ? strdup(name) : NULL;
 	*function = made;
 	out[0] = function->count;
 	for (u32 i = 0; i < function->count; i++) {
@@ -295,16 +316,21 @@ cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *requ
 	size_t bytes = request->bytes;
 	void *extra[] = { CU_EXTRA_BUFFER, (void *)(uintptr_t)request->data, CU_EXTRA_SIZE,
 			  &bytes, NULL };
+	struct CUfunc_st *picked;
 	cu_result result;
+	bool counted;
 
 	if (!function || request->bytes != function->bytes)
 		return CU_INVALID_VALUE;
-	result = cuda->cuLaunchKernel(function->function, request->grid[0], request->grid[1],
+	picked = sample_pick(tenant, function, &counted);
+	result = cuda->cuLaunchKernel(picked, request->grid[0], request->grid[1],
 				      request->grid[2], request->block[0], request->block[1],
 				      request->block[2], request->shared, stream->stream, NULL,
 				      bytes ? extra : NULL);
 	if (result == CU_OK) {
 		tenant->launches++;
+		if (counted)
+			sample_launched(tenant, function, stream->stream);
 		mark(cuda, stream);
 	}
 	return result;

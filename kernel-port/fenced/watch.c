@@ -11,7 +11,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_US 20000
+#include "control.h"
+#include "sample.h"
+
+#define LOOK_US	      20000
+#define CONTROL_LOOKS 5 /* looks between two at the control files */
 
 static struct tenant *tenants;
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -92,13 +96,17 @@ static void *watch_run(void *data)
 {
 	(void)data;
 	watched->cuda.cuCtxSetCurrent(watched->context);
-	for (;;) {
+	for (u64 look = 0;; look++) {
 		usleep(LOOK_US);
 		pthread_mutex_lock(&watch_lock);
 		for (struct tenant *tenant = tenants; tenant; tenant = tenant->next) {
 			pthread_mutex_lock(&tenant->lock);
 			for (u32 i = 0; i < FENCED_STREAMS_MAX; i++)
 				look_at(tenant, &tenant->streams[i], watch_now_ns());
+			if (tenant->sample.on && look % CONTROL_LOOKS == 0) {
+				sample_collect(tenant);
+				control_look(tenant);
+			}
 			pthread_mutex_unlock(&tenant->lock);
 		}
 		pthread_mutex_unlock(&watch_lock);

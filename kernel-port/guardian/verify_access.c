@@ -270,6 +270,7 @@ static int verify_device_memory(struct verifier *verifier, const struct memory_a
 				     "the count of a fence is its own");
 	if (variable && verifier->flow.step == FLOW_IDLE) {
 		verifier->report->direct++;
+		verifier->report->direct_writes += access->writes;
 		return verify_is_inside(variable, address->offset, address->shift) ?
 			       0 :
 			       verify_refuse(verifier, access->instruction->opcode,

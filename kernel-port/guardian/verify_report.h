@@ -25,6 +25,7 @@ struct verify_report {
 	u64 margin;	  /* once and 4g: has to lie empty at both ends of a partition */
 	u64 accesses;	  /* fenced ones */
 	u64 direct;	  /* to variables of the module */
+	u64 direct_writes; /* of these, stores and atomics */
 	u64 confined;	  /* to shared, local, constant and parameter memory */
 	u64 tables;	  /* clamped jumps */
 	u64 local_stores; /* of all functions: see struct verify_entry */

@@ -45,6 +45,13 @@ static const char spilled_text[] = LOCAL_TEXT(".maxnreg 24");
 	".reg .b64 %%rd<3>;\nld.param.u64 %%rd1, [address];\n" \
 	"st.global.u32 [%%rd1+%d], 7;\nret;\n}\n"
 
+/* A module that writes to a variable of its own, and to no other memory. */
+static const char variable_text[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+				    ".global .u32 rounds;\n"
+				    ".visible .entry poke(.param .u64 address)\n{\n"
+				    ".reg .b32 %r<3>;\natom.global.add.u32 %r1, [rounds], 1;\n"
+				    "ret;\n}\n";
+
 static struct CUmod_st *module;
 static struct CUstream_st *stream;
 
@@ -204,6 +211,31 @@ static void task_beyond(int number)
 	printf("poked\n");
 }
 
+/*
+ * NUMBER stores inside of its partition, as many outside of it, and all of them again after a
+ * line; then the sum of what it has. @text: its module.
+ */
+static void task_wild(const char *text, int number)
+{
+	cu_ptr own;
+
+	open_gpu();
+	CHECK(cuModuleUnload(module));
+	CHECK(cuModuleLoadData(&module, text));
+	CHECK(cuMemAlloc_v2(&own, COUNT * 4));
+	CHECK(cuMemsetD32_v2(own, 0, COUNT));
+	printf("at %llu\n", own);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < number; i++)
+			launch("poke", own + 4, 5);
+		for (int i = 0; i < number; i++)
+			launch("poke", own + (1ull << 45) + 8, 6);
+		CHECK(cuCtxSynchronize());
+		wait_for_line();
+	}
+	print_sum(own);
+}
+
 /* It has memory and work, and is killed; or its kernel never ends. */
 static void task_stay(int number)
 {
@@ -296,6 +328,10 @@ int main(int argc, char **argv)
 		task_hostile(number);
 	else if (!strcmp(argv[1], "beyond"))
 		task_beyond(number);
+	else if (!strcmp(argv[1], "wild"))
+		task_wild(module_text, number);
+	else if (!strcmp(argv[1], "variable"))
+		task_wild(variable_text, number);
 	else if (!strcmp(argv[1], "stay"))
 		task_stay(number);
 	else if (!strcmp(argv[1], "functions"))

@@ -37,6 +37,8 @@ struct CUmod_st {
 	int local_bytes; /* of its kernel poke */
 	long long kept;	 /* the offset behind its last fenced address */
 	unsigned long long bounds[16];
+	bool counts;
+	unsigned long long found[2];
 	struct CUfunc_st functions[KERNELS];
 };
 
@@ -202,6 +204,7 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 	(void)count, (void)options, (void)values;
 	*module = calloc(1, sizeof(**module));
 	(*module)->fenced = strstr(image, "gvmf_bounds");
+	(*module)->counts = strstr(image, "gvmf_found");
 	(*module)->local_bytes = strstr(image, ".maxnreg") ? 496 : 0;
 	for (const char *at = image; (at = strstr(at, "[%gvmf_a+")); at++)
 		(*module)->kept = strtoll(at + strlen("[%gvmf_a+"), NULL, 10);
@@ -219,6 +222,11 @@ FAKE cu_result cuModuleUnload(struct CUmod_st *module)
 FAKE cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *module,
 				    const char *name)
 {
+	if (!strcmp(name, "gvmf_found") && module->counts) {
+		*ptr = (cu_ptr)(uintptr_t)module->found;
+		*bytes = sizeof(module->found);
+		return CU_OK;
+	}
 	*ptr = (cu_ptr)(uintptr_t)module->bounds;
 	*bytes = sizeof(module->bounds);
 	return strcmp(name, "gvmf_bounds") ? CU_SYMBOL_NOT_FOUND : CU_OK;
@@ -267,14 +275,19 @@ FAKE cu_result cuFuncGetAttribute(int *value, unsigned int attribute,
 }
 
 /* Where a store of 4 bytes of this module goes. */
-static unsigned int *fenced(const struct CUmod_st *module, cu_ptr address)
+static unsigned int *fenced(struct CUmod_st *module, cu_ptr address)
 {
 	const unsigned long long *bounds = module->bounds;
+	cu_ptr wanted = address;
 
 	static unsigned int elsewhere;
 
 	if (module->fenced)
 		address = ((address & bounds[8 + 2]) | bounds[0]) + (cu_ptr)module->kept;
+	if (module->counts && address != wanted) {
+		module->found[0]++;
+		module->found[1] = wanted;
+	}
 	if (address >= reserved && address < reserved_end)
 		return (unsigned int *)(uintptr_t)address;
 	fprintf(stderr, "fake GPU: a store outside of all reserved addresses\n");

@@ -58,14 +58,22 @@ static void await_log(const char *words, int count)
 	ck_assert_msg(count_in_log(words) >= count, "no '%s' in: %s", words, log_text());
 }
 
-/* @option is one more option, or NULL. */
-static void start_manager_with(const char *mode, const char *limit, const char *option)
+/* @option and @value are more of them, or NULL; so is the folder of control files. */
+static void start_manager_with(const char *mode, const char *limit, const char *option,
+			       const char *value, bool control)
 {
-	char path[128];
+	char path[128], files[128];
+	const char *last[] = { option, value, NULL, NULL, NULL };
+	u32 at = !option ? 0 : !value ? 1 : 2;
 
 	int before = count_in_log("serving");
 
 	snprintf(path, sizeof(path), "%s/log", folder);
+	snprintf(files, sizeof(files), "%s/control", folder);
+	if (control) {
+		last[at] = "--control";
+		last[at + 1] = files;
+	}
 	manager = fork();
 	if (!manager) {
 		int log = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -73,8 +81,8 @@ static void start_manager_with(const char *mode, const char *limit, const char *
 		dup2(log, 2);
 		setenv("LD_LIBRARY_PATH", FAKE, 1);
 		execl(MANAGER, MANAGER, "serve", "--socket", socket_path, "--mode", mode,
-		      "--memory", strcmp(mode, "4g") ? "128M" : "16G", "--limit", limit, option,
-		      NULL);
+		      "--memory", strcmp(mode, "4g") ? "128M" : "16G", "--limit", limit,
+		      last[0], last[1], last[2], last[3], NULL);
 		_exit(127);
 	}
 	await_log("serving", before + 1);
@@ -82,7 +90,7 @@ static void start_manager_with(const char *mode, const char *limit, const char *
 
 static void start_manager(const char *mode, const char *limit)
 {
-	start_manager_with(mode, limit, NULL);
+	start_manager_with(mode, limit, NULL, NULL, false);
 }
 
 static void stop_manager(void)
@@ -331,11 +339,143 @@ START_TEST(a_kernel_that_may_reach_spilled_bounds_is_refused)
 		      client.out);
 	ck_assert_ptr_nonnull(
 		strstr(log_text(), "refused: kernel poke has 496 bytes of local"));
-	start_manager_with("once", "10s", "--local-stores");
+	start_manager_with("once", "10s", "--local-stores", NULL, false);
 	run(&client, "local", 1, "16M");
 	stop_manager();
 	ck_assert_msg(strstr(client.out, "local stores and local memory: code 0\n"), "%s",
 		      client.out);
+}
+END_TEST
+
+static void control_path(const struct client *client, const char *name, char path[192])
+{
+	snprintf(path, 192, "%s/control/%d/0/%s", folder, client->pid, name);
+}
+
+/* Wait until the client's fence.stat has these lines. */
+static void await_stat(const struct client *client, const char *lines)
+{
+	char path[192], text[512] = "";
+
+	control_path(client, "fence.stat", path);
+	for (int i = 0; i < 1000; i++) {
+		FILE *file = fopen(path, "r");
+		size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+		text[length] = '\0';
+		if (file)
+			fclose(file);
+		if (strstr(text, lines))
+			return;
+		usleep(10000);
+	}
+	ck_abort_msg("no '%s' in '%s'", lines, text);
+}
+
+static void set_sample(const struct client *client, const char *value)
+{
+	char path[192];
+	FILE *file;
+
+	control_path(client, "fence.sample", path);
+	file = fopen(path, "w");
+	ck_assert_msg(file, "%s", path);
+	fputs(value, file);
+	fclose(file);
+}
+
+/* Its memory after the stores of "wild": those outside of the partition came to @word. */
+static unsigned int sum_of_wild(void)
+{
+	unsigned int sum = 0;
+
+	for (unsigned int i = 0; i < 1000; i++)
+		sum = sum * 31 + (i == 1 ? 5 : i == 2 ? 6 : 0);
+	return sum;
+}
+
+/* The setting is the user's, and may change while the client runs. No result changes. */
+START_TEST(counted_launches_find_wild_accesses)
+{
+	static const char *const modes[] = { "once", "fence", "modulo" };
+	char expected[160], path[192];
+	unsigned long long own = 0;
+	struct client client;
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		start_manager_with(modes[i], "10s", NULL, NULL, true);
+		start(&client, "wild", 70, "32M");
+		wait_ready(&client);
+		sscanf(client.out, "at %llu", &own);
+		await_stat(&client, "every: 0\nlaunches: 140\nsampled: 0\n");
+		set_sample(&client, "nothing\n");
+		set_sample(&client, "1\n");
+		await_stat(&client, "every: 1\n");
+		fputs("go\n", client.to);
+		fflush(client.to);
+		wait_ready(&client);
+		snprintf(expected, sizeof(expected),
+			 "sampled: 140\nfound_launches: 70\nfound_accesses: 70\nlast_address: "
+			 "0x%llx\n",
+			 own + (1ull << 45) + 8);
+		await_stat(&client, expected);
+		control_path(&client, "fence.stat", path);
+		finish(&client);
+		stop_manager();
+		snprintf(expected, sizeof(expected), "sum %u\n", sum_of_wild());
+		if (strcmp(modes[i], "modulo"))
+			ck_assert_msg(strstr(client.out, expected), "%s: %s", modes[i],
+				      client.out);
+		ck_assert_int_ne(access(path, F_OK), 0);
+		ck_assert_ptr_nonnull(strstr(log_text(),
+					     "140 of its launches were counted, 70 of them had "
+					     "wild accesses, 70 in all\n"));
+	}
+}
+END_TEST
+
+/* One of ten on average, at random: neither none nor all of a program's repeated kernels. */
+START_TEST(a_share_of_launches_is_counted)
+{
+	unsigned int sampled = 0, found = 0;
+	struct client client;
+	const char *said;
+
+	start_manager_with("once", "10s", "--sample", "10", false);
+	start(&client, "wild", 1000, "32M");
+	wait_ready(&client);
+	fputs("go\n", client.to);
+	finish(&client);
+	await_log("were counted", 1);
+	stop_manager();
+	said = strstr(log_text(), "client 1: ");
+	for (; said; said = strstr(said + 1, "client 1: "))
+		if (sscanf(said,
+			   "client 1: %u of its launches were counted, %u of them had wild",
+			   &sampled, &found) == 2)
+			break;
+	/* Of 4000; what is drawn depends on the client's number alone. */
+	ck_assert_uint_gt(sampled, 320);
+	ck_assert_uint_lt(sampled, 480);
+	ck_assert_uint_gt(found, sampled / 3);
+	ck_assert_uint_lt(found, 2 * sampled / 3);
+}
+END_TEST
+
+/* Its copy would have variables of its own: the program would go wrong. */
+START_TEST(a_module_that_writes_to_its_variables_is_not_sampled)
+{
+	struct client client;
+
+	start_manager_with("fence", "10s", "--sample", "1", true);
+	start(&client, "variable", 10, "32M");
+	wait_ready(&client);
+	await_stat(&client, "launches: 20\nsampled: 0\n");
+	await_stat(&client, "refused_modules: 1\n");
+	ck_assert_int_eq(count_in_log("cannot be sampled: it writes to variables"), 1);
+	kill(client.pid, SIGKILL);
+	await_log("has left", 1);
+	stop_manager();
 }
 END_TEST
 
@@ -526,6 +666,9 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
 	tcase_add_test(tests, a_kernel_with_more_parameters_than_fit_is_refused);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
+	tcase_add_test(tests, counted_launches_find_wild_accesses);
+	tcase_add_test(tests, a_share_of_launches_is_counted);
+	tcase_add_test(tests, a_module_that_writes_to_its_variables_is_not_sampled);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, a_broken_context_is_survived);

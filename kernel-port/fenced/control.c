@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "control.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sample.h"
+
+#define TEXT_MAX 256
+
+static const char *root; /* NULL: no files */
+
+bool control_start(const char *folder)
+{
+	struct stat info;
+
+	if (mkdir(folder, 0755) && errno != EEXIST)
+		return false;
+	if (stat(folder, &info))
+		return false;
+	errno = ENOTDIR;
+	root = folder;
+	return S_ISDIR(info.st_mode);
+}
+
+static const char *const names[] = { "fence.sample", "fence.stat", ".new" };
+
+/* A process's folder: its files of GPU @ordinal, and itself if nothing else is in it. */
+static void remove_folder(long pid, int ordinal)
+{
+	char path[CONTROL_PATH_MAX];
+
+	for (size_t i = 0; i <= sizeof(names) / sizeof(*names); i++) {
+		bool folder = i == sizeof(names) / sizeof(*names);
+
+		if (snprintf(path, sizeof(path), "%s/%ld/%d%s%s", root, pid, ordinal,
+			     folder ? "" : "/", folder ? "" : names[i]) >= (int)sizeof(path))
+			return;
+		if (folder)
+			rmdir(path);
+		else
+			unlink(path);
+	}
+	*strrchr(path, '/') = '\0';
+	rmdir(path);
+}
+
+void control_clean(int ordinal)
+{
+	DIR *folder = root ? opendir(root) : NULL;
+	struct dirent *entry;
+	char *end;
+
+	while (folder && (entry = readdir(folder))) {
+		long pid = strtol(entry->d_name, &end, 10);
+
+		if (pid > 0 && !*end)
+			remove_folder(pid, ordinal);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+/* A path of the client; an empty name: its folder. False: it is too long. */
+static bool path_of(const struct tenant *tenant, const char *name, char path[CONTROL_PATH_MAX])
+{
+	int length = snprintf(path, CONTROL_PATH_MAX, "%s/%d/%d%s%s", root, tenant->pid,
+			      tenant->gpu->ordinal, *name ? "/" : "", name);
+
+	return length > 0 && length < (int)CONTROL_PATH_MAX;
+}
+
+/* A file with this text, replaced at once: a reader never sees half of it. */
+static bool write_file(const struct tenant *tenant, const char *name, const char *text)
+{
+	char path[CONTROL_PATH_MAX], made[CONTROL_PATH_MAX];
+	size_t length = strlen(text);
+	bool good;
+	int fd;
+
+	if (!path_of(tenant, name, path) || !path_of(tenant, ".new", made))
+		return false;
+	fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return false;
+	good = write(fd, text, length) == (ssize_t)length;
+	close(fd);
+	return good && !rename(made, path);
+}
+
+/* The setting. A text that is no number, or too large, changes nothing. */
+static void read_setting(struct tenant *tenant)
+{
+	char path[CONTROL_PATH_MAX], text[TEXT_MAX], *end;
+	ssize_t length;
+	u64 every;
+	int fd;
+
+	if (!path_of(tenant, "fence.sample", path))
+		return;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (length <= 0 || text[0] < '0' || text[0] > '9')
+		return;
+	text[length] = '\0';
+	every = strtoull(text, &end, 10);
+	if ((!*end || *end == '\n') && every <= SAMPLE_EVERY_MAX)
+		tenant->sample.every = (u32)every;
+}
+
+static void write_stat(struct tenant *tenant)
+{
+	const struct sample_counts *counts = &tenant->sample.counts;
+	char text[TEXT_MAX];
+
+	snprintf(text, sizeof(text),
+		 "every: %u\nlaunches: %llu\nsampled: %llu\nfound_launches: "
+		 "%llu\nfound_accesses: %llu\n"
+		 "last_address: 0x%llx\nrefused_modules: %llu\n",
+		 tenant->sample.every, tenant->launches, counts->sampled,
+		 counts->found_launches, counts->found_accesses, counts->last_address,
+		 counts->refused_modules);
+	if (!strcmp(text, tenant->stat) || !write_file(tenant, "fence.stat", text))
+		return;
+	strcpy(tenant->stat, text);
+}
+
+void control_open(struct tenant *tenant)
+{
+	char path[CONTROL_PATH_MAX], *slash, text[32];
+
+	if (!root || !tenant->sample.on || !path_of(tenant, "", path))
+		return;
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	(void)!mkdir(path, 0755);
+	*slash = '/';
+	snprintf(text, sizeof(text), "%u\n", tenant->sample.every);
+	if ((mkdir(path, 0755) && errno != EEXIST) ||
+	    !write_file(tenant, "fence.sample", text)) {
+		fprintf(stderr, "gvmfenced: client %llu: no files in %s: %s\n", tenant->id,
+			path, strerror(errno));
+		return;
+	}
+	pthread_mutex_lock(&tenant->lock);
+	tenant->has_files = true;
+	write_stat(tenant);
+	pthread_mutex_unlock(&tenant->lock);
+}
+
+void control_close(struct tenant *tenant)
+{
+	pthread_mutex_lock(&tenant->lock);
+	if (tenant->has_files)
+		remove_folder(tenant->pid, tenant->gpu->ordinal);
+	tenant->has_files = false;
+	pthread_mutex_unlock(&tenant->lock);
+}
+
+void control_look(struct tenant *tenant)
+{
+	if (!tenant->has_files)
+		return;
+	read_setting(tenant);
+	write_stat(tenant);
+}
