@@ -45,7 +45,8 @@ sharing() {
 
 # Start gvmfenced: MODE LIMIT. Its log is /tmp/gvm-fenced.log; clients find it by client().
 manager() {
-	./gvmfenced serve --socket /tmp/gvm-fenced.sock --mode "$1" --memory 64G --limit "$2" 2>/tmp/gvm-fenced.log &
+	./gvmfenced serve --socket /tmp/gvm-fenced.sock --mode "$1" --memory 64G --limit "$2" \
+		${GVM_FENCED_MORE:-} 2>/tmp/gvm-fenced.log &
 	manager=$!
 	for _ in $(seq 100); do
 		grep -q serving /tmp/gvm-fenced.log && break
@@ -57,7 +58,22 @@ manager() {
 stop_manager() {
 	kill $manager
 	wait $manager
-	grep -vE 'bytes at|has left' /tmp/gvm-fenced.log | tail -n +2
+	grep -vE 'bytes at|has left' /tmp/gvm-fenced.log | tail -n +2 | grep -E "${GVM_FENCED_LOG:-}"
+}
+
+# Kernel, hit rate of L1 and of L2 in percent, sectors of L1 and ns: PROGRAM ARGUMENT... -- OPTION OF NCU...
+hits() {
+	program=
+	while [ "$1" != -- ]; do
+		program="$program $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2086 # words of a command
+	timeout 150 ncu --clock-control none --csv --page raw "$@" \
+		--metrics l1tex__t_sector_hit_rate.pct,lts__t_sector_hit_rate.pct,l1tex__t_sectors.sum,gpu__time_duration.sum \
+		$program >/tmp/gvm-hits.csv 2>&1
+	python3 "$here/hits.py" </tmp/gvm-hits.csv || head -n 20 /tmp/gvm-hits.csv
 }
 
 client() {
@@ -100,6 +116,26 @@ for part in "$@"; do
 			wait $victim $attack
 			stop_manager
 		done ;;
+	sample)
+		# What detection on demand costs and finds: LeNet, which has no wild access, and one that has.
+		for every in 0 1000 100 10 1 0; do
+			GVM_FENCED_MORE="--sample $every" manager once 60s
+			client ./lenet lenet.ptx train 8000 2>&1 | grep -v 'module loaded' | sed "s/^/sample 1 of $every: /"
+			GVM_FENCED_LOG='were counted|cannot be sampled' stop_manager
+		done
+		for every in 1000 10; do
+			GVM_FENCED_MORE="--sample $every" manager once 60s
+			client ./lenet lenet.ptx attack 3 2>&1 | sed "s/^/sample 1 of $every: /"
+			GVM_FENCED_LOG='were counted|cannot be sampled' stop_manager
+		done ;;
+	hits)
+		# Hit rates of L1 and L2 by ncu: two steps of LeNet after ten, and each kernel of bench.cu once.
+		hits ./lenet lenet.ptx train 40 -- --launch-skip 400 --launch-count 60
+		(cd "$here/fence" && hits ./fence_gpu profile -- --launch-count 60) ;;
+	lowered)
+		torch=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__))')
+		timeout 300 python3 ptx_lowered.py ./gvmfence 90 "${COUNT:-400}" "${SECONDS_MAX:-150}" \
+			"$torch/lib" "$torch/../nvidia" /usr/local/cuda/lib64 ;;
 	endless)
 		manager once 3s
 		tail -f -n 0 /tmp/gvm-fenced.log | times manager &

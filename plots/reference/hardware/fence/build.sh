@@ -12,7 +12,7 @@ for name in world attack bench; do
 	ptxas -arch=sm_90 "$name.ptx" -o "$name.native.cubin"
 	sed -n 's/^\.visible \.entry \([a-z0-9_]*\)(.*/\1/p' "$name.ptx" >"$name.names"
 	[ "$name" != world ] || continue
-	for mode in fence once 4g modulo check; do
+	for mode in fence once 4g modulo count check; do
 		"$gvmfence" patch "$name.ptx" --mode "$mode" --out "$name.$mode.ptx"
 		ptxas -arch=sm_90 "$name.$mode.ptx" -o "$name.$mode.cubin"
 	done
