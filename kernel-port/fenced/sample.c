@@ -167,14 +167,40 @@ static struct CUfunc_st *find_copy(struct tenant *tenant, struct tenant_function
 	return function->counted;
 }
 
+/*
+ * Is there a slot for one more counted launch? A client that is far ahead of the GPU waits
+ * here for the oldest one, so that the share of counted launches is the one that was set.
+ */
+static bool await_slot(struct tenant *tenant)
+{
+	struct sample *sample = &tenant->sample;
+	struct CUevent_st *oldest;
+	bool full;
+
+	pthread_mutex_lock(&tenant->lock);
+	sample_collect(tenant);
+	full = sample->used == SAMPLE_SLOTS;
+	oldest = sample->slots[sample->first].copied;
+	pthread_mutex_unlock(&tenant->lock);
+	if (!full)
+		return true;
+	/* Without the lock: the watch ends us if a kernel never ends. */
+	if (tenant->gpu->cuda.cuEventSynchronize(oldest) != CU_OK)
+		return false;
+	pthread_mutex_lock(&tenant->lock);
+	sample_collect(tenant);
+	full = sample->used == SAMPLE_SLOTS;
+	pthread_mutex_unlock(&tenant->lock);
+	return !full;
+}
+
 struct CUfunc_st *sample_pick(struct tenant *tenant, struct tenant_function *function,
 			      bool *ret_counted)
 {
 	struct sample *sample = &tenant->sample;
-	u32 every = sample->every;
+	struct CUfunc_st *copy = NULL;
 	struct sample_module *module;
-	struct CUfunc_st *copy;
-	bool full;
+	u32 every = sample->every;
 
 	*ret_counted = false;
 	if (!every || !sample->on || !draw(sample, every))
@@ -182,14 +208,8 @@ struct CUfunc_st *sample_pick(struct tenant *tenant, struct tenant_function *fun
 	module = &sample->modules[function->module];
 	if (!module->module && !module->refused)
 		load_copy(tenant, module);
-	if (!module->module)
-		return function->function;
-	pthread_mutex_lock(&tenant->lock);
-	sample_collect(tenant);
-	full = sample->used == SAMPLE_SLOTS;
-	pthread_mutex_unlock(&tenant->lock);
-	/* A client that launches far ahead is not made to wait. */
-	copy = full ? NULL : find_copy(tenant, function);
+	if (module->module && await_slot(tenant))
+		copy = find_copy(tenant, function);
 	*ret_counted = copy != NULL;
 	return copy ? copy : function->function;
 }

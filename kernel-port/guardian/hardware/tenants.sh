@@ -120,12 +120,14 @@ for part in "$@"; do
 		# What detection on demand costs and finds: LeNet, which has no wild access, and one that has.
 		for every in 0 1000 100 10 1 0; do
 			GVM_FENCED_MORE="--sample $every" manager once 60s
-			client ./lenet lenet.ptx train 8000 2>&1 | grep -v 'module loaded' | sed "s/^/sample 1 of $every: /"
+			client ./lenet lenet.ptx train 24000 2>&1 | grep -v 'module loaded' | sed "s/^/sample 1 of $every: /"
+			sleep 1 # the manager's last line
 			GVM_FENCED_LOG='were counted|cannot be sampled' stop_manager
 		done
 		for every in 1000 10; do
 			GVM_FENCED_MORE="--sample $every" manager once 60s
 			client ./lenet lenet.ptx attack 3 2>&1 | sed "s/^/sample 1 of $every: /"
+			sleep 1
 			GVM_FENCED_LOG='were counted|cannot be sampled' stop_manager
 		done ;;
 	hits)
