@@ -29,7 +29,7 @@ bool control_start(const char *folder)
 	return S_ISDIR(info.st_mode);
 }
 
-static const char *const names[] = { "fence.sample", "fence.stat", ".new" };
+static const char *const names[] = { "fence.sample", "fence.stat", "gmem.current", ".new" };
 
 /* A process's folder: its files of GPU @ordinal, and itself if nothing else is in it. */
 static void remove_folder(long pid, int ordinal)
@@ -116,6 +116,14 @@ static void read_setting(struct tenant *tenant)
 		tenant->sample.every = (u32)every;
 }
 
+/* Write a text that is another one than last time. */
+static void write_changed(const struct tenant *tenant, const char *name, const char *text,
+			  char *last)
+{
+	if (strcmp(text, last) != 0 && write_file(tenant, name, text))
+		strcpy(last, text);
+}
+
 static void write_stat(struct tenant *tenant)
 {
 	const struct sample_counts *counts = &tenant->sample.counts;
@@ -128,9 +136,9 @@ static void write_stat(struct tenant *tenant)
 		 tenant->sample.every, tenant->launches, counts->sampled,
 		 counts->found_launches, counts->found_accesses, counts->last_address,
 		 counts->refused_modules);
-	if (!strcmp(text, tenant->stat) || !write_file(tenant, "fence.stat", text))
-		return;
-	strcpy(tenant->stat, text);
+	write_changed(tenant, "fence.stat", text, tenant->stat);
+	snprintf(text, sizeof(tenant->current), "%llu\n", (u64)tenant->used);
+	write_changed(tenant, "gmem.current", text, tenant->current);
 }
 
 void control_open(struct tenant *tenant)

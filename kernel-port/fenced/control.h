@@ -5,6 +5,7 @@
  *
  *     fence.sample  one launch of so many is counted, at random; 0: none. Written by the user
  *     fence.stat    launches, and what those that were counted have found
+ *     gmem.current  bytes of its partition that it has allocated
  *
  * ROOT is the user's who runs gvmfenced, and no client needs it.
  */

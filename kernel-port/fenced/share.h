@@ -56,8 +56,10 @@ struct tenant {
 	u32 function_count;
 	u64 launches, refused;
 	struct sample sample;
+	_Atomic u64 used;    /* bytes of its partition that are allocated */
 	bool has_files;	     /* control.c */
 	char stat[256];	     /* what fence.stat holds */
+	char current[32];    /* what gmem.current holds */
 	struct tenant *next; /* in the watch's list */
 };
 

@@ -182,27 +182,32 @@ static cu_result memory_call(struct tenant *tenant, const struct fenced_request 
 			     struct fenced_reply *reply)
 {
 	struct gvm_fence_table *table = &tenant->gpu->table;
-	const struct gvm_fence_partition *partition;
+	const struct gvm_fence_partition *partition = gvm_fence_table_tenant(table, tenant->id);
+	cu_result result;
 
 	switch (request->call) {
 	case FENCED_ALLOC:
 		if (!request->a)
 			return CU_INVALID_VALUE;
-		return gvm_fence_table_alloc(table, tenant->id, request->a, &reply->a) ?
-			       CU_OUT_OF_MEMORY :
-			       CU_OK;
+		result = gvm_fence_table_alloc(table, tenant->id, request->a, &reply->a) ?
+				 CU_OUT_OF_MEMORY :
+				 CU_OK;
+		break;
 	case FENCED_FREE:
 		/* As cuMemFree() does: kernels may still use it. */
 		wait_all(tenant);
-		return gvm_fence_table_free(table, tenant->id, request->a) ? CU_INVALID_VALUE :
-									     CU_OK;
+		result = gvm_fence_table_free(table, tenant->id, request->a) ?
+				 CU_INVALID_VALUE :
+				 CU_OK;
+		break;
 	default:
 		/* Only this thread changes its partition. */
-		partition = gvm_fence_table_tenant(table, tenant->id);
 		reply->b = partition->heap.bytes;
 		reply->a = partition->heap.bytes - partition->heap.used_bytes;
 		return CU_OK;
 	}
+	tenant->used = partition->heap.used_bytes;
+	return result;
 }
 
 /* Requests. */

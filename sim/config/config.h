@@ -144,6 +144,7 @@ struct cfg_container {
 		u64 l1;	       /* ppm of its accesses that hit L1 */
 		u64 l2;	       /* ppm of the others that hit L2 */
 		u64 offsets;   /* ppm of its accesses that have an offset */
+		u64 wild;      /* ppm of its launches that have wild accesses */
 	} guardian;
 	char vgpu_type[CFG_NAME_MAX];	 /* "vgpu.type": "40C"; empty: an equal part */
 	const struct cfg_keys *app_type; /* "app.type" */

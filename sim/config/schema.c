@@ -238,6 +238,10 @@ static const struct cfg_key container_rows[] = {
 	CONTAINER("guardian.offsets", PPM, guardian.offsets,
 		  "share of its loads and stores that add an offset to a register",
 		  CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("0")),
+	CONTAINER("guardian.wild", PPM, guardian.wild,
+		  "share of its launches with accesses outside of its memory, which counted "
+		  "launches find",
+		  CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("0")),
 	CONTAINER("app.type", SET, app_type, "what runs in it"),
 	CONTAINER("app.profile", NAME, app_profile,
 		  "file in apps/ with the constants of an application", CFG_DEFAULT("")),

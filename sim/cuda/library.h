@@ -45,6 +45,14 @@ struct cuda_library {
 	void (*submitted)(struct cuda_context *context);
 	void (*ended)(struct cuda_context *context);
 	/*
+	 * Files of a container that the library has, and no driver: read one into @text of
+	 * @size bytes, and return its length; write one. -ENOENT: there is no such file;
+	 * -EINVAL: no value of it.
+	 */
+	int (*read_file)(struct cuda_context *context, const char *file, char *text,
+			 size_t size);
+	int (*write_file)(struct cuda_context *context, const char *file, const char *text);
+	/*
 	 * The advice with which the library makes the allocation that a context asks for, or
 	 * CUDA_NO_ADVICE.
 	 */

@@ -27,7 +27,7 @@
 #include "engine/types.h"
 
 /* Changes when a plug-in has to be compiled again. */
-#define GVMD_ABI	    3u
+#define GVMD_ABI	    4u
 
 #define GVMD_NAME_MAX	    64	/* of a container, with its zero byte */
 #define GVMD_TEXT_MAX	    64	/* of a write */
@@ -64,6 +64,9 @@ enum gvmd_metric {
 	GVMD_SUBMITTED, /* kernels: lines of gcgroup.stat */
 	GVMD_ENDED,
 	GVMD_PENDING,
+	GVMD_FENCE_SAMPLE,  /* fence.sample: one launch of so many is counted; 0: none */
+	GVMD_FENCE_SAMPLED, /* lines of fence.stat: launches that were counted */
+	GVMD_FENCE_FOUND,   /* and those of them that had wild accesses */
 	/*
 	 * The application's report: the longest time to first token that its users saw in the
 	 * last second. A request that still waits counts with its age.

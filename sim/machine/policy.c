@@ -44,6 +44,18 @@ static int policy_report(struct machine_policy *policy, const struct sim_contain
 			waits.waiting);
 }
 
+/* The library that may have files of its own for this container, or NULL. */
+static const struct cuda_library *policy_library(const struct sim_container *container,
+						 const char *file)
+{
+	const struct cuda_library *library = container->machine->system->library;
+
+	/* A file of the core is not asked for there. */
+	if (!library || !library->read_file || gvm_control_find(file))
+		return NULL;
+	return container->cuda.library_data ? library : NULL;
+}
+
 /* read() of struct gvmd_world. */
 static int policy_read(void *data, u32 index, const char *file, char *text, size_t size,
 		       bool wait)
@@ -55,6 +67,9 @@ static int policy_read(void *data, u32 index, const char *file, char *text, size
 		return -ENOENT;
 	if (!strcmp(file, GVMD_REPORT))
 		return policy_report(policy, container, text, size);
+	if (policy_library(container, file))
+		return policy_library(container, file)
+			->read_file(&container->cuda, file, text, size);
 	if (!wait)
 		return gvm_control_peek(container->process.container, file, text, size);
 	return sim_container_read(container, file, text, size);
@@ -68,6 +83,9 @@ static int policy_write(void *data, u32 index, const char *file, const char *tex
 	struct sim_container *container = &machine->containers[index];
 	const struct gvm_control_file *control = gvm_control_find(file);
 
+	if (container->process.running && policy_library(container, file))
+		return policy_library(container, file)
+			->write_file(&container->cuda, file, text);
 	if (!container->process.running || !control)
 		return -ENOENT;
 	if (!machine->system->honours(machine->config, control->name))

@@ -51,6 +51,15 @@
  * for lenet as a whole hiding by memory is counted twice: 2.1 % where Figure 10 has 3.2.
  *
  *
+ * Detection on demand
+ *
+ * system.sample, or a policy that writes to fence.sample, has one fenced launch of so many run in
+ * mode count. It costs its share of the difference of both modes, and finds its share of the
+ * launches with wild accesses: containers.NAME.guardian.wild, since the simulator has no
+ * addresses (5 below). fence.stat says how many were counted, and found. Launches of a container
+ * that is alone are not fenced, and not counted.
+ *
+ *
  * What a launch costs
  *
  * The manager looks the fenced kernel up (557 cycles of its CPU), and adds two parameters (400;
@@ -118,6 +127,7 @@
  *   3. A remainder by one multiplication is wrong for a quarter of all addresses and sizes;
  *      address_fence.c has the two instructions more that correct it.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +164,7 @@ struct guardian_keys {
 	u64 l1;
 	u64 l2;
 	u64 dram;
+	u64 sample; /* one launch of so many is counted; 0: none */
 	u64 hide;   /* ppm */
 	u64 lookup; /* cycles of the CPU */
 	u64 augment;
@@ -196,6 +207,9 @@ static const struct cfg_key guardian_rows[] = {
 	GUARDIAN_CYCLES(dram, "285", "cycles of an access to memory"),
 	GUARDIAN_KEY(hide, PPM, "0.57", "part of a fence's cycles that other warps do not hide",
 		     CFG_RANGE(0, CFG_PPM)),
+	GUARDIAN_KEY(sample, INTEGER, "0",
+		     "one fenced launch of so many runs in mode count; 0: none",
+		     CFG_RANGE(0, 1000000000)),
 	GUARDIAN_KEY(lookup, INTEGER, "557", "the manager's cycles to find a fenced kernel",
 		     CFG_RANGE(0, 1000000)),
 	GUARDIAN_KEY(augment, INTEGER, "400",
@@ -219,6 +233,11 @@ struct guardian_tenant {
 	struct guardian *guardian;
 	const struct cfg_container *cfg;
 	bool busy;
+	/* Detection on demand: fence.sample, and what fence.stat says. */
+	u64 every;
+	u64 launches;
+	u64 sampled, sampled_rest; /* the rest is of a launch, in parts of @every */
+	u64 found, found_rest;	   /* likewise, in ppm */
 };
 
 static enum gvm_fence_mode keys_mode(const struct guardian_keys *keys)
@@ -371,6 +390,7 @@ static void guardian_attach(struct cuda_context *context, const struct cfg_conta
 		return;
 	tenant->guardian = guardian;
 	tenant->cfg = container;
+	tenant->every = keys->sample;
 	guardian->contexts++;
 	if (gvm_fence_table_open(&guardian->table,
 				 (u64)(container - guardian->config->containers),
@@ -417,9 +437,10 @@ static void guardian_busy(struct cuda_context *context)
 }
 
 /* Cycles of the fence of an access; @offsets: the share of accesses with an offset, in ppm. */
-static u64 fence_cycles_ppm(const struct guardian_keys *keys, u64 offsets)
+static u64 fence_cycles_ppm(const struct guardian_keys *keys, enum gvm_fence_mode mode,
+			    u64 offsets)
 {
-	switch (keys_mode(keys)) {
+	switch (mode) {
 	case GVM_FENCE_MASK:
 		return keys->alu * (2 * CFG_PPM + 2 * offsets);
 	case GVM_FENCE_ONCE:
@@ -445,18 +466,74 @@ struct guardian_growth {
 	unsigned __int128 part, whole; /* cycles of an access, x ppm x ppm */
 };
 
+/* @every: one launch of so many is counted; the kernels of a burst count as their mean. */
 static struct guardian_growth fence_growth(const struct guardian_keys *keys,
-					   const struct cfg_container *container)
+					   const struct cfg_container *container, u64 every)
 {
 	u64 h1 = container->guardian.l1, h2 = container->guardian.l2;
 	u64 behind_l1 = h2 * keys->l2 + (CFG_PPM - h2) * keys->dram; /* cycles x ppm */
+	u64 offsets = container->guardian.offsets;
+	u64 cycles = fence_cycles_ppm(keys, keys_mode(keys), offsets);
+	u64 counted = fence_cycles_ppm(keys, GVM_FENCE_COUNT, offsets);
 
+	if (every && counted > cycles)
+		cycles += (counted - cycles) / every;
 	return (struct guardian_growth){
-		.part = (unsigned __int128)fence_cycles_ppm(keys, container->guardian.offsets) *
-			keys->hide,
+		.part = (unsigned __int128)cycles * keys->hide,
 		.whole = (unsigned __int128)h1 * keys->l1 * CFG_PPM +
 			 (unsigned __int128)(CFG_PPM - h1) * behind_l1,
 	};
+}
+
+/*
+ * Count @kernels launches. Which ones a sample has is random in a manager; here each share is
+ * exact, and the rest of a division is kept for the next burst.
+ */
+static void tenant_sample(struct guardian_tenant *tenant, u64 kernels)
+{
+	u64 sampled;
+
+	tenant->launches += kernels;
+	if (!tenant->every)
+		return;
+	sampled = (kernels + tenant->sampled_rest) / tenant->every;
+	tenant->sampled_rest = (kernels + tenant->sampled_rest) % tenant->every;
+	tenant->sampled += sampled;
+	tenant->found_rest += sampled * tenant->cfg->guardian.wild;
+	tenant->found += tenant->found_rest / CFG_PPM;
+	tenant->found_rest %= CFG_PPM;
+}
+
+static int guardian_read_file(struct cuda_context *context, const char *file, char *text,
+			      size_t size)
+{
+	const struct guardian_tenant *tenant = context->library_data;
+
+	if (!strcmp(file, "fence.sample"))
+		return snprintf(text, size, "%llu\n", tenant->every);
+	if (!strcmp(file, "fence.stat"))
+		return snprintf(text, size,
+				"every: %llu\nlaunches: %llu\nsampled: %llu\n"
+				"found_launches: %llu\n",
+				tenant->every, tenant->launches, tenant->sampled,
+				tenant->found);
+	return -ENOENT;
+}
+
+static int guardian_write_file(struct cuda_context *context, const char *file, const char *text)
+{
+	struct guardian_tenant *tenant = context->library_data;
+	char *end;
+	u64 every;
+
+	if (strcmp(file, "fence.sample") != 0)
+		return -ENOENT;
+	every = strtoull(text, &end, 10);
+	if (*text < '0' || *text > '9' || (*end && *end != '\n') || every > 1000000000)
+		return -EINVAL;
+	tenant->every = every;
+	tenant->sampled_rest = 0;
+	return 0;
 }
 
 /* Lengthen a burst's kernels: first by SMs that they hold and do not need. */
@@ -479,7 +556,7 @@ static void burst_grow(struct fifo_burst *burst, struct guardian_growth growth)
 
 static void guardian_launch(struct cuda_context *context, struct fifo_burst *burst)
 {
-	const struct guardian_tenant *tenant = context->library_data;
+	struct guardian_tenant *tenant = context->library_data;
 	const struct guardian_keys *keys;
 	struct guardian *guardian;
 	struct gvm_fence_counts counts = { .launches = burst->kernels };
@@ -498,7 +575,8 @@ static void guardian_launch(struct cuda_context *context, struct fifo_burst *bur
 		burst->launch_ns *= max(guardian->busy, 1u);
 	if (!fenced)
 		return;
-	burst_grow(burst, fence_growth(keys, tenant->cfg));
+	burst_grow(burst, fence_growth(keys, tenant->cfg, tenant->every));
+	tenant_sample(tenant, burst->kernels);
 	gvm_fence_table_count(&guardian->table,
 			      (u64)(tenant->cfg - guardian->config->containers), &counts);
 }
@@ -512,6 +590,8 @@ static const struct cuda_library guardian_library = {
 	.busy = guardian_busy,
 	.idle = guardian_idle,
 	.launch = guardian_launch,
+	.read_file = guardian_read_file,
+	.write_file = guardian_write_file,
 };
 
 static bool guardian_pages_by_core(const struct config *config)
@@ -523,6 +603,10 @@ static bool guardian_pages_by_core(const struct config *config)
 
 static bool guardian_honours(const struct config *config, const char *control_file)
 {
+	const struct guardian_keys *keys = config->system_keys;
+
+	if (!strcmp(control_file, "fence.sample"))
+		return keys->mode > GVM_FENCE_NOPROT;
 	return guardian_pages_by_core(config) &&
 	       (sim_system_core_takes(control_file, "gmem.") ||
 		sim_system_core_takes(control_file, "hmem."));

@@ -434,6 +434,48 @@ START_TEST(counted_launches_find_wild_accesses)
 }
 END_TEST
 
+/* gvmd over the manager's files: the policy "detect" raises the share once something was found. */
+START_TEST(gvmd_looks_for_wild_accesses)
+{
+	static const char policy[] =
+		"{\"policy\": \"detect\", \"every\": 2, \"alarm\": 1, \"hold\": \"600s\"}";
+	char path[128], root[128], container[64];
+	struct client client;
+	int status;
+	FILE *file;
+	pid_t gvmd;
+
+	snprintf(path, sizeof(path), "%s/detect.json", folder);
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs(policy, file);
+	fclose(file);
+	start_manager_with("once", "10s", NULL, NULL, true);
+	start(&client, "wild", 100, "32M");
+	wait_ready(&client);
+	await_stat(&client, "launches: 200\nsampled: 0\n");
+	snprintf(root, sizeof(root), "%s/control", folder);
+	snprintf(container, sizeof(container), "app=%d", client.pid);
+	gvmd = fork();
+	if (!gvmd) {
+		execl(GVMD, GVMD, "run", path, "--root", root, "--container", container,
+		      "--quiet", NULL);
+		_exit(127);
+	}
+	await_stat(&client, "every: 2\n");
+	fputs("go\n", client.to);
+	fflush(client.to);
+	wait_ready(&client);
+	/* About half of its launches were counted, and some of those are wild. */
+	await_stat(&client, "every: 1\n");
+	finish(&client);
+	/* Its only container has gone. */
+	ck_assert_int_eq(waitpid(gvmd, &status, 0), gvmd);
+	ck_assert_int_eq(status, 0);
+	stop_manager();
+}
+END_TEST
+
 /* One of ten on average, at random: neither none nor all of a program's repeated kernels. */
 START_TEST(a_share_of_launches_is_counted)
 {
@@ -667,6 +709,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_kernel_with_more_parameters_than_fit_is_refused);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
 	tcase_add_test(tests, counted_launches_find_wild_accesses);
+	tcase_add_test(tests, gvmd_looks_for_wild_accesses);
 	tcase_add_test(tests, a_share_of_launches_is_counted);
 	tcase_add_test(tests, a_module_that_writes_to_its_variables_is_not_sampled);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
