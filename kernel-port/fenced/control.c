@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sample.h"
-
 #define TEXT_MAX 256
 
 static const char *root; /* NULL: no files */

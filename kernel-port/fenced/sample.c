@@ -6,9 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "code_load.h"
 #include "confine.h"
-#include "share.h"
-#include "tenant_code.h"
 
 #define WORDS_BYTES 4096u
 _Static_assert(SAMPLE_SLOTS * 16u <= WORDS_BYTES, "the words of all slots lie in a page");
@@ -125,7 +124,7 @@ static void load_copy(struct tenant *tenant, struct sample_module *module)
 	}
 	if (confined.report.direct_writes)
 		refuse(tenant, module, "it writes to variables of its own");
-	else if (tenant_load_confined(tenant, &confined, &copy) != CU_OK)
+	else if (code_load(tenant, &confined, &copy) != CU_OK)
 		refuse(tenant, module, "the driver does not load its copy");
 	else if (cuda->cuModuleGetGlobal_v2(&module->found, &bytes, copy, PATCH_FOUND) !=
 			 CU_OK ||

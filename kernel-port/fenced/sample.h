@@ -14,55 +14,7 @@
 #ifndef KERNEL_PORT_FENCED_SAMPLE_H
 #define KERNEL_PORT_FENCED_SAMPLE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "cuda_calls.h"
-#include "engine/types.h"
-
-#define SAMPLE_SLOTS	  64u /* counted launches that have not ended */
-#define SAMPLE_EVERY_MAX  1000000000u
-#define SAMPLE_ATTRIBUTES 16u /* attributes of functions that are set for both copies */
-
-struct tenant;
-struct tenant_function;
-
-/* A module as the client has sent it, and its copy that counts. */
-struct sample_module {
-	char *text;		 /* PTX; NULL: it is not kept, or not needed any more */
-	struct CUmod_st *module; /* the copy; NULL: not loaded yet */
-	bool refused;		 /* it has none */
-	cu_ptr found;		 /* its PATCH_FOUND */
-	u64 seen;		 /* wild accesses of launches that have ended */
-};
-
-/* A counted launch: what its module had found behind it. */
-struct sample_slot {
-	struct CUevent_st *copied;    /* behind the copy of @found */
-	struct sample_module *module; /* NULL: the slot is free, or the module is unloaded */
-};
-
-/* What sampling has found so far. Guarded by the tenant's lock. */
-struct sample_counts {
-	u64 sampled;	    /* launches of copies that count */
-	u64 found_launches; /* of these, that had wild accesses */
-	u64 found_accesses; /* wild accesses */
-	u64 last_address;   /* one of them; 0: none */
-	u64 refused_modules;
-};
-
-/* A client's sampling. All-zero has none. Guarded by the tenant's lock, but for @every. */
-struct sample {
-	_Atomic u32 every; /* one launch of so many, on average; 0: none */
-	bool on;	   /* the manager keeps what is needed */
-	u64 random;
-	struct sample_counts counts;
-	struct sample_slot slots[SAMPLE_SLOTS]; /* a ring; */
-	u32 first, used;			/* those in use */
-	u64 (*words)[2];			/* of each slot, where the GPU writes: pinned */
-	struct sample_module *modules;		/* of each of the tenant's */
-};
+#include "share.h"
 
 /* Get ready for sampling. False: no memory, and the client is served without. */
 bool sample_open(struct tenant *tenant);

@@ -8,12 +8,51 @@
 
 #include "gpu.h"
 #include "message.h"
-#include "sample.h"
 
-#define TENANT_MODULES	 256u
-#define TENANT_FUNCTIONS 4096u
-#define TENANT_EVENTS	 4096u
-#define CONTROL_PATH_MAX 512u
+#define TENANT_MODULES	  256u
+#define TENANT_FUNCTIONS  4096u
+#define TENANT_EVENTS	  4096u
+#define CONTROL_PATH_MAX  512u
+
+#define SAMPLE_SLOTS	  64u /* counted launches that have not ended */
+#define SAMPLE_EVERY_MAX  1000000000u
+#define SAMPLE_ATTRIBUTES 16u /* attributes of functions that are set for both copies */
+
+/* A module as the client has sent it, and its copy that counts. */
+struct sample_module {
+	char *text;		 /* PTX; NULL: it is not kept, or not needed any more */
+	struct CUmod_st *module; /* the copy; NULL: not loaded yet */
+	bool refused;		 /* it has none */
+	cu_ptr found;		 /* its PATCH_FOUND */
+	u64 seen;		 /* wild accesses of launches that have ended */
+};
+
+/* A counted launch: what its module had found behind it. */
+struct sample_slot {
+	struct CUevent_st *copied;    /* behind the copy of @found */
+	struct sample_module *module; /* NULL: the slot is free, or the module is unloaded */
+};
+
+/* What sampling has found so far. Guarded by the tenant's lock. */
+struct sample_counts {
+	u64 sampled;	    /* launches of copies that count */
+	u64 found_launches; /* of these, that had wild accesses */
+	u64 found_accesses; /* wild accesses */
+	u64 last_address;   /* one of them; 0: none */
+	u64 refused_modules;
+};
+
+/* A client's sampling. All-zero has none. Guarded by the tenant's lock, but for @every. */
+struct sample {
+	_Atomic u32 every; /* one launch of so many, on average; 0: none */
+	bool on;	   /* the manager keeps what is needed */
+	u64 random;
+	struct sample_counts counts;
+	struct sample_slot slots[SAMPLE_SLOTS]; /* a ring: @used of them, from @first on */
+	u32 first, used;
+	u64 (*words)[2];	       /* of each slot, where the GPU writes: pinned */
+	struct sample_module *modules; /* of each of the tenant's */
+};
 
 /* A stream, and a mark behind some of its work that has not ended yet, for the watch. */
 struct tenant_stream {
@@ -54,7 +93,8 @@ struct tenant {
 	struct CUmod_st *modules[TENANT_MODULES];
 	struct tenant_function *functions[TENANT_FUNCTIONS];
 	u32 function_count;
-	u64 launches, refused;
+	_Atomic u64 launches; /* the watch tells it */
+	u64 refused;
 	struct sample sample;
 	_Atomic u64 used;    /* bytes of its partition that are allocated */
 	bool has_files;	     /* control.c */

@@ -5,13 +5,8 @@
 
 #include "share.h"
 
-struct confined;
-
 /* Load PTX: patched, verified, with the bounds of the tenant's partition. */
 cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module);
-/* Load a text that verifies, and write its bounds. */
-cu_result tenant_load_confined(const struct tenant *tenant, const struct confined *confined,
-			       struct CUmod_st **ret_module);
 cu_result tenant_unload(struct tenant *tenant, u64 module);
 cu_result tenant_function(struct tenant *tenant, const struct fenced_request *request,
 			  struct fenced_reply *reply);

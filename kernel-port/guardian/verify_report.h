@@ -22,13 +22,13 @@ struct verify_entry {
 struct verify_report {
 	enum patch_mode mode;
 	enum patch_pass pass;
-	u64 margin;	  /* once and 4g: has to lie empty at both ends of a partition */
-	u64 accesses;	  /* fenced ones */
-	u64 direct;	  /* to variables of the module */
+	u64 margin;	   /* once and 4g: has to lie empty at both ends of a partition */
+	u64 accesses;	   /* fenced ones */
+	u64 direct;	   /* to variables of the module */
 	u64 direct_writes; /* of these, stores and atomics */
-	u64 confined;	  /* to shared, local, constant and parameter memory */
-	u64 tables;	  /* clamped jumps */
-	u64 local_stores; /* of all functions: see struct verify_entry */
+	u64 confined;	   /* to shared, local, constant and parameter memory */
+	u64 tables;	   /* clamped jumps */
+	u64 local_stores;  /* of all functions: see struct verify_entry */
 	struct verify_entry *entries; /* the kernels */
 	size_t entry_count;
 };
