@@ -40,6 +40,11 @@
 #define WRITER_WAIT_MS 200
 #define WAS	       ".was."
 #define NAMESPACE      ".namespace" /* in the folder of a process: its PID namespace */
+/*
+ * In the folder of a process: a file before it has its name. A GPU's folder is watched for
+ * writes of others, and our own would wake the worker up.
+ */
+#define NEW	       ".new"
 
 enum report_file { CURRENT, PEAK, SWAP, STAT, EVENTS, LIMIT, TIMESLICE, PRIORITY, FILES };
 
@@ -141,8 +146,7 @@ static void remove_process(const char *path)
 		snprintf(inner, sizeof(inner), "%s/%s", path, gpu->d_name);
 		files = opendir(inner);
 		while (files && (file = readdir(files)))
-			if (*file->d_name != '.' || !strncmp(file->d_name, ".new", 4) ||
-			    !strncmp(file->d_name, WAS, strlen(WAS)))
+			if (*file->d_name != '.' || !strncmp(file->d_name, WAS, strlen(WAS)))
 				unlinkat(dirfd(files), file->d_name, 0);
 		if (files)
 			closedir(files);
@@ -150,6 +154,7 @@ static void remove_process(const char *path)
 	}
 	if (process) {
 		unlinkat(dirfd(process), NAMESPACE, 0);
+		unlinkat(dirfd(process), NEW, 0);
 		closedir(process);
 	}
 	rmdir(path);
@@ -327,13 +332,13 @@ static void put(struct report_device *device, enum report_file file, const char 
 		device->again[file] = true;
 		return;
 	}
-	path_of(device, ".new", new_path, sizeof(new_path));
+	snprintf(new_path, sizeof(new_path), "%s/" NEW, process_path);
 	path_of(device, names[file], path, sizeof(path));
 	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return;
 	written = write(fd, text, strlen(text)) == (ssize_t)strlen(text) && !fstat(fd, &info);
-	close(fd); /* before it has its name: our own writes are no events of interest */
+	close(fd);
 	if (!written)
 		return;
 	keep_old(device, file, path);
@@ -584,11 +589,10 @@ void report_abandon(void)
 	for (int i = 0; i < SHIM_DEVICES; i++) {
 		if (!devices[i].ready)
 			continue;
-		for (int file = 0; file <= FILES; file++) {
-			path_of(&devices[i], file < FILES ? names[file] : ".new", path,
-				sizeof(path));
+		for (int file = 0; file < FILES; file++) {
+			path_of(&devices[i], names[file], path, sizeof(path));
 			unlink(path);
-			if (file >= LIMIT && file < FILES) {
+			if (file >= LIMIT) {
 				was_path_of(&devices[i], (enum report_file)file, path,
 					    sizeof(path));
 				unlink(path);
@@ -598,6 +602,8 @@ void report_abandon(void)
 		rmdir(path);
 	}
 	snprintf(path, sizeof(path), "%s/" NAMESPACE, process_path);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/" NEW, process_path);
 	unlink(path);
 	rmdir(process_path);
 	rmdir(shim_settings.directory); /* if it was the last one */
