@@ -145,10 +145,14 @@ cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream);
 cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream);
 cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 			  const struct CUmemPoolProps_st *props);
+cu_result cuMemPoolDestroy(struct CUmemPoolHandle_st *pool);
 cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device);
+cu_result cuDeviceGetMemPool(struct CUmemPoolHandle_st **pool, int device);
 cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool);
 cu_result cuMemGetDefaultMemPool(struct CUmemPoolHandle_st **pool,
 				 struct CUmemLocation_st *location, unsigned int type);
+cu_result cuMemGetMemPool(struct CUmemPoolHandle_st **pool, struct CUmemLocation_st *location,
+			  unsigned int type);
 cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigned int type,
 			  struct CUmemPoolHandle_st *pool);
 cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
@@ -296,9 +300,12 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0)                                         \
 	X(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 11020, 1)                                    \
 	X(cuMemPoolCreate, "cuMemPoolCreate", 11020, 0)                                       \
+	X(cuMemPoolDestroy, "cuMemPoolDestroy", 11020, 0)                                     \
+	X(cuDeviceGetMemPool, "cuDeviceGetMemPool", 11020, 0)                                 \
 	X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", 11020, 0)                   \
 	X(cuDeviceSetMemPool, "cuDeviceSetMemPool", 11020, 0)                                 \
 	X(cuMemGetDefaultMemPool, "cuMemGetDefaultMemPool", 13000, 0)                         \
+	X(cuMemGetMemPool, "cuMemGetMemPool", 13000, 0)                                       \
 	X(cuMemSetMemPool, "cuMemSetMemPool", 13000, 0)                                       \
 	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \
 	X(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020, 0)                                   \

@@ -11,25 +11,34 @@
 
 #include "fence.h"
 
+/* Under pools_lock. */
 struct device_pools {
 	struct CUmemPoolHandle_st *ours; /* of managed memory; NULL: none */
 	bool tried;
 	struct CUmemPoolHandle_st *chosen; /* the application's; NULL: none */
 };
 
-struct asked_pool {
+/* A pool that the application made. */
+struct known_pool {
 	struct CUmemPoolHandle_st *pool;
-	struct asked_pool *next;
+	int device;	 /* -1: its memory is the host's */
+	bool managed;	 /* as the application asked for */
+	bool redirected; /* managed, and the application does not know */
+	struct known_pool *next;
 };
 
 static struct device_pools pools_of[SHIM_DEVICES];
-static struct asked_pool *asked_pools;
+static struct known_pool *known_pools;
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static bool valid(int device)
+{
+	return device >= 0 && device < SHIM_DEVICES;
+}
+
 /*
- * Our pool of managed memory becomes the device's current one, so that all of its
- * attributes are those of the memory that is handed out. NULL: this driver has none;
- * the driver's pool stays.
+ * Our pool of managed memory, which is the device's default pool for the application. NULL:
+ * this driver has none; the driver's pool stays.
  */
 static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int device)
 {
@@ -40,7 +49,7 @@ static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int
 		.location_type = CU_LOCATION_DEVICE,
 		.location_id = device,
 	};
-	cu_result result = CU_OK;
+	cu_result result;
 
 	if (!shim_settings.managed || !fact->managed || !real->cuMemPoolCreate)
 		return NULL;
@@ -49,8 +58,6 @@ static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int
 		pools->tried = true;
 		result = real->cuMemPoolCreate(&pools->ours,
 					       (const struct CUmemPoolProps_st *)&props);
-		if (result == CU_OK)
-			result = real->cuDeviceSetMemPool(device, pools->ours);
 		if (result != CU_OK) {
 			pools->ours = NULL;
 			shim_log("GPU %d: no pool of managed memory (error %u): stream-ordered "
@@ -62,14 +69,48 @@ static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int
 	return pools->ours;
 }
 
+/* The pool that the application has chosen for a device; NULL: none. */
+static struct CUmemPoolHandle_st *chosen_pool(int device)
+{
+	struct CUmemPoolHandle_st *chosen;
+
+	pthread_mutex_lock(&pools_lock);
+	chosen = pools_of[device].chosen;
+	pthread_mutex_unlock(&pools_lock);
+	return chosen;
+}
+
+/* Under pools_lock. NULL: not known, as a driver's own one. */
+static const struct known_pool *find_pool_locked(const struct CUmemPoolHandle_st *pool)
+{
+	const struct known_pool *known = known_pools;
+
+	while (known && known->pool != pool)
+		known = known->next;
+	return known;
+}
+
+/* Is its memory managed, and the application does not know? */
+static bool is_redirected(const struct CUmemPoolHandle_st *pool)
+{
+	const struct known_pool *known;
+	bool redirected;
+
+	pthread_mutex_lock(&pools_lock);
+	known = find_pool_locked(pool);
+	redirected = known && known->redirected;
+	pthread_mutex_unlock(&pools_lock);
+	return redirected;
+}
+
 SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
 {
 	const struct shim_real *real = shim_real();
 	struct CUmemPoolHandle_st *ours = NULL;
 
-	if (!real)
+	if (!real || !real->cuDeviceGetDefaultMemPool)
 		return CU_NOT_INITIALIZED;
-	if (pool && device >= 0 && device < SHIM_DEVICES)
+	if (pool && valid(device))
 		ours = managed_pool(real, device);
 	if (!ours)
 		return real->cuDeviceGetDefaultMemPool(pool, device);
@@ -77,25 +118,62 @@ SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool
 	return CU_OK;
 }
 
+SHIM_EXPORT cu_result cuDeviceGetMemPool(struct CUmemPoolHandle_st **pool, int device)
+{
+	const struct shim_real *real = shim_real();
+	struct CUmemPoolHandle_st *ours = NULL;
+
+	if (!real || !real->cuDeviceGetMemPool)
+		return CU_NOT_INITIALIZED;
+	if (pool && valid(device))
+		ours = chosen_pool(device) ? chosen_pool(device) : managed_pool(real, device);
+	if (!ours)
+		return real->cuDeviceGetMemPool(pool, device);
+	*pool = ours;
+	return CU_OK;
+}
+
 /*
- * The pool that the application chooses takes the place of ours, and not the other way round.
+ * The driver takes a pool of managed memory, says that all is well, and leaves the current pool
+ * as it was (580.159 on an H200). So pools of ours are not given to it: memory is asked from
+ * them by their handle. Of any other pool the driver says whether it is the current one.
  */
+static cu_result choose(const struct shim_real *real, int device,
+			struct CUmemPoolHandle_st *pool, struct CUmemPoolHandle_st **ret_chosen)
+{
+	struct CUmemPoolHandle_st *current = NULL;
+	cu_result result;
+
+	if (is_redirected(pool)) {
+		*ret_chosen = pool;
+		return CU_OK;
+	}
+	if (pool == managed_pool(real, device)) {
+		*ret_chosen = NULL;
+		return CU_OK;
+	}
+	result = real->cuDeviceSetMemPool(device, pool);
+	if (result == CU_OK && real->cuDeviceGetMemPool &&
+	    real->cuDeviceGetMemPool(&current, device) == CU_OK && current == pool)
+		*ret_chosen = pool;
+	return result;
+}
+
 SHIM_EXPORT cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
 {
 	const struct shim_real *real = shim_real();
+	struct CUmemPoolHandle_st *chosen;
 	cu_result result;
 
 	if (!real || !real->cuDeviceSetMemPool)
 		return CU_NOT_INITIALIZED;
-	if (device < 0 || device >= SHIM_DEVICES)
+	if (!pool || !valid(device))
 		return real->cuDeviceSetMemPool(device, pool);
-	managed_pool(real, device);
-	result = real->cuDeviceSetMemPool(device, pool);
-	if (result == CU_OK) {
-		pthread_mutex_lock(&pools_lock);
-		pools_of[device].chosen = pool;
-		pthread_mutex_unlock(&pools_lock);
-	}
+	chosen = chosen_pool(device);
+	result = choose(real, device, pool, &chosen);
+	pthread_mutex_lock(&pools_lock);
+	pools_of[device].chosen = chosen;
+	pthread_mutex_unlock(&pools_lock);
 	return result;
 }
 
@@ -120,6 +198,18 @@ SHIM_EXPORT cu_result cuMemGetDefaultMemPool(struct CUmemPoolHandle_st **pool,
 	return real->cuMemGetDefaultMemPool(pool, location, type);
 }
 
+SHIM_EXPORT cu_result cuMemGetMemPool(struct CUmemPoolHandle_st **pool,
+				      struct CUmemLocation_st *location, unsigned int type)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuMemGetMemPool)
+		return CU_NOT_INITIALIZED;
+	if (means_device(location, type))
+		return cuDeviceGetMemPool(pool, ((struct shim_location *)location)->id);
+	return real->cuMemGetMemPool(pool, location, type);
+}
+
 SHIM_EXPORT cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigned int type,
 				      struct CUmemPoolHandle_st *pool)
 {
@@ -132,118 +222,164 @@ SHIM_EXPORT cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigne
 	return real->cuMemSetMemPool(location, type, pool);
 }
 
-/*
- * Pools of managed memory that the application asked for itself: it knows what they are. A
- * handle that the driver gives again is entered anew or taken out.
- */
-static void note_pool(struct CUmemPoolHandle_st *pool, bool asked_managed)
+/* Take a pool out. Under pools_lock. */
+static void forget_pool_locked(const struct CUmemPoolHandle_st *pool)
 {
-	struct asked_pool **link = &asked_pools;
+	struct known_pool **link = &known_pools, *gone;
 
-	pthread_mutex_lock(&pools_lock);
 	while (*link && (*link)->pool != pool)
 		link = &(*link)->next;
-	if (asked_managed && !*link) {
-		*link = calloc(1, sizeof(**link));
-		if (*link)
-			(*link)->pool = pool;
-	} else if (!asked_managed && *link) {
-		struct asked_pool *gone = *link;
+	gone = *link;
+	if (!gone)
+		return;
+	*link = gone->next;
+	free(gone);
+}
 
-		*link = gone->next;
-		free(gone);
+/* Enter a pool by what the application asked for. A handle may be one that was given before. */
+static void note_pool(struct CUmemPoolHandle_st *pool, const struct shim_pool_props *asked,
+		      bool redirected)
+{
+	struct known_pool *known = calloc(1, sizeof(*known));
+	bool host =
+		asked->type == CU_ALLOC_PINNED && asked->location_type != CU_LOCATION_DEVICE;
+
+	pthread_mutex_lock(&pools_lock);
+	forget_pool_locked(pool);
+	if (known) {
+		*known = (struct known_pool){ pool, host ? -1 : asked->location_id,
+					      asked->type == CU_ALLOC_MANAGED, redirected,
+					      known_pools };
+		known_pools = known;
 	}
 	pthread_mutex_unlock(&pools_lock);
 }
 
-/* @pool NULL: the device's current one. */
-static enum shim_kind kind_of_pool(int device, struct CUmemPoolHandle_st *pool)
+/*
+ * Whose memory an allocation would be: sets its device, which is the current one's so far, and
+ * its kind. @pool NULL: the device's own. False: it is the host's memory.
+ */
+static bool set_owner(struct shim_allocation *made, const struct CUmemPoolHandle_st *pool)
 {
-	struct asked_pool *asked;
+	const struct known_pool *known;
+	bool gpu = true;
 
 	pthread_mutex_lock(&pools_lock);
-	pool = pool ? pool : pools_of[device].chosen;
-	for (asked = asked_pools; asked && asked->pool != pool;)
-		asked = asked->next;
+	known = find_pool_locked(pool);
+	if (known) {
+		gpu = known->device >= 0;
+		made->kind = known->managed ? SHIM_MANAGED : SHIM_POOL;
+		/* Managed memory may have a place on the host. */
+		if (valid(known->device) && !known->managed)
+			made->device = known->device;
+	}
 	pthread_mutex_unlock(&pools_lock);
-	return asked ? SHIM_MANAGED : SHIM_POOL;
+	return gpu;
 }
 
-/* A pool that is not to be exported may be of managed memory. */
-static cu_result create_pool(const struct shim_real *real, struct CUmemPoolHandle_st **pool,
-			     const struct CUmemPoolProps_st *props)
+/* May a pool be of managed memory, if the application asked for this one? */
+static bool may_be_managed(const struct shim_real *real, const struct shim_pool_props *asked)
 {
-	const struct shim_pool_props *wanted = (const struct shim_pool_props *)props;
-	struct shim_pool_props ours;
-
-	if (!props || wanted->type != CU_ALLOC_PINNED || wanted->handle_types ||
-	    wanted->location_type != CU_LOCATION_DEVICE || wanted->location_id < 0 ||
-	    wanted->location_id >= SHIM_DEVICES || !managed_pool(real, wanted->location_id))
-		return real->cuMemPoolCreate(pool, props);
-	ours = *wanted;
-	ours.type = CU_ALLOC_MANAGED;
-	if (real->cuMemPoolCreate(pool, (const struct CUmemPoolProps_st *)&ours) == CU_OK)
-		return CU_OK;
-	return real->cuMemPoolCreate(pool, props);
+	return asked->type == CU_ALLOC_PINNED && !asked->handle_types &&
+	       asked->location_type == CU_LOCATION_DEVICE && valid(asked->location_id) &&
+	       managed_pool(real, asked->location_id);
 }
 
 SHIM_EXPORT cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 				      const struct CUmemPoolProps_st *props)
 {
 	const struct shim_real *real = shim_real();
-	cu_result result;
+	const struct shim_pool_props *asked = (const struct shim_pool_props *)props;
+	bool redirected = false;
+	cu_result result = CU_OK;
 
-	if (!real)
+	if (!real || !real->cuMemPoolCreate)
 		return CU_NOT_INITIALIZED;
-	result = create_pool(real, pool, props);
+	if (pool && asked && may_be_managed(real, asked)) {
+		struct shim_pool_props managed = *asked;
+
+		managed.type = CU_ALLOC_MANAGED;
+		redirected = real->cuMemPoolCreate(
+				     pool, (const struct CUmemPoolProps_st *)&managed) == CU_OK;
+	}
+	if (!redirected)
+		result = real->cuMemPoolCreate(pool, props);
 	if (result == CU_OK)
-		note_pool(*pool,
-			  ((const struct shim_pool_props *)props)->type == CU_ALLOC_MANAGED);
+		note_pool(*pool, asked, redirected);
 	return result;
 }
 
-enum pool_call { FROM_CURRENT, FROM_CURRENT_PTSZ, FROM_POOL, FROM_POOL_PTSZ };
-
-static cu_result pool_allocate(enum pool_call call, cu_ptr *ptr, size_t bytes,
-			       struct CUmemPoolHandle_st *pool, struct CUstream_st *stream)
+/* A device whose current pool goes has its default one again. That cannot be destroyed. */
+SHIM_EXPORT cu_result cuMemPoolDestroy(struct CUmemPoolHandle_st *pool)
 {
 	const struct shim_real *real = shim_real();
+	cu_result result = CU_OK;
+
+	if (!real || !real->cuMemPoolDestroy)
+		return CU_NOT_INITIALIZED;
+	pthread_mutex_lock(&pools_lock);
+	for (int i = 0; pool && i < SHIM_DEVICES; i++)
+		if (pools_of[i].ours == pool)
+			result = CU_INVALID_VALUE;
+	/* Under the lock: once it is destroyed, another thread may get the same handle. */
+	if (result == CU_OK)
+		result = real->cuMemPoolDestroy(pool);
+	if (result == CU_OK)
+		forget_pool_locked(pool);
+	for (int i = 0; result == CU_OK && i < SHIM_DEVICES; i++)
+		if (pools_of[i].chosen == pool)
+			pools_of[i].chosen = NULL;
+	pthread_mutex_unlock(&pools_lock);
+	return result;
+}
+
+/* The driver's call. @pool NULL: of the device's current pool. */
+static cu_result call_driver(const struct shim_real *real, cu_ptr *ptr, size_t bytes,
+			     struct CUmemPoolHandle_st *pool, struct CUstream_st *stream,
+			     bool per_thread)
+{
+	if (pool && per_thread)
+		return real->cuMemAllocFromPoolAsync_ptsz(ptr, bytes, pool, stream);
+	if (pool)
+		return real->cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
+	return per_thread ? real->cuMemAllocAsync_ptsz(ptr, bytes, stream) :
+			    real->cuMemAllocAsync(ptr, bytes, stream);
+}
+
+/* @pool NULL: of the device's current pool. Memory of a pool is no context's, and outlives it. */
+static cu_result pool_allocate(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle_st *pool,
+			       struct CUstream_st *stream, bool per_thread)
+{
+	const struct shim_real *real = shim_real();
+	struct CUstream_st *meant = per_thread && !stream ? CU_PER_THREAD : stream;
 	struct shim_allocation made = { .bytes = bytes, .kind = SHIM_POOL };
-	const struct memory_facts *fact = NULL;
+	struct CUmemPoolHandle_st *from = pool;
+	const struct memory_facts *fact;
+	struct CUctx_st *context;
 	cu_result result;
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
 	if (shim_settings.fence != SHIM_NO_FENCE)
-		return streams_capturing(stream) ? memory_not_fenced("cuMemAllocAsync") :
-						   memory_allocate(ptr, bytes);
+		return streams_capturing(meant) ? memory_not_fenced("cuMemAllocAsync") :
+						  memory_allocate(ptr, bytes);
 	/* Captured, it is a node of a graph, which has memory of its own. */
-	if (ptr && bytes && memory_current(real, &made.device, &made.context) &&
-	    !streams_capturing(stream)) {
-		managed_pool(real, made.device);
-		made.kind = kind_of_pool(made.device, pool);
-		fact = memory_facts_of(real, made.device);
-		if (!books_charge(made.device, bytes, fact->total)) {
-			memory_refused(made.device, bytes, fact->total);
-			return CU_OUT_OF_MEMORY;
-		}
+	if (!ptr || !bytes || !memory_current(real, &made.device, &context) ||
+	    streams_capturing(meant))
+		return call_driver(real, ptr, bytes, pool, stream, per_thread);
+	if (!from) {
+		from = chosen_pool(made.device);
+		if (!from || is_redirected(from))
+			pool = from ? from : managed_pool(real, made.device);
 	}
-	switch (call) {
-	case FROM_CURRENT:
-		result = real->cuMemAllocAsync(ptr, bytes, stream);
-		break;
-	case FROM_CURRENT_PTSZ:
-		result = real->cuMemAllocAsync_ptsz(ptr, bytes, stream);
-		break;
-	case FROM_POOL:
-		result = real->cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
-		break;
-	default:
-		result = real->cuMemAllocFromPoolAsync_ptsz(ptr, bytes, pool, stream);
-		break;
+	if (!set_owner(&made, from))
+		return call_driver(real, ptr, bytes, pool, stream, per_thread);
+	fact = memory_facts_of(real, made.device);
+	if (!books_charge(made.device, bytes, fact->total)) {
+		memory_refused(made.device, bytes, fact->total);
+		return CU_OUT_OF_MEMORY;
 	}
-	if (!fact)
-		return result;
+	result = call_driver(real, ptr, bytes, pool, stream, per_thread);
 	if (result != CU_OK) {
 		books_uncharge(made.device, bytes);
 		return result;
@@ -257,28 +393,27 @@ static cu_result pool_allocate(enum pool_call call, cu_ptr *ptr, size_t bytes,
 
 SHIM_EXPORT cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
 {
-	return pool_allocate(FROM_CURRENT, ptr, bytes, NULL, stream);
+	return pool_allocate(ptr, bytes, NULL, stream, false);
 }
 
 SHIM_EXPORT cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes,
 					   struct CUstream_st *stream)
 {
-	return pool_allocate(FROM_CURRENT_PTSZ, ptr, bytes, NULL,
-			     stream ? stream : CU_PER_THREAD);
+	return pool_allocate(ptr, bytes, NULL, stream, true);
 }
 
 SHIM_EXPORT cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
 					      struct CUmemPoolHandle_st *pool,
 					      struct CUstream_st *stream)
 {
-	return pool_allocate(FROM_POOL, ptr, bytes, pool, stream);
+	return pool ? pool_allocate(ptr, bytes, pool, stream, false) : CU_INVALID_VALUE;
 }
 
 SHIM_EXPORT cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
 						   struct CUmemPoolHandle_st *pool,
 						   struct CUstream_st *stream)
 {
-	return pool_allocate(FROM_POOL_PTSZ, ptr, bytes, pool, stream ? stream : CU_PER_THREAD);
+	return pool ? pool_allocate(ptr, bytes, pool, stream, true) : CU_INVALID_VALUE;
 }
 
 /* Also for memory of cuMemAlloc(): what the driver says to that is passed on. */
@@ -308,4 +443,5 @@ void pools_reset(void)
 {
 	pthread_mutex_init(&pools_lock, NULL);
 	memset(pools_of, 0, sizeof(pools_of));
+	known_pools = NULL; /* the parent's: a handle of the child may have the same number */
 }

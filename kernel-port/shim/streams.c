@@ -51,13 +51,20 @@ static _Atomic u64 moves;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t poll_lock = PTHREAD_MUTEX_INITIALIZER; /* outer to streams_lock */
 
-/* The stream that this thread launched on last. */
-static __thread struct {
+/* Streams that this thread launched on lately, by their handles. */
+#define RECENT 16
+static __thread struct recent_stream {
 	u64 generation;
 	struct CUctx_st *context;
 	struct CUstream_st *stream;
 	struct shim_stream *entry;
-} last;
+} recent_streams[RECENT];
+
+/* Handles are addresses: their low bits are alike. */
+static struct recent_stream *recent_of(const struct CUstream_st *stream)
+{
+	return &recent_streams[(uintptr_t)stream * 0x9e3779b97f4a7c15ull >> 60];
+}
 
 void streams_note_device(int device)
 {
@@ -136,12 +143,15 @@ static struct shim_stream *new_place_locked(void)
 static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *context,
 				struct CUstream_st *stream)
 {
-	pid_t thread = stream == CU_PER_THREAD ? (pid_t)syscall(SYS_gettid) : 0;
+	struct recent_stream *recent = recent_of(stream);
 	struct shim_stream *entry = NULL;
+	u64 now = generation; /* before the search: what goes meanwhile makes it stale */
 	int device = 0;
+	pid_t thread;
 
-	if (last.generation == generation && last.context == context && last.stream == stream)
-		return last.entry;
+	if (recent->generation == now && recent->context == context && recent->stream == stream)
+		return recent->entry;
+	thread = stream == CU_PER_THREAD ? (pid_t)syscall(SYS_gettid) : 0;
 	real->cuCtxGetDevice(&device);
 	if (device < 0 || device >= SHIM_DEVICES)
 		return NULL;
@@ -164,10 +174,7 @@ static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *c
 	}
 	pthread_mutex_unlock(&streams_lock);
 	streams_note_device(device);
-	last.generation = generation;
-	last.context = context;
-	last.stream = stream;
-	last.entry = entry;
+	*recent = (struct recent_stream){ now, context, stream, entry };
 	return entry;
 }
 

@@ -220,6 +220,102 @@ static void task_managed_pool(int number)
 	}
 }
 
+static unsigned int type_of(cu_ptr ptr)
+{
+	unsigned int type = 0;
+
+	CHECK(cu.cuPointerGetAttribute(&type, CU_POINTER_MEMORY_TYPE, ptr));
+	return type;
+}
+
+static bool default_is_current(void)
+{
+	struct CUmemPoolHandle_st *current, *whole;
+
+	CHECK(cu.cuDeviceGetMemPool(&current, 0));
+	CHECK(cu.cuDeviceGetDefaultMemPool(&whole, 0));
+	return current == whole;
+}
+
+static unsigned long long used_of(struct CUmemPoolHandle_st *pool)
+{
+	unsigned long long bytes = 0;
+
+	CHECK(cu.cuMemPoolGetAttribute(pool, 7, &bytes)); /* used now */
+	return bytes;
+}
+
+/* What an application hears of pools, whatever stands behind them. */
+static void task_pools(int number)
+{
+	struct shim_pool_props props = {
+		CU_ALLOC_PINNED, 0, CU_LOCATION_DEVICE, 0, NULL, 0, ""
+	};
+	struct CUmemPoolHandle_st *pool;
+	cu_ptr ptr;
+
+	open_device();
+	printf("at first %d\n", default_is_current());
+	CHECK(cu.cuMemPoolCreate(&pool, (struct CUmemPoolProps_st *)&props));
+	CHECK(cu.cuDeviceSetMemPool(0, pool));
+	printf("with another %d\n", default_is_current());
+	CHECK(cu.cuMemAllocAsync(&ptr, MIB, NULL));
+	printf("type %u of it %llu\n", type_of(ptr), used_of(pool));
+	CHECK(cu.cuMemPoolDestroy(pool));
+	printf("without it %d\n", default_is_current());
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemAllocAsync(&ptr, MIB, NULL));
+	printf("type %u\n", type_of(ptr));
+	CHECK(cu.cuDeviceGetDefaultMemPool(&pool, 0));
+	printf("destroyed %u\n", cu.cuMemPoolDestroy(pool));
+	CHECK(cu.cuDeviceSetMemPool(0, pool));
+	printf("default again %d\n", default_is_current());
+	CHECK(cu.cuMemAllocAsync(&ptr, MIB, NULL));
+	printf("type %u\n", type_of(ptr));
+}
+
+/* Pools of the host's memory, of more than the GPU's limit. */
+static void task_host_pool(int number)
+{
+	struct shim_pool_props props = { CU_ALLOC_PINNED, 0, 2, 0, NULL, 0, "" };
+	struct CUmemPoolHandle_st *pool;
+	void *address = NULL;
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemPoolCreate(&pool, (struct CUmemPoolProps_st *)&props));
+	CHECK(cu.cuMemAllocFromPoolAsync(&ptr, (unsigned int)number * MIB, pool, NULL));
+	CHECK(cu.cuPointerGetAttribute(&address, CU_POINTER_HOST, ptr));
+	printf("type %u address %d\n", type_of(ptr), address != NULL);
+	CHECK(cu.cuMemFreeAsync(ptr, NULL));
+}
+
+/* A pool of the second GPU, in a context of the first one. */
+static void task_other_pool(int number)
+{
+	struct shim_pool_props props = {
+		CU_ALLOC_PINNED, 0, CU_LOCATION_DEVICE, 1, NULL, 0, ""
+	};
+	struct CUmemPoolHandle_st *pool;
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemPoolCreate(&pool, (struct CUmemPoolProps_st *)&props));
+	printf("%u\n",
+	       cu.cuMemAllocFromPoolAsync(&ptr, (unsigned int)number * MIB, pool, NULL));
+}
+
+/* Memory of a pool outlives the context that it was allocated in. */
+static void task_pool_reset(int number)
+{
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+	CHECK(cu.cuMemAllocAsync(&ptr, (unsigned int)number * MIB, NULL));
+	CHECK(cu.cuDevicePrimaryCtxReset_v2(0));
+}
+
 static void *end_capture(void *stream)
 {
 	struct CUgraph_st *graph;
@@ -590,6 +686,10 @@ bool corner(const char *task, int number)
 		{ "descriptors", task_descriptors },
 		{ "own_pool", task_own_pool },
 		{ "managed_pool", task_managed_pool },
+		{ "pools", task_pools },
+		{ "host_pool", task_host_pool },
+		{ "other_pool", task_other_pool },
+		{ "pool_reset", task_pool_reset },
 		{ "wrong_end", task_wrong_end },
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },

@@ -12,6 +12,8 @@
 /* Of CUDA, and not hooked. */
 cu_result cuInit(unsigned int flags);
 cu_result cuCtxSetCurrent(struct CUctx_st *context);
+cu_result cuMemPoolGetAttribute(struct CUmemPoolHandle_st *pool, unsigned int attribute,
+				void *value);
 
 /* Not of CUDA. */
 
@@ -46,6 +48,9 @@ struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st
 	X(cuMemFreeAsync, "cuMemFreeAsync", 11020, 0)                                         \
 	X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 11020, 0)                       \
 	X(cuMemPoolCreate, "cuMemPoolCreate", 11020, 0)                                       \
+	X(cuMemPoolDestroy, "cuMemPoolDestroy", 11020, 0)                                     \
+	X(cuMemPoolGetAttribute, "cuMemPoolGetAttribute", 11020, 0)                           \
+	X(cuDeviceGetMemPool, "cuDeviceGetMemPool", 11020, 0)                                 \
 	X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", 11020, 0)                   \
 	X(cuDeviceSetMemPool, "cuDeviceSetMemPool", 11020, 0)                                 \
 	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \

@@ -12,16 +12,20 @@
 
 struct CUmemPoolHandle_st {
 	unsigned int type;
+	bool host; /* its memory is the host's */
+	unsigned long long used;
 };
 
 struct block {
 	char *ptr;
 	size_t bytes;
 	bool managed;
+	bool host;
 };
 
 static struct block blocks[BLOCKS];
-static struct CUmemPoolHandle_st default_pool[DEVICES] = { { 1 }, { 1 } };
+static struct CUmemPoolHandle_st default_pool[DEVICES] = { { .type = CU_ALLOC_PINNED },
+							   { .type = CU_ALLOC_PINNED } };
 static struct CUmemPoolHandle_st *current_pool[DEVICES] = { &default_pool[0],
 							    &default_pool[1] };
 static unsigned long wrong_frees, managed_made, to_host, to_gpu;
@@ -36,7 +40,7 @@ struct fake_memory fake_memory(void)
 	return seen;
 }
 
-static void *host_memory(size_t bytes, bool managed)
+static void *host_memory(size_t bytes, bool managed, bool host)
 {
 	void *ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);
 
@@ -45,7 +49,7 @@ static void *host_memory(size_t bytes, bool managed)
 	for (int i = 0; i < BLOCKS; i++) {
 		if (blocks[i].ptr)
 			continue;
-		blocks[i] = (struct block){ ptr, bytes, managed };
+		blocks[i] = (struct block){ ptr, bytes, managed, host };
 		break;
 	}
 	pthread_mutex_unlock(&lock);
@@ -90,7 +94,9 @@ static size_t in_use(void)
 	size_t bytes = 0;
 
 	for (int i = 0; i < BLOCKS; i++)
-		bytes += blocks[i].ptr && !blocks[i].managed ? blocks[i].bytes : 0;
+		bytes += blocks[i].ptr && !blocks[i].managed && !blocks[i].host ?
+				 blocks[i].bytes :
+				 0;
 	return bytes;
 }
 
@@ -100,7 +106,7 @@ static cu_result allocate(cu_ptr *ptr, size_t bytes, bool managed)
 		return CU_INVALID_VALUE;
 	if (!managed && in_use() + bytes > memory())
 		return CU_OUT_OF_MEMORY;
-	*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, managed);
+	*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, managed, false);
 	return CU_OK;
 }
 
@@ -134,6 +140,11 @@ FAKE cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
 				       struct CUstream_st *stream)
 {
 	(void)stream;
+	pool->used += bytes;
+	if (pool->host) {
+		*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, false, true);
+		return CU_OK;
+	}
 	return allocate(ptr, bytes, pool->type == CU_ALLOC_MANAGED);
 }
 
@@ -171,13 +182,43 @@ FAKE cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
 FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 			       const struct CUmemPoolProps_st *props)
 {
-	unsigned int type = ((const struct shim_pool_props *)props)->type;
+	const struct shim_pool_props *wanted = (const struct shim_pool_props *)props;
+	unsigned int type = wanted->type;
 
 	fake_enter("cuMemPoolCreate");
 	if (type == CU_ALLOC_MANAGED && getenv("FAKE_NO_MANAGED_POOLS"))
 		return CU_INVALID_VALUE;
 	*pool = calloc(1, sizeof(**pool));
 	(*pool)->type = type;
+	(*pool)->host = wanted->location_type != CU_LOCATION_DEVICE;
+	return CU_OK;
+}
+
+/* Where it was the current one, the default pool is that again. */
+FAKE cu_result cuMemPoolDestroy(struct CUmemPoolHandle_st *pool)
+{
+	for (int i = 0; i < DEVICES; i++) {
+		if (pool == &default_pool[i])
+			return CU_INVALID_VALUE;
+		if (pool == current_pool[i])
+			current_pool[i] = &default_pool[i];
+	}
+	free(pool);
+	return CU_OK;
+}
+
+FAKE cu_result cuMemPoolGetAttribute(struct CUmemPoolHandle_st *pool, unsigned int attribute,
+				     void *value)
+{
+	if (attribute != 7)
+		return CU_INVALID_VALUE;
+	*(unsigned long long *)value = pool->used;
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceGetMemPool(struct CUmemPoolHandle_st **pool, int device)
+{
+	*pool = current_pool[device];
 	return CU_OK;
 }
 
@@ -189,9 +230,11 @@ FAKE cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int d
 	return CU_OK;
 }
 
+/* As driver 580 on an H200: a pool of managed memory does not become the current one. */
 FAKE cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
 {
-	current_pool[device] = pool;
+	if (pool->type != CU_ALLOC_MANAGED)
+		current_pool[device] = pool;
 	return CU_OK;
 }
 
@@ -256,14 +299,14 @@ FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr 
 		*(unsigned char *)data = block->managed;
 		return CU_OK;
 	case CU_POINTER_MEMORY_TYPE:
-		*(unsigned int *)data = CU_MEMORY_DEVICE;
+		*(unsigned int *)data = block->host ? 1 : CU_MEMORY_DEVICE;
 		return CU_OK;
 	case CU_POINTER_START:
 		*(cu_ptr *)data = (cu_ptr)(uintptr_t)block->ptr;
 		return CU_OK;
 	case CU_POINTER_HOST:
-		*(void **)data = block->managed ? (void *)(uintptr_t)ptr : NULL;
-		return block->managed ? CU_OK : CU_INVALID_VALUE;
+		*(void **)data = block->managed || block->host ? (void *)(uintptr_t)ptr : NULL;
+		return block->managed || block->host ? CU_OK : CU_INVALID_VALUE;
 	}
 	return CU_INVALID_VALUE;
 }

@@ -131,8 +131,58 @@ START_TEST(an_application_knows_its_own_managed_pools)
 	struct program program;
 
 	run(&program, true, "ask", "managed_pool", 2, NULL);
-	ck_assert_str_eq(program.out, "managed 1 0\nmanaged 1 1\n");
-	ck_assert_int_eq(last_number("log", " managed "), 3);
+	ck_assert_str_eq(program.out, "managed 1 0\nmanaged 1 0\n");
+	ck_assert_int_eq(last_number("log", " managed "), 2);
+}
+END_TEST
+
+/* The driver's answers; and stream-ordered memory is managed all the time. */
+START_TEST(an_application_hears_of_pools_what_the_driver_says)
+{
+	struct program plain, program;
+
+	run(&plain, false, "ask", "pools", 3, NULL);
+	ck_assert_str_eq(plain.out,
+			 "at first 1\nwith another 0\ntype 2 of it 1048576\n"
+			 "without it 1\ntype 2\ndestroyed 1\ndefault again 1\ntype 2\n");
+	forget_files();
+	run(&program, true, "ask", "pools", 3, NULL);
+	ck_assert_str_eq(program.out, plain.out);
+	ck_assert_int_eq(last_number("report", " managed "), 5);
+	forget_files();
+	run(&program, true, "ask", "pools", 3, "FAKE_NO_MANAGED_POOLS=1");
+	ck_assert_str_eq(program.out, plain.out);
+}
+END_TEST
+
+START_TEST(pools_of_the_hosts_memory_are_not_the_gpus)
+{
+	struct program program;
+
+	run(&program, true, "ask", "host_pool", 8, "GVM_LIMIT=4M");
+	ck_assert_str_eq(program.out, "type 1 address 1\n");
+	ck_assert_int_eq(last_number("log", " pool "), 0);
+	ck_assert_int_eq(last_number("log", ": GPU 0: launched 0 ended 0 streams 0 peak "), -1);
+}
+END_TEST
+
+START_TEST(memory_of_a_pool_is_charged_to_the_pools_gpu)
+{
+	struct program program;
+
+	run(&program, true, "ask", "other_pool", 8, "GVM_LIMIT=0:4M,1:16M");
+	ck_assert_str_eq(program.out, "0\n");
+	run(&program, true, "ask", "other_pool", 8, "GVM_LIMIT=0:16M,1:4M");
+	ck_assert_str_eq(program.out, "2\n");
+}
+END_TEST
+
+START_TEST(memory_of_a_pool_outlives_its_context)
+{
+	struct program program;
+
+	run(&program, true, "ask", "pool_reset", 3, NULL);
+	ck_assert_int_eq(last_number("log", " current "), 3 << 20);
 }
 END_TEST
 
@@ -664,6 +714,10 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
 	tcase_add_test(tests, an_application_keeps_the_pool_that_it_chose);
 	tcase_add_test(tests, an_application_knows_its_own_managed_pools);
+	tcase_add_test(tests, an_application_hears_of_pools_what_the_driver_says);
+	tcase_add_test(tests, pools_of_the_hosts_memory_are_not_the_gpus);
+	tcase_add_test(tests, memory_of_a_pool_is_charged_to_the_pools_gpu);
+	tcase_add_test(tests, memory_of_a_pool_outlives_its_context);
 	tcase_add_test(tests, a_capture_goes_on_if_its_end_is_refused);
 	tcase_add_test(tests, a_launch_without_a_list_is_the_drivers_error);
 	tcase_add_test(tests, memory_that_is_not_freed_stays_charged);
