@@ -34,6 +34,7 @@ class Listener:
         self._retry = retry
         self._stopped: Optional[int]
         self._stop, self._stopped = os.pipe()
+        self._process = os.getpid()
         self._told: Optional[str] = None
         self._thread = threading.Thread(target=self._run, name="gvm-pressure", daemon=True)
         self._thread.start()
@@ -42,6 +43,10 @@ class Listener:
         """End the thread. An event that is being handled is finished first."""
         if self._stopped is None:
             return
+        # A child of fork has this end of the pipe, too: closing it here would tell the thread nothing. The child
+        # itself has no thread to stop.
+        if os.getpid() == self._process:
+            os.write(self._stopped, b"x")
         os.close(self._stopped)
         self._stopped = None
         if threading.current_thread() is not self._thread:
@@ -55,7 +60,7 @@ class Listener:
     # Wait for the source, or for the end of the listener. Returns whether the source is ready.
     def _wait(self, source: Optional[Source], timeout: Optional[float] = None) -> bool:
         poll = select.poll()
-        poll.register(self._stop, 0)  # POLLHUP alone
+        poll.register(self._stop, select.POLLIN)
         if source is not None:
             poll.register(source.fileno(), select.POLLIN)
         ready = dict(poll.poll(None if timeout is None else timeout * 1000))
@@ -68,7 +73,7 @@ class Listener:
             while True:
                 try:
                     source = self._open(self.gpu)
-                except OSError as error:
+                except (OSError, ValueError) as error:
                     self._say_once("no pressure events: %s" % error)
                     self._wait(None, self._retry)
                     continue
@@ -93,7 +98,7 @@ class Listener:
                 return
             for event in {(e.pid, e.gpu): e for e in events}.values():
                 try:
-                    given = self.give(event) or 0
+                    given = int(self.give(event) or 0)
                 except Exception:  # the application's own error
                     log.exception("GPU %d: the application could not give memory", event.gpu)
                     given = 0

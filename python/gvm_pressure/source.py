@@ -35,10 +35,12 @@ class Event(NamedTuple):
 class DeviceSource:
     """The descriptor that /dev/gvm gives to a process of a container.
 
-    OSError: no module, no such GPU (ENODEV), or this process does not use it yet (ESRCH).
+    OSError: no module, no such GPU (ENODEV), or this process does not use it yet (ESRCH). ValueError: no number of a GPU.
     """
 
     def __init__(self, gpu: int = 0, device: str = DEVICE) -> None:
+        if not 0 <= gpu < 1 << 32:
+            raise ValueError("no number of a GPU: %d" % gpu)
         self.gpu = gpu
         # A bytearray: of bytes, ioctl() hands back the bytes, and the descriptor is lost.
         request = bytearray(_REQUEST.pack(gpu, os.O_CLOEXEC | os.O_NONBLOCK))

@@ -206,6 +206,62 @@ class ListenerTest(unittest.TestCase):
         self.assertIn("could not give memory", logs.output[0])
         self.assertEqual(calls, [1, 1])
 
+    def test_an_answer_that_is_no_number_is_an_error_of_the_application(self):
+        server, calls, done = Server(self), [], threading.Event()
+
+        def give(event):
+            calls.append(event.sequence)
+            if len(calls) == 2:
+                done.set()
+            return "much"
+
+        with self.assertLogs("gvm_pressure", "ERROR"):
+            listener = self.listen(server, give)
+            peer = server.accept("gvm-pressure 1\npressure pid=7 gpu=0 target=5 sequence=1\n")
+            while not listener.events and listener._thread.is_alive():
+                pass
+            peer.sendall(b"pressure pid=7 gpu=0 target=5 sequence=2\n")
+            self.assertTrue(done.wait(WAIT))
+            listener.stop()
+        peer.close()
+        self.assertEqual(listener.given_bytes, 0)
+
+    def forked(self, what):
+        """A child of fork that does @what, and then lives until the pipe is closed. Returns its number, and the pipe."""
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(write)
+            what()
+            os.read(read, 1)
+            os._exit(0)
+        os.close(read)
+        return child, write
+
+    def test_a_child_of_fork_does_not_keep_the_thread_from_its_end(self):
+        listener = gvm_pressure.Listener(print, open_source=mock.Mock(side_effect=OSError(2, "no")))
+        child, pipe = self.forked(lambda: None)
+        ender = threading.Thread(target=listener.stop, daemon=True)
+        ender.start()
+        ender.join(WAIT)
+        ended = not ender.is_alive()
+        os.close(pipe)
+        os.waitpid(child, 0)
+        self.assertTrue(ended)
+
+    def test_a_child_of_fork_does_not_stop_its_parent_s_listener(self):
+        server = Server(self)
+        done = threading.Event()
+        listener = self.listen(server, lambda event: done.set())
+        peer = server.accept("gvm-pressure 1\n")
+        child, pipe = self.forked(listener.stop)
+        os.close(pipe)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        peer.sendall(b"pressure pid=7 gpu=0 target=5 sequence=1\n")
+        self.assertTrue(done.wait(WAIT))
+        self.assertTrue(listener._thread.is_alive())
+        peer.close()
+
     def test_a_missing_daemon_is_said_once_and_tried_again(self):
         tries, done = [], threading.Event()
 
@@ -492,6 +548,10 @@ class Program(unittest.TestCase):
         self.assertEqual(self.run_it("x"), (2, "", "usage: python3 -m gvm_pressure [GPU]; --help\n"))
 
     @unittest.skipIf(os.path.exists(source.DEVICE), "gvm.ko is loaded")
+    def test_a_gpu_number_beyond_all_is_a_line(self):
+        with self.assertRaises(ValueError):
+            source.DeviceSource(1 << 40, "/dev/null")
+
     def test_nothing_to_hear_is_said_with_the_path(self):
         code, _, err = self.run_it()
         self.assertEqual(code, 1)
