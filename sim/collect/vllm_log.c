@@ -10,6 +10,7 @@
 
 #define NS_PER_S    1e9
 #define SECONDS_MAX 1e9 /* limit of a clock that starts at boot, and of durations */
+#define NS_MAX	    1000000000000000000ull
 #define TOKENS_MAX  4294967295ll
 #define ALLOWED                                                              \
 	"what \"vllm bench serve --save-result --save-detailed\" writes in " \
@@ -132,6 +133,12 @@ static int vllm_gaps(const struct vllm_file *vllm, size_t index, struct app_log 
 		if (status)
 			break;
 		*ret_sum_ns += gap_ns;
+		if (*ret_sum_ns > NS_MAX)
+			return sim_user_error(
+				vllm->err,
+				"%s:itls[%zu]: is not a time, allowed: a sum of up to %g "
+				"seconds",
+				vllm->file, index, SECONDS_MAX);
 		if (log && app_log_add_gap(log, kind, gap_ns))
 			status = sim_runtime_error(vllm->err, "%s: out of memory", vllm->file);
 	}

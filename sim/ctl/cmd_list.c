@@ -97,9 +97,11 @@ static int take_option(void *data, const char *option, const char *value, struct
 	if (!strcmp(option, "root")) {
 		args->root = value;
 	} else if (!strcmp(option, "interval")) {
-		if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns)
+		if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns ||
+		    args->interval_ns > CTL_DAY_NS)
 			return command_bad_value(&command_watch, option, err,
-						 "'%s' is no time, e.g. 500ms", value);
+						 "'%s' is no time up to 24h, e.g. 500ms",
+						 value);
 	} else if (units_parse_integer(value, &args->count) || !args->count) {
 		return command_bad_value(&command_watch, option, err,
 					 "'%s' is no number above 0", value);

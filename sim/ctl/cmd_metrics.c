@@ -112,9 +112,10 @@ static int take_option(void *data, const char *option, const char *value, struct
 		args->out = value;
 	else if (!strcmp(option, "root"))
 		args->root = value;
-	else if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns)
+	else if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns ||
+		 args->interval_ns > CTL_DAY_NS)
 		return command_bad_value(&command_metrics, option, err,
-					 "'%s' is no time, e.g. 15s", value);
+					 "'%s' is no time up to 24h, e.g. 15s", value);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #define CTL_TEXT_MAX	256
 #define CTL_COMMAND_MAX 32
+#define CTL_DAY_NS	86400000000000ull /* between two looks, at most: dates do not overflow */
 #define CTL_MODULE_ROOT "/sys/kernel/gvm" /* there while gvm.ko is loaded */
 
 struct ctl_container {

@@ -102,6 +102,7 @@ static const struct {
 	{ "1000.75", "-1", ":start_times[2]: is not a time, allowed" },
 	{ "1000.75", "1e300", ":start_times[2]: is not a time, allowed" },
 	{ "0.015", "null", ":itls[2][1]: is not a time, allowed" },
+	{ "0.015", "6e8, 6e8", ":itls[2]: is not a time, allowed: a sum of up to 1e+09" },
 	{ "[], [0.01", "7, [0.01", ":itls[1]: is not an array, allowed: an array of seconds" },
 	{ "[10, 20,", "[10, 20.5,",
 	  ":input_lens[1]: is not a count, allowed: 0 to 4294967295" },

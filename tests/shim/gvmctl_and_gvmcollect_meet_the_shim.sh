@@ -141,6 +141,9 @@ expect 2 "process $$ has no control files of GPU 7" set $$:7 compute.priority 3 
 expect 2 "'$$:-1' is no process" set $$:-1 compute.priority 3 --root files
 expect 2 "three words are wanted" set 99 --root files
 expect 2 "'now' is no time" watch --interval now --root files
+# A date beyond 64 bits would be in the past: looks without a pause.
+expect 2 "'18446744073s' is no time up to 24h" watch --interval 18446744073s --root files --count 2
+expect 2 "'25h' is no time up to 24h" metrics --interval 25h --root files --out never.prom
 "$gvmctl" set $$ gmem.limit.high 6M --root files >set.out
 printf "$$:0 gmem.limit.high 6M\n$$:1 gmem.limit.high 6M\n" | cmp - set.out || fail "$(cat set.out)"
 [ "$(cat files/$$/0/memory.limit files/$$/1/gmem.limit.high)" = "6M
