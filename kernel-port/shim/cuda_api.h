@@ -270,6 +270,7 @@ cu_result cuEventQuery(struct CUevent_st *event);
 cu_result cuEventDestroy_v2(struct CUevent_st *event);
 cu_result cuStreamIsCapturing(struct CUstream_st *stream, unsigned int *status);
 cu_result cuStreamCreate(struct CUstream_st **stream, unsigned int flags);
+cu_result cuStreamGetCtx(struct CUstream_st *stream, struct CUctx_st **context);
 cu_result cuStreamSynchronize(struct CUstream_st *stream);
 cu_result cuThreadExchangeStreamCaptureMode(unsigned int *mode);
 cu_result cuGraphGetNodes(struct CUgraph_st *graph, struct CUgraphNode_st **nodes,
@@ -391,6 +392,7 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuEventDestroy_v2)                 \
 	X(cuStreamIsCapturing)               \
 	X(cuStreamCreate)                    \
+	X(cuStreamGetCtx)                    \
 	X(cuStreamSynchronize)               \
 	X(cuThreadExchangeStreamCaptureMode) \
 	X(cuGraphGetNodes)                   \

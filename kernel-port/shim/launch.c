@@ -126,10 +126,18 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernel_ptsz(struct CUfunc_st *f, unsign
 			     own(stream), f, parameters, NULL);
 }
 
-/*
- * One kernel on each of several devices. The streams are of other contexts than the current
- * one, so each is booked by its own handle, which no other context shares.
- */
+/* A kernel of several devices was launched: book it in the context of its own stream. */
+static void launched_elsewhere(const struct shim_real *real, struct CUstream_st *stream)
+{
+	struct CUctx_st *context, *popped;
+	bool there = real->cuStreamGetCtx && real->cuStreamGetCtx(stream, &context) == CU_OK &&
+		     real->cuCtxPushCurrent_v2(context) == CU_OK;
+
+	launched(CU_OK, stream, 1);
+	if (there)
+		real->cuCtxPopCurrent_v2(&popped);
+}
+
 SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PARAMS_st *list,
 							   unsigned int count,
 							   unsigned int flags)
@@ -142,7 +150,7 @@ SHIM_EXPORT cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PA
 		return CU_NOT_INITIALIZED;
 	result = real->cuLaunchCooperativeKernelMultiDevice(list, count, flags);
 	for (unsigned int i = 0; result == CU_OK && i < count; i++)
-		launched(result, launch[i].stream, 1);
+		launched_elsewhere(real, launch[i].stream);
 	return result;
 }
 

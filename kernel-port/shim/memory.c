@@ -181,9 +181,22 @@ SHIM_EXPORT cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t widt
 	return result;
 }
 
+static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
+{
+	(void)stream;
+	if (!partition_holds(ptr))
+		return shim_real()->cuMemFree_v2(ptr);
+	/* As cuMemFree() does: kernels may still use it. */
+	shim_real()->cuCtxSynchronize();
+	return partition_free(ptr) ? CU_OK : CU_INVALID_VALUE;
+}
+
 /*
  * The books come first: once the driver has freed it, another thread may get the same address.
  * If the driver then refuses, the memory is still there and is entered again.
+ *
+ * cuMemFreeAsync() frees what cuMemAlloc() gave, but not the managed memory in its place: that
+ * is freed behind the stream's work.
  */
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream)
@@ -195,21 +208,16 @@ cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_
 	if (known)
 		cold_await(ptr);
 	result = call(ptr, stream);
+	if (known && freed.kind == SHIM_REDIRECTED && result == CU_NOT_SUPPORTED &&
+	    call != free_now) {
+		shim_real()->cuStreamSynchronize(stream);
+		result = free_now(ptr, stream);
+	}
 	if (known && result != CU_OK)
 		books_restore(&freed);
 	if (known)
 		shim_wake_if_idle();
 	return result;
-}
-
-static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
-{
-	(void)stream;
-	if (!partition_holds(ptr))
-		return shim_real()->cuMemFree_v2(ptr);
-	/* As cuMemFree() does: kernels may still use it. */
-	shim_real()->cuCtxSynchronize();
-	return partition_free(ptr) ? CU_OK : CU_INVALID_VALUE;
 }
 
 SHIM_EXPORT cu_result cuMemFree_v2(cu_ptr ptr)

@@ -44,7 +44,7 @@
  * In the folder of a process: a file before it has its name. A GPU's folder is watched for
  * writes of others, and our own would wake the worker up.
  */
-#define NEW	       ".new"
+#define NEW ".new"
 
 enum report_file { CURRENT, PEAK, SWAP, STAT, EVENTS, LIMIT, TIMESLICE, PRIORITY, FILES };
 

@@ -242,19 +242,27 @@ static void give_up(struct shim_stream *entry, bool destroy)
 	marks_drop(shim_real(), &entry->marks, destroy);
 }
 
+/* Record a mark in the stream's context. False: the driver does not, or the context has gone. */
+static bool add_mark(const struct shim_real *real, struct shim_stream *entry)
+{
+	struct CUctx_st *popped;
+	bool added;
+
+	if (real->cuCtxPushCurrent_v2(entry->context) != CU_OK)
+		return false;
+	added = marks_add(real, &entry->marks, entry->stream, entry->launched);
+	real->cuCtxPopCurrent_v2(&popped);
+	return added;
+}
+
 /* Mark what was launched since the last mark. Under the marks' lock. */
 static void mark_next(const struct shim_real *real, struct shim_stream *entry)
 {
-	struct CUctx_st *popped;
-
 	if (entry->thread || entry->gone || captures)
 		return;
 	recording = true;
-	if (!captures && real->cuCtxPushCurrent_v2(entry->context) == CU_OK) {
-		if (!marks_add(real, &entry->marks, entry->stream, entry->launched))
-			give_up(entry, false);
-		real->cuCtxPopCurrent_v2(&popped);
-	}
+	if (!captures && !add_mark(real, entry))
+		give_up(entry, false);
 	recording = false;
 }
 

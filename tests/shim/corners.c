@@ -305,6 +305,20 @@ static void task_other_pool(int number)
 	       cu.cuMemAllocFromPoolAsync(&ptr, (unsigned int)number * MIB, pool, NULL));
 }
 
+/* cuMemFreeAsync() is for memory of cuMemAlloc(), too. */
+static void task_free_in_order(int number)
+{
+	cu_ptr ptr;
+
+	open_device();
+	for (int i = 0; i < number; i++) {
+		CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+		CHECK(cu.cuMemFreeAsync(ptr, NULL));
+	}
+	CHECK(cu.cuMemAllocManaged(&ptr, MIB, CU_MANAGED_GLOBAL));
+	printf("managed %u\n", cu.cuMemFreeAsync(ptr, NULL));
+}
+
 /* Memory of a pool outlives the context that it was allocated in. */
 static void task_pool_reset(int number)
 {
@@ -625,6 +639,48 @@ static void task_cold(int number)
 	wait_for_line();
 }
 
+/* One kernel on each of two GPUs, in a context of the first one. */
+static void task_both_gpus(int number)
+{
+	struct shim_launch_params each[2] = { 0 };
+	struct CUctx_st *contexts[2];
+
+	find_calls();
+	CHECK(cu.cuInit(0));
+	for (int device = 1; device >= 0; device--) {
+		each[device] = (struct shim_launch_params){ .function = kernel,
+							    .parameters = arguments };
+		CHECK(cu.cuDevicePrimaryCtxRetain(&contexts[device], device));
+		CHECK(cu.cuCtxSetCurrent(contexts[device]));
+		CHECK(cu.cuStreamCreate(&each[device].stream, 0));
+	}
+	length = 0;
+	hold();
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuLaunchCooperativeKernelMultiDevice(
+			(struct CUDA_LAUNCH_PARAMS_st *)each, 2, 0));
+	wait_for_line();
+	release();
+	wait_for_line();
+}
+
+/* The context goes by a call that the shim does not know, as a green one may. */
+static void task_lost_context(int number)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(&fake_lose_context) lose =
+		(__typeof__(lose))dlsym(library, "fake_lose_context");
+	struct CUctx_st *context;
+
+	open_device();
+	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
+	lose(context);
+	length = 0;
+	for (int i = 0; i < number; i++)
+		launch(NULL);
+	wait_for_line();
+}
+
 /* MiB by MiB up to NUMBER on the second GPU, then on the first. */
 static void task_two_gpus(int number)
 {
@@ -690,6 +746,7 @@ bool corner(const char *task, int number)
 		{ "host_pool", task_host_pool },
 		{ "other_pool", task_other_pool },
 		{ "pool_reset", task_pool_reset },
+		{ "free_in_order", task_free_in_order },
 		{ "wrong_end", task_wrong_end },
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },
@@ -703,6 +760,8 @@ bool corner(const char *task, int number)
 		{ "threads", task_threads },
 		{ "cold", task_cold },
 		{ "two_gpus", task_two_gpus },
+		{ "both_gpus", task_both_gpus },
+		{ "lost_context", task_lost_context },
 	};
 
 	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)

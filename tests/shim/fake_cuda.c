@@ -19,23 +19,28 @@
 
 #include "fake_inside.h"
 
-#define NODES	     64
-#define BLOCKS	     65536
-#define DEVICES	     2
-#define WRONG_THREAD 908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
+#define NODES	      64
+#define BLOCKS	      65536
+#define DEVICES	      2
+#define WRONG_THREAD  908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
+#define WRONG_CONTEXT 201 /* CUDA_ERROR_INVALID_CONTEXT */
+#define WRONG_HANDLE  400 /* CUDA_ERROR_INVALID_HANDLE */
 
 struct CUctx_st {
 	int device;
 	int owners;
+	bool lost;
 };
 
 struct CUstream_st {
+	struct CUctx_st *context; /* NULL: a default stream */
 	unsigned long launched;
 	struct CUgraph_st *capture;
 	pthread_t capturer;
 };
 
 struct CUevent_st {
+	struct CUctx_st *context;
 	unsigned long after; /* launches of all streams */
 };
 
@@ -57,7 +62,7 @@ struct CUgraphExec_st {
 	struct CUgraph_st *source;
 };
 
-static struct CUctx_st primary[DEVICES] = { { 0, 0 }, { 1, 0 } };
+static struct CUctx_st primary[DEVICES] = { { .device = 0 }, { .device = 1 } };
 static struct CUstream_st legacy_stream;
 static __thread struct CUstream_st own_stream;
 static __thread struct CUctx_st *stack[16];
@@ -230,8 +235,15 @@ FAKE cu_result cuCtxGetCurrent(struct CUctx_st **context)
 	return CU_OK;
 }
 
+FAKE void fake_lose_context(struct CUctx_st *context)
+{
+	context->lost = true;
+}
+
 FAKE cu_result cuCtxPushCurrent_v2(struct CUctx_st *context)
 {
+	if (context->lost)
+		return WRONG_CONTEXT;
 	stack[depth++] = context;
 	return CU_OK;
 }
@@ -254,6 +266,14 @@ FAKE cu_result cuStreamCreate(struct CUstream_st **stream, unsigned int flags)
 {
 	(void)flags;
 	*stream = calloc(1, sizeof(**stream));
+	return cuCtxGetCurrent(&(*stream)->context);
+}
+
+FAKE cu_result cuStreamGetCtx(struct CUstream_st *stream, struct CUctx_st **context)
+{
+	if (!stream_of(stream, false)->context)
+		return cuCtxGetCurrent(context);
+	*context = stream->context;
 	return CU_OK;
 }
 
@@ -281,11 +301,15 @@ FAKE cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags)
 	(void)flags;
 	*event = calloc(1, sizeof(**event));
 	__atomic_fetch_add(&events_live, 1, __ATOMIC_SEQ_CST);
-	return CU_OK;
+	return cuCtxGetCurrent(&(*event)->context);
 }
 
 FAKE cu_result cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
 {
+	struct CUctx_st *context = stream_of(stream, false)->context;
+
+	if (context && context != event->context)
+		return WRONG_HANDLE;
 	if (stream_of(stream, false)->capture)
 		return 906;
 	event->after = launches;

@@ -20,6 +20,8 @@ cu_result cuMemPoolGetAttribute(struct CUmemPoolHandle_st *pool, unsigned int at
 /* Of CUDA 7, and cuMemAlloc of CUDA 99. */
 cu_result cuDevicePrimaryCtxReset(int device);
 cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags);
+/* Destroy a context by a call that nobody knows. */
+void fake_lose_context(struct CUctx_st *context);
 /* From now on launches do not end; fake_release() ends them all. */
 void fake_hold(void);
 void fake_release(void);

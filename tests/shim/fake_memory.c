@@ -21,6 +21,7 @@ struct block {
 	size_t bytes;
 	bool managed;
 	bool host;
+	bool pool; /* it was asked from a pool */
 };
 
 static struct block blocks[BLOCKS];
@@ -49,7 +50,7 @@ static void *host_memory(size_t bytes, bool managed, bool host)
 	for (int i = 0; i < BLOCKS; i++) {
 		if (blocks[i].ptr)
 			continue;
-		blocks[i] = (struct block){ ptr, bytes, managed, host };
+		blocks[i] = (struct block){ ptr, bytes, managed, host, false };
 		break;
 	}
 	pthread_mutex_unlock(&lock);
@@ -73,7 +74,7 @@ static bool give_back(cu_ptr ptr)
 	return known || !ptr;
 }
 
-static const struct block *block_of(cu_ptr ptr)
+static struct block *block_of(cu_ptr ptr)
 {
 	for (int i = 0; i < BLOCKS; i++)
 		if (blocks[i].ptr && ptr >= (cu_ptr)(uintptr_t)blocks[i].ptr &&
@@ -139,13 +140,18 @@ FAKE cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
 				       struct CUmemPoolHandle_st *pool,
 				       struct CUstream_st *stream)
 {
+	cu_result result;
+
 	(void)stream;
 	pool->used += bytes;
 	if (pool->host) {
 		*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, false, true);
 		return CU_OK;
 	}
-	return allocate(ptr, bytes, pool->type == CU_ALLOC_MANAGED);
+	result = allocate(ptr, bytes, pool->type == CU_ALLOC_MANAGED);
+	if (result == CU_OK)
+		block_of(*ptr)->pool = true;
+	return result;
 }
 
 FAKE cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
@@ -168,9 +174,14 @@ FAKE cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes, struct CUstream_s
 	return cuMemAllocAsync(ptr, bytes, stream);
 }
 
+/* As driver 580 on an H200: what cuMemAlloc() gave is freed, what cuMemAllocManaged() gave is not. */
 FAKE cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
 {
+	const struct block *block = block_of(ptr);
+
 	(void)stream;
+	if (block && block->managed && !block->pool)
+		return CU_NOT_SUPPORTED;
 	return cuMemFree_v2(ptr);
 }
 

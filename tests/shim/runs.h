@@ -167,24 +167,36 @@ static inline void forget_files(void)
 	unlink(path);
 }
 
-/* A control file of a running program. */
-static inline const char *control(const struct program *program, const char *file)
+/* A control file of a running program, on a GPU. */
+static inline const char *control_of(const struct program *program, int gpu, const char *file)
 {
 	char name[128];
 
-	snprintf(name, sizeof(name), "shim/%d/0/%s", (int)program->pid, file);
+	snprintf(name, sizeof(name), "shim/%d/%d/%s", (int)program->pid, gpu, file);
 	return content(name);
 }
 
+static inline const char *control(const struct program *program, const char *file)
+{
+	return control_of(program, 0, file);
+}
+
 /* The worker publishes a while after the program has said something. */
-static inline void await(const struct program *program, const char *file, const char *expected)
+static inline void await_gpu(const struct program *program, int gpu, const char *file,
+			     const char *expected)
 {
 	for (int i = 0; i < 1000; i++) {
-		if (!strcmp(control(program, file), expected))
+		if (!strcmp(control_of(program, gpu, file), expected))
 			return;
 		usleep(10000);
 	}
-	ck_abort_msg("%s holds '%s' and not '%s'", file, control(program, file), expected);
+	ck_abort_msg("%s of GPU %d holds '%s' and not '%s'", file, gpu,
+		     control_of(program, gpu, file), expected);
+}
+
+static inline void await(const struct program *program, const char *file, const char *expected)
+{
+	await_gpu(program, 0, file, expected);
 }
 
 static inline void assert_nothing_left(void)

@@ -186,6 +186,57 @@ START_TEST(memory_of_a_pool_outlives_its_context)
 }
 END_TEST
 
+/* What the application asked for as managed memory is refused, as without the shim. */
+START_TEST(device_memory_is_freed_in_stream_order)
+{
+	struct program plain, program;
+
+	run(&plain, false, "ask", "free_in_order", 3, NULL);
+	ck_assert_str_eq(plain.out, "managed 801\n");
+	forget_files();
+	run(&program, true, "ask", "free_in_order", 3, NULL);
+	ck_assert_str_eq(program.out, plain.out);
+	ck_assert_int_eq(last_number("report", " live "), 1);
+	ck_assert_int_eq(last_number("log", " redirected "), 3);
+	ck_assert_int_eq(last_number("log", " current "), 1 << 20);
+}
+END_TEST
+
+/* Each GPU has its own launch, which is pending until it ends. */
+START_TEST(a_launch_on_both_gpus_is_counted_on_each)
+{
+	struct program program;
+
+	start(&program, true, "ask", "both_gpus", 3, NULL);
+	wait_ready(&program);
+	for (int gpu = 0; gpu < 2; gpu++)
+		await_gpu(&program, gpu, "gcgroup.stat",
+			  "nr_submitted_kernels: 3\nnr_ended_kernels: 0\n"
+			  "nr_pending_kernels: 3\n");
+	go_on(&program);
+	wait_ready(&program);
+	for (int gpu = 0; gpu < 2; gpu++)
+		await_gpu(&program, gpu, "gcgroup.stat",
+			  "nr_submitted_kernels: 3\nnr_ended_kernels: 3\n"
+			  "nr_pending_kernels: 0\n");
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
+START_TEST(launches_of_a_context_that_is_lost_do_not_stay_pending)
+{
+	struct program program;
+
+	start(&program, true, "ask", "lost_context", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 3\nnr_ended_kernels: 3\nnr_pending_kernels: 0\n");
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
 /* Five launches are captured, and one runs. */
 START_TEST(a_capture_goes_on_if_its_end_is_refused)
 {
@@ -718,6 +769,9 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, pools_of_the_hosts_memory_are_not_the_gpus);
 	tcase_add_test(tests, memory_of_a_pool_is_charged_to_the_pools_gpu);
 	tcase_add_test(tests, memory_of_a_pool_outlives_its_context);
+	tcase_add_test(tests, device_memory_is_freed_in_stream_order);
+	tcase_add_test(tests, a_launch_on_both_gpus_is_counted_on_each);
+	tcase_add_test(tests, launches_of_a_context_that_is_lost_do_not_stay_pending);
 	tcase_add_test(tests, a_capture_goes_on_if_its_end_is_refused);
 	tcase_add_test(tests, a_launch_without_a_list_is_the_drivers_error);
 	tcase_add_test(tests, memory_that_is_not_freed_stays_charged);
