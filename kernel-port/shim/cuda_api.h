@@ -24,6 +24,7 @@ typedef unsigned long long cu_ptr;
 #define CU_OUT_OF_MEMORY    2u
 #define CU_NOT_INITIALIZED  3u
 #define CU_SYMBOL_NOT_FOUND 500u
+#define CU_FILE_NOT_FOUND   301u
 #define CU_NOT_READY	    600u
 #define CU_CAPTURED_EVENT   907u
 #define CU_NO_BINARY	    209u

@@ -147,7 +147,7 @@ static enum fatbin_kind entry_text(const struct entry *entry, struct fatbin_text
 	return FATBIN_PTX;
 }
 
-enum fatbin_kind fatbin_text(const void *image, unsigned int capability,
+enum fatbin_kind fatbin_text(const void *image, size_t size, unsigned int capability,
 			     struct fatbin_text *ret_text)
 {
 	const struct wrapper *wrapper = image;
@@ -158,7 +158,7 @@ enum fatbin_kind fatbin_text(const void *image, unsigned int capability,
 
 	memset(ret_text, 0, sizeof(*ret_text));
 	memcpy(&magic, image, sizeof(magic));
-	if (magic == WRAPPER_MAGIC) {
+	if (magic == WRAPPER_MAGIC && size == FATBIN_MEMORY) {
 		header = wrapper->header;
 		magic = header->magic;
 	}
@@ -166,18 +166,23 @@ enum fatbin_kind fatbin_text(const void *image, unsigned int capability,
 		ret_text->why = "it is machine code without PTX";
 		return FATBIN_CODE;
 	}
+	ret_text->why = "its fat binary is damaged";
+	if (magic == WRAPPER_MAGIC)
+		return FATBIN_WRONG;
 	if (magic != HEADER_MAGIC) {
 		ret_text->bytes = image;
 		ret_text->size = strlen(ret_text->bytes);
 		return FATBIN_PTX;
 	}
+	if (size != FATBIN_MEMORY &&
+	    (size < header->header_bytes || size - header->header_bytes < header->bytes))
+		return FATBIN_WRONG;
 	at = (const char *)header + header->header_bytes;
 	end = at + header->bytes;
 	while ((size_t)(end - at) >= sizeof(struct entry)) {
 		const struct entry *entry = (const struct entry *)at;
 		size_t left = (size_t)(end - at);
 
-		ret_text->why = "its fat binary is damaged";
 		if (entry->header_bytes < sizeof(*entry) || entry->header_bytes > left ||
 		    entry->bytes > left - entry->header_bytes)
 			return FATBIN_WRONG;

@@ -89,13 +89,21 @@ static u32 capability(const struct shim_real *real)
 	return (u32)(10 * major + minor);
 }
 
+/* What an application loads. */
+struct image {
+	const void *bytes;
+	size_t size;	    /* FATBIN_MEMORY: not known */
+	const char *origin; /* the file that it lies in */
+};
+
 /*
  * The text to load instead of @image. Returns CU_OK: *ret_fenced is to be destroyed, and its
  * bytes are NULL if the image may be loaded as it is. Else the error that the application gets.
  */
-static cu_result fence_image(const struct shim_real *real, const void *image,
-			     const char *origin, struct confined *ret_fenced)
+static cu_result fence_image(const struct shim_real *real, const struct image *image,
+			     struct confined *ret_fenced)
 {
+	const char *origin = image->origin;
 	struct patch_options options = { .mode = (enum patch_mode)shim_settings.fence,
 					 .pass = PATCH_CONST,
 					 .margin = PATCH_MARGIN_DEFAULT };
@@ -105,7 +113,7 @@ static cu_result fence_image(const struct shim_real *real, const void *image,
 	int status = -1;
 
 	*ret_fenced = (struct confined){ .bytes = NULL };
-	kind = fatbin_text(image, capability(real), &text);
+	kind = fatbin_text(image->bytes, image->size, capability(real), &text);
 	if (kind == FATBIN_PTX) {
 		status =
 			confine_text(origin, text.bytes, text.size, &options, ret_fenced, &err);
@@ -226,41 +234,61 @@ static struct loaded *take_out(const struct CUlib_st *library)
 	return one;
 }
 
-/* A file with a zero behind it, which the caller frees; or NULL. */
-static char *read_file(const char *path)
+/*
+ * Read a file with FATBIN_PAD zeros behind it. *ret_bytes is the caller's to free. Otherwise
+ * the file is refused: the driver would load it without a fence.
+ */
+static cu_result read_file(const char *path, char **ret_bytes, struct image *ret_image)
 {
-	FILE *file = fopen(path, "rb");
+	FILE *file = fopen(path, "rbe");
+	const char *slash = strrchr(path, '/');
 	char *bytes = NULL;
 	long size = -1;
 
-	if (file && !fseek(file, 0, SEEK_END))
+	if (!file)
+		return CU_FILE_NOT_FOUND;
+	if (!fseek(file, 0, SEEK_END))
 		size = ftell(file);
 	if (size >= 0 && (u64)size < FILE_MAX && !fseek(file, 0, SEEK_SET))
-		bytes = calloc(1, (size_t)size + sizeof(u64));
+		bytes = calloc(1, (size_t)size + FATBIN_PAD);
 	if (bytes && fread(bytes, 1, (size_t)size, file) != (size_t)size) {
 		free(bytes);
 		bytes = NULL;
 	}
-	if (file)
-		fclose(file);
-	return bytes;
+	fclose(file);
+	if (!bytes) {
+		refused_count++;
+		shim_warn("module %s is refused: it cannot be read to its end, or has 1 GiB "
+			  "and more",
+			  path);
+		return CU_NO_BINARY;
+	}
+	*ret_bytes = bytes;
+	*ret_image = (struct image){ bytes, (size_t)size, slash ? slash + 1 : path };
+	return CU_OK;
 }
 
-static cu_result load(struct CUmod_st **module, const void *image, const char *origin,
-		      unsigned int count, unsigned int *options, void **values)
+static cu_result load(struct CUmod_st **module, const struct image *image, unsigned int count,
+		      unsigned int *options, void **values)
 {
 	const struct shim_real *real = shim_real();
 	struct confined fenced;
 	cu_result result;
 
-	result = fence_image(real, image, origin, &fenced);
+	result = fence_image(real, image, &fenced);
 	if (result != CU_OK)
 		return result;
 	if (!fenced.bytes)
-		return real->cuModuleLoadDataEx(module, image, count, options, values);
+		return real->cuModuleLoadDataEx(module, image->bytes, count, options, values);
 	result = load_fenced(real, module, fenced.bytes, count, options, values);
 	confined_destroy(&fenced);
 	return result;
+}
+
+/* An image in the application's memory. @info: room for its origin. */
+static struct image image_of(const void *bytes, Dl_info *info)
+{
+	return (struct image){ bytes, FATBIN_MEMORY, origin_of(bytes, info) };
 }
 
 SHIM_EXPORT cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
@@ -268,13 +296,15 @@ SHIM_EXPORT cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *i
 					 void **values)
 {
 	const struct shim_real *real = shim_real();
+	struct image whole;
 	Dl_info info;
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
 	if (shim_settings.fence == SHIM_NO_FENCE || !module || !image)
 		return real->cuModuleLoadDataEx(module, image, count, options, values);
-	return load(module, image, origin_of(image, &info), count, options, values);
+	whole = image_of(image, &info);
+	return load(module, &whole, count, options, values);
 }
 
 SHIM_EXPORT cu_result cuModuleLoadData(struct CUmod_st **module, const void *image)
@@ -302,16 +332,18 @@ SHIM_EXPORT cu_result cuModuleLoadFatBinary(struct CUmod_st **module, const void
 SHIM_EXPORT cu_result cuModuleLoad(struct CUmod_st **module, const char *path)
 {
 	const struct shim_real *real = shim_real();
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct image image;
 	char *bytes;
 	cu_result result;
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	bytes = shim_settings.fence != SHIM_NO_FENCE && module && path ? read_file(path) : NULL;
-	if (!bytes)
+	if (shim_settings.fence == SHIM_NO_FENCE || !module || !path)
 		return real->cuModuleLoad(module, path);
-	result = load(module, bytes, slash ? slash + 1 : path, 0, NULL, NULL);
+	result = read_file(path, &bytes, &image);
+	if (result != CU_OK)
+		return result;
+	result = load(module, &image, 0, NULL, NULL);
 	free(bytes);
 	return result;
 }
@@ -324,10 +356,10 @@ SHIM_EXPORT cu_result cuModuleUnload(struct CUmod_st *module)
 }
 
 /* @file: the image was read from a file, and is freed here; or NULL. */
-static cu_result load_library(struct CUlib_st **library, const void *image, char *file,
-			      const char *origin, unsigned int *options, void **values,
-			      unsigned int count, unsigned int *library_options,
-			      void **library_values, unsigned int library_count)
+static cu_result load_library(struct CUlib_st **library, const struct image *image, char *file,
+			      unsigned int *options, void **values, unsigned int count,
+			      unsigned int *library_options, void **library_values,
+			      unsigned int library_count)
 {
 	const struct shim_real *real = shim_real();
 	struct loaded *one = calloc(1, sizeof(*one));
@@ -340,12 +372,11 @@ static cu_result load_library(struct CUlib_st **library, const void *image, char
 		return CU_OUT_OF_MEMORY;
 	}
 	one->file = file;
-	result = fence_image(real, image, origin, &one->fenced);
+	result = fence_image(real, image, &one->fenced);
 	if (result == CU_OK)
-		result = real->cuLibraryLoadData(library,
-						 one->fenced.bytes ? one->fenced.bytes : image,
-						 options, values, count, library_options,
-						 library_values, library_count);
+		result = real->cuLibraryLoadData(
+			library, one->fenced.bytes ? one->fenced.bytes : image->bytes, options,
+			values, count, library_options, library_values, library_count);
 	if (result != CU_OK) {
 		forget(one);
 		return result;
@@ -363,6 +394,7 @@ SHIM_EXPORT cu_result cuLibraryLoadData(struct CUlib_st **library, const void *i
 					void **library_values, unsigned int library_count)
 {
 	const struct shim_real *real = shim_real();
+	struct image whole;
 	Dl_info info;
 
 	if (!real || !real->cuLibraryLoadData)
@@ -370,8 +402,9 @@ SHIM_EXPORT cu_result cuLibraryLoadData(struct CUlib_st **library, const void *i
 	if (shim_settings.fence == SHIM_NO_FENCE || !library || !image)
 		return real->cuLibraryLoadData(library, image, options, values, count,
 					       library_options, library_values, library_count);
-	return load_library(library, image, NULL, origin_of(image, &info), options, values,
-			    count, library_options, library_values, library_count);
+	whole = image_of(image, &info);
+	return load_library(library, &whole, NULL, options, values, count, library_options,
+			    library_values, library_count);
 }
 
 SHIM_EXPORT cu_result cuLibraryLoadFromFile(struct CUlib_st **library, const char *path,
@@ -380,19 +413,21 @@ SHIM_EXPORT cu_result cuLibraryLoadFromFile(struct CUlib_st **library, const cha
 					    void **library_values, unsigned int library_count)
 {
 	const struct shim_real *real = shim_real();
-	const char *slash = path ? strrchr(path, '/') : NULL;
+	struct image image;
 	char *bytes;
+	cu_result result;
 
 	if (!real || !real->cuLibraryLoadFromFile)
 		return CU_NOT_INITIALIZED;
-	bytes = shim_settings.fence != SHIM_NO_FENCE && library && path ? read_file(path) :
-									  NULL;
-	if (!bytes)
+	if (shim_settings.fence == SHIM_NO_FENCE || !library || !path)
 		return real->cuLibraryLoadFromFile(library, path, options, values, count,
 						   library_options, library_values,
 						   library_count);
-	return load_library(library, bytes, bytes, slash ? slash + 1 : path, options, values,
-			    count, library_options, library_values, library_count);
+	result = read_file(path, &bytes, &image);
+	if (result != CU_OK)
+		return result;
+	return load_library(library, &image, bytes, options, values, count, library_options,
+			    library_values, library_count);
 }
 
 SHIM_EXPORT cu_result cuLibraryUnload(struct CUlib_st *library)

@@ -169,6 +169,39 @@ static void task_resets(int number)
 	printf("allocated %d, %d\n", count[0], count[1]);
 }
 
+/* Load a file of these bytes, which has @size bytes in all. */
+static void load_file(const char *what, const void *bytes, size_t count, off_t size)
+{
+	char path[] = "/tmp/gvm-fenced-XXXXXX";
+	int fd = mkstemp(path);
+	struct CUmod_st *module;
+
+	if (fd < 0 || write(fd, bytes, count) != (ssize_t)count || ftruncate(fd, size))
+		fail(path);
+	close(fd);
+	printf("%s: %u\n", what, cu.cuModuleLoad(&module, path));
+	unlink(path);
+}
+
+/* Files that are no fat binaries, or too much of one. */
+static void task_files(int number)
+{
+	const struct {
+		unsigned int magic, version;
+		unsigned long long address;
+	} wrapper = { 0x466243b1, 1, 0x4141414141414141 };
+	const char *image = read_image("plain.fatbin");
+	struct CUmod_st *module;
+
+	open_device();
+	load_file("whole", image, 2088, 2088);
+	load_file("wrapper", &wrapper, sizeof(wrapper), sizeof(wrapper));
+	for (size_t cut = 2; cut < 2088; cut = 3 * cut)
+		load_file("cut", image, cut, (off_t)cut);
+	load_file("large", image, 2088, (off_t)number << 30);
+	printf("none: %u\n", cu.cuModuleLoad(&module, "/none/file"));
+}
+
 bool fenced(const char *task, int number)
 {
 	if (!strcmp(task, "images"))
@@ -179,6 +212,8 @@ bool fenced(const char *task, int number)
 		task_partition(number);
 	else if (!strcmp(task, "libraries"))
 		task_libraries(number);
+	else if (!strcmp(task, "files"))
+		task_files(number);
 	else if (!strcmp(task, "resets"))
 		task_resets(number);
 	else

@@ -92,6 +92,18 @@ START_TEST(no_mistake_turns_a_fence_off)
 }
 END_TEST
 
+/* Nor does a file that the shim cannot read: it is not the driver's to load. */
+START_TEST(files_are_fenced_or_refused)
+{
+	struct program program;
+
+	run(&program, true, "ask", "files", 1, "GVM_FENCE=fence");
+	ck_assert_str_eq(program.out, "whole: 0\nwrapper: 209\ncut: 218\ncut: 209\ncut: 209\n"
+				      "cut: 209\ncut: 209\ncut: 209\ncut: 209\nlarge: 209\n"
+				      "none: 301\n");
+}
+END_TEST
+
 START_TEST(code_that_is_unloaded_leaves_no_memory)
 {
 	struct program program;
@@ -120,6 +132,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_library_that_was_loaded_early_has_bounds_at_the_first_launch);
 	tcase_add_test(tests, memory_comes_from_the_partition);
 	tcase_add_test(tests, no_mistake_turns_a_fence_off);
+	tcase_add_test(tests, files_are_fenced_or_refused);
 }
 
 int main(void)

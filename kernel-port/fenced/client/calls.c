@@ -306,7 +306,8 @@ CALL cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 	(void)count, (void)options, (void)values;
 	cuDeviceGetAttribute(&major, CU_DEVICE_MAJOR, 0);
 	cuDeviceGetAttribute(&minor, CU_DEVICE_MINOR, 0);
-	if (fatbin_text(image, (unsigned int)(10 * major + minor), &text) != FATBIN_PTX) {
+	if (fatbin_text(image, FATBIN_MEMORY, (unsigned int)(10 * major + minor), &text) !=
+	    FATBIN_PTX) {
 		fprintf(stderr, "gvmfence_client: a module is refused: %s\n", text.why);
 		return CU_NO_BINARY;
 	}
