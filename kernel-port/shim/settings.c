@@ -58,7 +58,7 @@ bool shim_parse_bytes(const char *text, u64 *ret_bytes)
 	memcpy(digits, text, length);
 	digits[length] = '\0';
 	text += length;
-	if (*text == 'e') {
+	if (*text == 'e' || *text == 'E') {
 		if (!shim_parse_number(text + 1, 18, &power))
 			return false;
 		while (power--)

@@ -415,6 +415,7 @@ START_TEST(each_gpu_has_its_own_limit)
 	} runs[] = {
 		{ "GVM_LIMIT=0:8M,1:4M", "GPU 0: 7\n", "GPU 1: 4\n" },
 		{ "GVM_LIMIT=1:4M", "GPU 0: 19\n", "GPU 1: 4\n" },
+		{ "GVM_LIMIT=0:8e6,1:5E6", "GPU 0: 6\n", "GPU 1: 4\n" },
 		{ "GVM_LIMIT=10M,0:50%", "GPU 0: 9\n", "GPU 1: 10\n" },
 		{ "GVM_LIMIT=0:0.25,10M", "GPU 0: 4\n", "GPU 1: 10\n" },
 		{ "CUDA_DEVICE_MEMORY_LIMIT_0=8m CUDA_DEVICE_MEMORY_LIMIT_1=4m", "GPU 0: 7\n",
