@@ -170,43 +170,67 @@ static void touch_locked(const char *argument, size_t size, u64 now)
 	}
 }
 
-void cold_launched(struct CUfunc_st *f, void **parameters, void **extra)
+/* An argument of a kernel. False: it has no more. */
+static bool argument_of(const struct shim_real *real, struct CUfunc_st *f, u32 index,
+			size_t *ret_size)
+{
+	size_t offset;
+
+	if (real->cuFuncGetParamInfo(f, index, &offset, ret_size) == CU_OK)
+		return true;
+	/* The CUDA runtime passes a CUkernel in the place of a function. */
+	return real->cuKernelGetParamInfo &&
+	       real->cuKernelGetParamInfo((struct CUkern_st *)f, index, &offset, ret_size) ==
+		       CU_OK;
+}
+
+/* Arguments that are given one by one: the driver knows their sizes. */
+static void touch_arguments_locked(const struct shim_real *real, struct CUfunc_st *f,
+				   void **arguments, u64 now)
+{
+	size_t size;
+
+	for (u32 i = 0; i < PARAMETERS && argument_of(real, f, i, &size); i++)
+		touch_locked(arguments[i], size, now);
+}
+
+/* Arguments that are given as one buffer: pairs of a name and a value, up to a NULL. */
+static void touch_buffer_locked(void **extra, u64 now)
+{
+	const char *buffer = NULL;
+	size_t size = 0;
+
+	for (; *extra; extra += 2) {
+		if (*extra == CU_EXTRA_BUFFER)
+			buffer = extra[1];
+		else if (*extra == CU_EXTRA_SIZE)
+			size = *(size_t *)extra[1];
+	}
+	if (buffer)
+		touch_locked(buffer, size, now);
+}
+
+/*
+ * Is this launch one of those that are looked at? By the golden ratio: a loop of kernels must
+ * not meet the same one of them each time.
+ */
+static bool is_looked_at(void)
 {
 	static _Atomic u32 launches;
+
+	return launches++ * 0x9e3779b9u <= UINT_MAX / LAUNCHES;
+}
+
+void cold_launched(struct CUfunc_st *f, void **parameters, void **extra)
+{
 	const struct shim_real *real = shim_real();
-	size_t offset, size;
-	u64 now;
 
-	/*
-	 * By the golden ratio: a loop of kernels must not meet the same one of them each time.
-	 */
-	if (!looking || launches++ * 0x9e3779b9u > UINT_MAX / LAUNCHES ||
-	    pthread_mutex_trylock(&cold_lock))
+	if (!looking || !is_looked_at() || pthread_mutex_trylock(&cold_lock))
 		return;
-	now = shim_now_ns();
-	if (parameters && real->cuFuncGetParamInfo) {
-		/* The CUDA runtime passes a CUkernel in the place of a function. */
-		for (u32 i = 0; i < PARAMETERS; i++) {
-			if (real->cuFuncGetParamInfo(f, i, &offset, &size) != CU_OK &&
-			    (!real->cuKernelGetParamInfo ||
-			     real->cuKernelGetParamInfo((struct CUkern_st *)f, i, &offset,
-							&size) != CU_OK))
-				break;
-			touch_locked(parameters[i], size, now);
-		}
-	} else if (extra) {
-		const char *buffer = NULL;
-
-		size = 0;
-		for (; *extra; extra += 2) {
-			if (*extra == CU_EXTRA_BUFFER)
-				buffer = extra[1];
-			else if (*extra == CU_EXTRA_SIZE)
-				size = *(size_t *)extra[1];
-		}
-		if (buffer)
-			touch_locked(buffer, size, now);
-	}
+	if (parameters && real->cuFuncGetParamInfo)
+		touch_arguments_locked(real, f, parameters, shim_now_ns());
+	else if (extra)
+		touch_buffer_locked(extra, shim_now_ns());
 	pthread_mutex_unlock(&cold_lock);
 }
 

@@ -94,42 +94,53 @@ cu_result memory_not_fenced(const char *call)
 	return CU_NOT_SUPPORTED;
 }
 
+/* Memory as the application asked for it: managed, or of the device. */
+static cu_result allocate_as_asked(const struct shim_real *real, enum shim_kind kind,
+				   int device, size_t bytes, unsigned int flags, cu_ptr *ptr)
+{
+	if (kind == SHIM_MANAGED)
+		return real->cuMemAllocManaged(ptr, bytes, flags);
+	if (shim_settings.fence != SHIM_NO_FENCE)
+		return partition_alloc(real, device, bytes, ptr);
+	return real->cuMemAlloc_v2(ptr, bytes);
+}
+
+/* Managed memory in the place of device memory. False: there is none, or it is not wanted. */
+static bool redirect(const struct shim_real *real, int device, size_t bytes, cu_ptr *ptr)
+{
+	if (!shim_settings.managed || !memory_facts_of(real, device)->managed ||
+	    real->cuMemAllocManaged(ptr, bytes, CU_MANAGED_GLOBAL) != CU_OK)
+		return false;
+	place(real, *ptr, bytes, device);
+	return true;
+}
+
 /*
- * Allocate what cuMemAlloc() would: managed memory where that can be, else the driver's. Both
- * are freed by cuMemFree().
+ * Allocate memory of a @kind, SHIM_DEVICE or SHIM_MANAGED, within the limit. In the place of
+ * device memory it is managed where that can be. Both are freed by cuMemFree().
  */
 static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t bytes,
 			  enum shim_kind kind, unsigned int flags)
 {
 	struct shim_allocation made = { .bytes = bytes, .kind = kind };
-	const struct memory_facts *fact;
 	cu_result result = CU_OK;
+	u64 total;
 
+	/* The driver says what is wrong. */
 	if (!ptr || !bytes || !memory_current(real, &made.device, &made.context))
 		return kind == SHIM_MANAGED ? real->cuMemAllocManaged(ptr, bytes, flags) :
 					      real->cuMemAlloc_v2(ptr, bytes);
 	if (shim_settings.fence != SHIM_NO_FENCE && kind == SHIM_MANAGED)
 		return memory_not_fenced("cuMemAllocManaged");
-	fact = memory_facts_of(real, made.device);
-	if (!books_charge(made.device, bytes, fact->total)) {
-		memory_refused(made.device, bytes, fact->total);
+	total = memory_facts_of(real, made.device)->total;
+	if (!books_charge(made.device, bytes, total)) {
+		memory_refused(made.device, bytes, total);
 		return CU_OUT_OF_MEMORY;
 	}
-	if (kind == SHIM_DEVICE && shim_settings.managed && fact->managed)
+	if (kind == SHIM_DEVICE && redirect(real, made.device, bytes, ptr))
 		made.kind = SHIM_REDIRECTED;
-	if (made.kind == SHIM_REDIRECTED) {
-		result = real->cuMemAllocManaged(ptr, bytes, CU_MANAGED_GLOBAL);
-		if (result == CU_OK)
-			place(real, *ptr, bytes, made.device);
-		else
-			made.kind = SHIM_DEVICE;
-	}
-	if (made.kind == SHIM_MANAGED)
-		result = real->cuMemAllocManaged(ptr, bytes, flags);
-	else if (made.kind == SHIM_DEVICE && shim_settings.fence != SHIM_NO_FENCE)
-		result = partition_alloc(real, made.device, bytes, ptr);
-	else if (made.kind == SHIM_DEVICE)
-		result = real->cuMemAlloc_v2(ptr, bytes);
+	else
+		result = allocate_as_asked(real, kind, made.device, bytes, flags, ptr);
 	if (result != CU_OK) {
 		books_uncharge(made.device, bytes);
 		return result;

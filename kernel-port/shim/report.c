@@ -281,7 +281,6 @@ static void was_path_of(const struct report_device *device, enum report_file fil
 	snprintf(path, size, "%s/%d/" WAS "%s", process_path, device->number, names[file]);
 }
 
-/* Of a setting the old file stays, for a writer that has it open. */
 /*
  * Must the file before this one stay? A writer that has emptied it is waited for, but not for
  * ever. A write that was not taken has an event, after which this file is written.
@@ -305,6 +304,7 @@ static bool old_is_needed(struct report_device *device, enum report_file file)
 	return false;
 }
 
+/* Of a setting the old file stays, for a writer that has it open. */
 static void keep_old(struct report_device *device, enum report_file file, const char *path)
 {
 	char was_path[SHIM_PATH_MAX + 64];
@@ -386,15 +386,22 @@ static void tell_module(struct report_device *device, u64 launched, u64 ended)
 	device->told_ended = ended;
 }
 
-static void publish_device(int index)
+static void put_bytes(struct report_device *device, enum report_file file, u64 bytes)
 {
-	struct report_device *device = &devices[index];
-	u64 launched, ended, used, on_host, limit = SHIM_NO_LIMIT;
-	char text[128];
-	size_t total;
+	char text[TEXT_MAX];
 
-	if (!device->ready)
-		open_device(index);
+	if (bytes == SHIM_NO_LIMIT)
+		strcpy(text, "max\n");
+	else
+		snprintf(text, sizeof(text), "%llu\n", bytes);
+	put(device, file, text);
+}
+
+static void put_launches(struct report_device *device, int index)
+{
+	u64 launched, ended;
+	char text[TEXT_MAX];
+
 	streams_counts(index, &launched, &ended);
 	tell_module(device, launched, ended);
 	snprintf(text, sizeof(text),
@@ -402,28 +409,41 @@ static void publish_device(int index)
 		 "%llu\n",
 		 launched, ended, launched - ended);
 	put(device, STAT, text);
-	on_host = cold_host_bytes(index);
-	used = books_used(index);
-	snprintf(text, sizeof(text), "%llu\n", used > on_host ? used - on_host : 0);
-	put(device, CURRENT, text);
-	snprintf(text, sizeof(text), "%llu\n", books_peak(index));
-	put(device, PEAK, text);
-	snprintf(text, sizeof(text), "%llu\n", on_host);
-	put(device, SWAP, text);
+}
+
+static void put_memory(struct report_device *device, int index)
+{
+	u64 on_host = cold_host_bytes(index), used = books_used(index);
+	char text[TEXT_MAX];
+
+	put_bytes(device, CURRENT, used > on_host ? used - on_host : 0);
+	put_bytes(device, PEAK, books_peak(index));
+	put_bytes(device, SWAP, on_host);
 	/*
 	 * The others are of gvm.ko: no eviction is forbidden here, and no context
 	 * dies for lack of memory.
 	 */
 	snprintf(text, sizeof(text), "high %llu\nhmem 0\noom 0\n", books_refused(index));
 	put(device, EVENTS, text);
-	if (books_limit_given(index) &&
-	    shim_real()->cuDeviceTotalMem_v2(&total, index) == CU_OK)
-		limit = books_limit(index, total);
-	if (limit == SHIM_NO_LIMIT)
-		strcpy(text, "max\n");
-	else
-		snprintf(text, sizeof(text), "%llu\n", limit);
-	put(device, LIMIT, text);
+}
+
+/* SHIM_NO_LIMIT: none was given, or the driver does not say what its share is. */
+static u64 limit_in_force(int index)
+{
+	size_t total;
+
+	if (!books_limit_given(index) ||
+	    shim_real()->cuDeviceTotalMem_v2(&total, index) != CU_OK)
+		return SHIM_NO_LIMIT;
+	return books_limit(index, total);
+}
+
+/* A setting that was never made has no file. */
+static void put_settings(struct report_device *device, int index)
+{
+	char text[TEXT_MAX];
+
+	put_bytes(device, LIMIT, limit_in_force(index));
 	if (shim_settings.timeslice_us) {
 		snprintf(text, sizeof(text), "%lluus\n", shim_settings.timeslice_us);
 		put(device, TIMESLICE, text);
@@ -436,6 +456,17 @@ static void publish_device(int index)
 	} else {
 		drop(device, PRIORITY);
 	}
+}
+
+static void publish_device(int index)
+{
+	struct report_device *device = &devices[index];
+
+	if (!device->ready)
+		open_device(index);
+	put_launches(device, index);
+	put_memory(device, index);
+	put_settings(device, index);
 }
 
 /*

@@ -119,20 +119,29 @@ static void empty_locked(struct shim_stream *entry)
 	unlock_marks(entry);
 }
 
-/* A free place, a new one, or those of threads that have ended. */
-static struct shim_stream *new_place_locked(void)
+static bool has_ended(const struct shim_stream *place)
+{
+	return place->launched == place->ended;
+}
+
+/* A place whose stream has gone; NULL: none. */
+static struct shim_stream *free_place_locked(void)
+{
+	for (u32 i = 0; i < stream_count; i++)
+		if (!streams[i].used && has_ended(&streams[i])) {
+			empty_locked(&streams[i]);
+			return &streams[i];
+		}
+	return NULL;
+}
+
+/* Empty the places of all threads that have ended, and take one; NULL: there is none. */
+static struct shim_stream *place_of_ended_thread_locked(void)
 {
 	struct shim_stream *found = NULL;
 
 	for (u32 i = 0; i < stream_count; i++)
-		if (!streams[i].used && streams[i].launched == streams[i].ended) {
-			empty_locked(&streams[i]);
-			return &streams[i];
-		}
-	if (stream_count < STREAMS_MAX)
-		return &streams[stream_count];
-	for (u32 i = 0; i < stream_count; i++)
-		if (streams[i].launched == streams[i].ended && thread_has_ended(&streams[i])) {
+		if (has_ended(&streams[i]) && thread_has_ended(&streams[i])) {
 			empty_locked(&streams[i]);
 			found = &streams[i];
 		}
@@ -140,12 +149,46 @@ static struct shim_stream *new_place_locked(void)
 }
 
 /* NULL: more streams than places. */
+static struct shim_stream *take_place_locked(struct CUctx_st *context,
+					     struct CUstream_st *stream, pid_t thread,
+					     int device)
+{
+	struct shim_stream *place = free_place_locked();
+	bool new = !place &&stream_count < STREAMS_MAX;
+
+	if (new)
+		place = &streams[stream_count];
+	else if (!place)
+		place = place_of_ended_thread_locked();
+	if (!place)
+		return NULL;
+	place->context = context;
+	place->stream = stream;
+	place->thread = thread;
+	place->device = device;
+	place->used = true;
+	if (new)
+		stream_count++; /* last: the worker looks at places below it */
+	return place;
+}
+
+static struct shim_stream *find_place_locked(const struct CUctx_st *context,
+					     const struct CUstream_st *stream, pid_t thread)
+{
+	for (u32 i = 0; i < stream_count; i++)
+		if (streams[i].used && streams[i].context == context &&
+		    streams[i].stream == stream && streams[i].thread == thread)
+			return &streams[i];
+	return NULL;
+}
+
+/* The place of a stream, which gets one if it has none. NULL: more streams than places. */
 static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *context,
 				struct CUstream_st *stream)
 {
 	struct recent_stream *recent = recent_of(stream);
-	struct shim_stream *entry = NULL;
 	u64 now = generation; /* before the search: what goes meanwhile makes it stale */
+	struct shim_stream *place;
 	int device = 0;
 	pid_t thread;
 
@@ -156,26 +199,13 @@ static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *c
 	if (device < 0 || device >= SHIM_DEVICES)
 		return NULL;
 	pthread_mutex_lock(&streams_lock);
-	for (u32 i = 0; !entry && i < stream_count; i++)
-		if (streams[i].used && streams[i].context == context &&
-		    streams[i].stream == stream && streams[i].thread == thread)
-			entry = &streams[i];
-	if (!entry) {
-		entry = new_place_locked();
-		if (entry) {
-			entry->context = context;
-			entry->stream = stream;
-			entry->thread = thread;
-			entry->device = device;
-			entry->used = true;
-			if (entry == &streams[stream_count])
-				stream_count++;
-		}
-	}
+	place = find_place_locked(context, stream, thread);
+	if (!place)
+		place = take_place_locked(context, stream, thread, device);
 	pthread_mutex_unlock(&streams_lock);
 	streams_note_device(device);
-	*recent = (struct recent_stream){ now, context, stream, entry };
-	return entry;
+	*recent = (struct recent_stream){ now, context, stream, place };
+	return place;
 }
 
 bool streams_capturing(struct CUstream_st *stream)

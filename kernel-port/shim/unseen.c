@@ -48,6 +48,19 @@ static bool begins_libcuda(const char *line)
 	return !strncmp(offset + 6, "00000000 ", 9); /* behind " r--p " */
 }
 
+/* Count copies in the whole lines of @text. Returns the bytes of these lines. */
+static size_t count_copies(char *text, size_t bytes, u32 *copies)
+{
+	char *line = text, *end;
+
+	while ((end = memchr(line, '\n', bytes - (size_t)(line - text)))) {
+		*end = '\0';
+		*copies += begins_libcuda(line);
+		line = end + 1;
+	}
+	return (size_t)(line - text);
+}
+
 /*
  * How often is libcuda loaded? dlmopen() loads it again for each namespace, and
  * dl_iterate_phdr() shows the caller's namespace only. It may be called in a signal handler,
@@ -57,23 +70,17 @@ static u32 copies_of_libcuda(void)
 {
 	static char text[4608]; /* a line with the longest path */
 	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
+	size_t kept = 0; /* bytes of a line whose end is not read yet */
 	ssize_t got;
 	u32 copies = 0;
 
 	if (fd < 0)
 		return 0;
-	while ((got = read(fd, text + used, sizeof(text) - used)) > 0) {
-		char *line = text, *end;
+	while ((got = read(fd, text + kept, sizeof(text) - kept)) > 0) {
+		size_t taken = count_copies(text, kept + (size_t)got, &copies);
 
-		used += (size_t)got;
-		while ((end = memchr(line, '\n', used - (size_t)(line - text)))) {
-			*end = '\0';
-			copies += begins_libcuda(line);
-			line = end + 1;
-		}
-		used -= (size_t)(line - text);
-		memmove(text, line, used);
+		kept += (size_t)got - taken;
+		memmove(text, text + taken, kept);
 	}
 	close(fd);
 	return copies;

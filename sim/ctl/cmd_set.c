@@ -203,6 +203,20 @@ static int set_all(const char *root, const struct set_target *target,
 			      target->name);
 }
 
+/* A mistake, which names the file that may be meant. */
+static int no_such_file(const char *name, struct sim_error *err)
+{
+	struct guess guess;
+
+	guess_begin(&guess, name);
+	for (u32 i = 0; i < gvm_control_count(); i++)
+		if (gvm_control_at(i)->mode & 0200)
+			guess_offer(&guess, gvm_control_at(i)->name);
+	return command_mistake(&command_set, err, "'%s' is no control file to be written%s%s%s",
+			       name, *guess.name ? ", did you mean '" : "", guess.name,
+			       *guess.name ? "'?" : "");
+}
+
 static int run(int argc, char **argv, struct sim_error *err)
 {
 	const struct gvm_control_file *file;
@@ -210,7 +224,6 @@ static int run(int argc, char **argv, struct sim_error *err)
 	struct command_line line;
 	struct set_target target;
 	u64 value;
-	struct guess guess;
 	int status = command_parse(&command_set, argc, argv, take_option, &root, &line, err);
 
 	if (status)
@@ -223,16 +236,8 @@ static int run(int argc, char **argv, struct sim_error *err)
 		return command_mistake(&command_set, err, "'%s' is no process and no cgroup",
 				       line.operands[0]);
 	file = gvm_control_find(line.operands[1]);
-	if (!file || !(file->mode & 0200)) {
-		guess_begin(&guess, line.operands[1]);
-		for (u32 i = 0; i < gvm_control_count(); i++)
-			if (gvm_control_at(i)->mode & 0200)
-				guess_offer(&guess, gvm_control_at(i)->name);
-		return command_mistake(&command_set, err,
-				       "'%s' is no control file to be written%s%s%s",
-				       line.operands[1], *guess.name ? ", did you mean '" : "",
-				       guess.name, *guess.name ? "'?" : "");
-	}
+	if (!file || !(file->mode & 0200))
+		return no_such_file(line.operands[1], err);
 	if (!number_of(file, line.operands[2], &value) || value < file->min ||
 	    value > file->max)
 		return command_mistake(&command_set, err, "%s: '%s' is no value of it",
