@@ -228,7 +228,9 @@ cu_result cuStreamEndCapture(struct CUstream_st *stream, struct CUgraph_st **gra
 cu_result cuStreamEndCapture_ptsz(struct CUstream_st *stream, struct CUgraph_st **graph);
 cu_result cuStreamDestroy_v2(struct CUstream_st *stream);
 cu_result cuCtxDestroy_v2(struct CUctx_st *context);
+cu_result cuDevicePrimaryCtxRelease(int device);
 cu_result cuDevicePrimaryCtxRelease_v2(int device);
+cu_result cuDevicePrimaryCtxReset(int device);
 cu_result cuDevicePrimaryCtxReset_v2(int device);
 cu_result cuModuleLoad(struct CUmod_st **module, const char *path);
 cu_result cuModuleLoadData(struct CUmod_st **module, const void *image);
@@ -350,7 +352,9 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuStreamEndCapture_ptsz, "cuStreamEndCapture", 10000, 1)                            \
 	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000, 0)                                     \
 	X(cuCtxDestroy_v2, "cuCtxDestroy", 4000, 0)                                           \
+	X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", 7000, 0)                    \
 	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 11000, 0)                \
+	X(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", 7000, 0)                        \
 	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 11000, 0)                    \
 	X(cuModuleLoad, "cuModuleLoad", 2000, 0)                                              \
 	X(cuModuleLoadData, "cuModuleLoadData", 2000, 0)                                      \
@@ -361,15 +365,8 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, 0)                           \
 	X(cuLibraryUnload, "cuLibraryUnload", 12000, 0)
 
-/*
- * cuGetProcAddress knows these by a second name or version; the symbols are listed above.
- * The CUDA runtime asks for the primary context's calls by their first version, whose
- * prototypes are the same.
- */
-#define SHIM_ALIASES(X)                                                         \
-	X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0) \
-	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 7000, 0)   \
-	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 7000, 0)
+/* cuGetProcAddress knows this by a second name; the symbol is listed above. */
+#define SHIM_ALIASES(X) X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0)
 
 #define SHIM_MADE(X)                         \
 	X(cuCtxSynchronize)                  \

@@ -30,13 +30,9 @@ static void find_real_calls(void *library)
 #undef SHIM_FIND
 	/* A driver of CUDA 10 or older has these without a second version. */
 	if (!real_calls.cuDevicePrimaryCtxRelease_v2)
-		real_calls.cuDevicePrimaryCtxRelease_v2 =
-			(__typeof__(&cuDevicePrimaryCtxRelease_v2))shim_dlsym(
-				library, "cuDevicePrimaryCtxRelease");
+		real_calls.cuDevicePrimaryCtxRelease_v2 = real_calls.cuDevicePrimaryCtxRelease;
 	if (!real_calls.cuDevicePrimaryCtxReset_v2)
-		real_calls.cuDevicePrimaryCtxReset_v2 =
-			(__typeof__(&cuDevicePrimaryCtxReset_v2))shim_dlsym(
-				library, "cuDevicePrimaryCtxReset");
+		real_calls.cuDevicePrimaryCtxReset_v2 = real_calls.cuDevicePrimaryCtxReset;
 }
 
 const struct shim_real *shim_real(void)

@@ -146,7 +146,8 @@ static void remove_process(const char *path)
 		snprintf(inner, sizeof(inner), "%s/%s", path, gpu->d_name);
 		files = opendir(inner);
 		while (files && (file = readdir(files)))
-			if (*file->d_name != '.' || !strncmp(file->d_name, WAS, strlen(WAS)))
+			if (*file->d_name != '.' || !strncmp(file->d_name, WAS, strlen(WAS)) ||
+			    !strcmp(file->d_name, NEW)) /* of a shim before this one */
 				unlinkat(dirfd(files), file->d_name, 0);
 		if (files)
 			closedir(files);

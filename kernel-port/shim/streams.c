@@ -527,3 +527,15 @@ SHIM_EXPORT cu_result cuDevicePrimaryCtxRelease_v2(int device)
 		return CU_NOT_INITIALIZED;
 	return context_goes(primary_of(real, device), release, device, inactive);
 }
+
+/* The first versions have the same prototypes, and mean the same. The CUDA runtime asks for them. */
+
+SHIM_EXPORT cu_result cuDevicePrimaryCtxReset(int device)
+{
+	return cuDevicePrimaryCtxReset_v2(device);
+}
+
+SHIM_EXPORT cu_result cuDevicePrimaryCtxRelease(int device)
+{
+	return cuDevicePrimaryCtxRelease_v2(device);
+}

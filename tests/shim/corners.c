@@ -103,6 +103,20 @@ static void task_newer(int number)
 	CHECK(first(0));
 }
 
+/* The first version of a call, as an older program asks for it by its symbol. */
+static void task_first_version(int number)
+{
+	__typeof__(&cuDevicePrimaryCtxReset) first;
+	cu_ptr ptr;
+
+	open_device();
+	for (int i = 0; i < number; i++)
+		CHECK(cu.cuMemAlloc_v2(&ptr, MIB));
+	first = (__typeof__(first))dlsym(dlopen("libcuda.so.1", RTLD_NOW),
+					 "cuDevicePrimaryCtxReset");
+	CHECK(first(0));
+}
+
 static double now_us(void)
 {
 	struct timespec now;
@@ -746,6 +760,7 @@ bool corner(const char *task, int number)
 		{ "host_pool", task_host_pool },
 		{ "other_pool", task_other_pool },
 		{ "pool_reset", task_pool_reset },
+		{ "first_version", task_first_version },
 		{ "free_in_order", task_free_in_order },
 		{ "wrong_end", task_wrong_end },
 		{ "no_list", task_no_list },

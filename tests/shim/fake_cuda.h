@@ -17,8 +17,7 @@ cu_result cuMemPoolGetAttribute(struct CUmemPoolHandle_st *pool, unsigned int at
 
 /* Not of CUDA. */
 
-/* Of CUDA 7, and cuMemAlloc of CUDA 99. */
-cu_result cuDevicePrimaryCtxReset(int device);
+/* cuMemAlloc of CUDA 99. */
 cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags);
 /* Destroy a context by a call that nobody knows. */
 void fake_lose_context(struct CUctx_st *context);

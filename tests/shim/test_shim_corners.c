@@ -30,6 +30,16 @@ START_TEST(a_call_that_is_newer_than_the_shim_stays_the_drivers)
 }
 END_TEST
 
+START_TEST(the_first_version_of_a_call_is_seen_by_its_symbol)
+{
+	struct program program;
+
+	run(&program, true, "dlsym", "first_version", 3, NULL);
+	ck_assert_int_eq(last_number("log", "peak "), 3 << 20);
+	ck_assert_int_eq(last_number("log", "current "), 0);
+}
+END_TEST
+
 /* Nothing else would tell the user why a limit does not hold. */
 START_TEST(calls_that_pass_the_shim_are_said)
 {
@@ -759,6 +769,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_limit_is_moved_on_one_gpu);
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
 	tcase_add_test(tests, a_call_that_is_newer_than_the_shim_stays_the_drivers);
+	tcase_add_test(tests, the_first_version_of_a_call_is_seen_by_its_symbol);
 	tcase_add_test(tests, calls_that_pass_the_shim_are_said);
 	tcase_add_test(tests, a_child_does_not_wait_for_its_parents_threads);
 	tcase_add_test(tests, no_allocation_is_missed_by_the_control_files);
