@@ -6,7 +6,7 @@
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
 # rates. On request: calls (ns of a call), pairs (steps a second, five turns of processes), resident (GVM_RESIDENT),
-# pressure (the Python package); the last two need gvmd and gvmctl in the folder TOOLS.
+# pressure (the Python package), pools (answers about memory pools); resident and pressure need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -342,6 +342,18 @@ def pressure():
         say("pressure gvmd: %s" % daemon.communicate(timeout=20)[0].strip())
 
 
+# What an application hears of memory pools: answers that differ from those without the shim, and what is managed.
+def pools():
+    plain = run("pools", None, "plain")
+    for label, shim in (("managed", {}), ("counted", COUNTED)):
+        r = run("pools", shim, label)
+        differ = [pair for pair in itertools.zip_longest(plain["out"].splitlines(), r["out"].splitlines())
+                  if pair[0] != pair[1] and not (pair[0] or "").startswith("cpu ")]
+        say("pools %s rc %s %s, %d answers, %d differ%s; the CPU reads %s" % (
+            label, plain["rc"], r["rc"], len(plain["out"].splitlines()), len(differ), "".join("; '%s' is '%s'" % pair for pair in differ),
+            " ".join(re.findall(r"^cpu (.* [01])$", r["out"], re.M))))
+
+
 def about():
     for c in (["nvidia-smi", "--query-gpu=name,driver_version,memory.total,memory.used", "--format=csv,noheader"],
               ["uname", "-r"], ["id", "-u"], ["sh", "-c", "ldd --version | head -1; nvcc --version | tail -2; ls -la /dev/nvidia* | head"],
@@ -364,7 +376,7 @@ for part in PARTS:
     try:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
          "places": places, "resident": resident, "pressure": pressure, "calls": calls,
-         "pairs": pairs}[part]()
+         "pairs": pairs, "pools": pools}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))
