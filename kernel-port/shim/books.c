@@ -20,6 +20,7 @@ static size_t table_count;
 static u64 serial;
 /* Written under books_lock; a signal handler reads them, too. */
 static _Atomic u64 used[SHIM_DEVICES];
+static _Atomic u64 managed[SHIM_DEVICES]; /* of @used, what the application asked for so */
 static _Atomic u64 peak[SHIM_DEVICES];
 static _Atomic u64 counts[SHIM_KINDS];
 static _Atomic u64 refused[SHIM_DEVICES];
@@ -119,19 +120,29 @@ u64 books_limit(int device, u64 total)
 	return shim_size_of(&shim_settings.limit, device, total, &bytes) ? bytes : total;
 }
 
-static bool charge(int device, u64 bytes, u64 limit)
+/* What counts against a limit. */
+enum counted { ALL_MEMORY, NOT_MANAGED };
+
+static bool charge(int device, enum shim_kind kind, u64 bytes, u64 limit, enum counted counted)
 {
+	u64 in_use;
 	bool fits = true;
 
 	if (!valid(device))
 		return true;
-	if (shared_wanted() && !shared_charge(device, bytes, limit))
+	/* In a container without a limit: what its other processes have managed counts. */
+	if (shared_wanted() && !shared_charge(device, bytes,
+					      limit == SHIM_NO_LIMIT || counted == ALL_MEMORY ?
+						      limit :
+						      limit + managed[device]))
 		return false;
 	pthread_mutex_lock(&books_lock);
+	in_use = used[device] - (counted == NOT_MANAGED ? managed[device] : 0);
 	if (!shared_wanted())
-		fits = bytes <= limit && used[device] <= limit - bytes;
+		fits = bytes <= limit && in_use <= limit - bytes;
 	if (fits) {
 		used[device] += bytes;
+		managed[device] += kind == SHIM_MANAGED ? bytes : 0;
 		if (used[device] > peak[device])
 			peak[device] = used[device];
 	}
@@ -139,13 +150,21 @@ static bool charge(int device, u64 bytes, u64 limit)
 	return fits;
 }
 
-bool books_charge(int device, u64 bytes, u64 total)
+bool books_charge(int device, enum shim_kind kind, u64 bytes, u64 total)
 {
-	if (charge(device, bytes, books_limit(device, total)))
-		return true;
-	refused[device]++;
-	shim_wake_if_idle();
-	return false;
+	bool fits;
+
+	if (books_limit_given(device))
+		fits = charge(device, kind, bytes, books_limit(device, total), ALL_MEMORY);
+	else if (kind == SHIM_MANAGED)
+		fits = charge(device, kind, bytes, SHIM_NO_LIMIT, ALL_MEMORY);
+	else
+		fits = charge(device, kind, bytes, total, NOT_MANAGED);
+	if (!fits) {
+		refused[device]++;
+		shim_wake_if_idle();
+	}
+	return fits;
 }
 
 u64 books_refused(int device)
@@ -153,12 +172,13 @@ u64 books_refused(int device)
 	return valid(device) ? refused[device] : 0;
 }
 
-void books_uncharge(int device, u64 bytes)
+void books_uncharge(int device, enum shim_kind kind, u64 bytes)
 {
 	if (!valid(device))
 		return;
 	pthread_mutex_lock(&books_lock);
 	used[device] -= bytes;
+	managed[device] -= kind == SHIM_MANAGED ? bytes : 0;
 	pthread_mutex_unlock(&books_lock);
 	if (shared_wanted())
 		shared_uncharge(device, bytes);
@@ -179,7 +199,7 @@ static void enter(const struct shim_allocation *allocation, u32 more)
 	}
 	pthread_mutex_unlock(&books_lock);
 	if (!known) /* it could never be uncharged again */
-		books_uncharge(allocation->device, allocation->bytes);
+		books_uncharge(allocation->device, allocation->kind, allocation->bytes);
 }
 
 void books_add(const struct shim_allocation *allocation)
@@ -189,7 +209,8 @@ void books_add(const struct shim_allocation *allocation)
 
 void books_restore(const struct shim_allocation *allocation)
 {
-	if (charge(allocation->device, allocation->bytes, SHIM_NO_LIMIT))
+	if (charge(allocation->device, allocation->kind, allocation->bytes, SHIM_NO_LIMIT,
+		   ALL_MEMORY))
 		enter(allocation, 0);
 }
 
@@ -226,13 +247,14 @@ bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation)
 	}
 	pthread_mutex_unlock(&books_lock);
 	if (entry)
-		books_uncharge(ret_allocation->device, ret_allocation->bytes);
+		books_uncharge(ret_allocation->device, ret_allocation->kind,
+			       ret_allocation->bytes);
 	return entry != NULL;
 }
 
 void books_forget_context(struct CUctx_st *context)
 {
-	u64 gone[SHIM_DEVICES] = { 0 };
+	u64 gone[SHIM_KINDS][SHIM_DEVICES] = { 0 };
 
 	pthread_mutex_lock(&books_lock);
 	for (size_t i = 0; i < table_size;) {
@@ -240,15 +262,16 @@ void books_forget_context(struct CUctx_st *context)
 			i++;
 			continue;
 		}
-		gone[table[i].device] += table[i].bytes;
+		gone[table[i].kind][table[i].device] += table[i].bytes;
 		if (shim_settings.fence != SHIM_NO_FENCE)
 			partition_free(table[i].ptr);
 		remove_locked(&table[i]); /* another one may be here now */
 	}
 	pthread_mutex_unlock(&books_lock);
-	for (int i = 0; i < SHIM_DEVICES; i++)
-		if (gone[i])
-			books_uncharge(i, gone[i]);
+	for (int kind = 0; kind < SHIM_KINDS; kind++)
+		for (int i = 0; i < SHIM_DEVICES; i++)
+			if (gone[kind][i])
+				books_uncharge(i, (enum shim_kind)kind, gone[kind][i]);
 }
 
 u64 books_used(int device)
@@ -259,6 +282,11 @@ u64 books_used(int device)
 u64 books_used_all(int device)
 {
 	return shared_wanted() ? shared_used(device) : books_used(device);
+}
+
+u64 books_managed(int device)
+{
+	return valid(device) ? managed[device] : 0;
 }
 
 u64 books_peak(int device)
@@ -280,6 +308,7 @@ void books_reset(void)
 	table_size = 0;
 	table_count = 0;
 	memset((void *)used, 0, sizeof(used));
+	memset((void *)managed, 0, sizeof(managed));
 	memset((void *)peak, 0, sizeof(peak));
 	memset((void *)counts, 0, sizeof(counts));
 	memset((void *)refused, 0, sizeof(refused));

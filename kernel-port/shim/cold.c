@@ -95,7 +95,7 @@ static u64 limit_of(int device)
 
 static bool above_limit(int device)
 {
-	return books_used(device) > limit_of(device);
+	return books_limit_given(device) && books_used(device) > limit_of(device);
 }
 
 /* The same, with the limit, once the application has not given memory for GRACE_NS. */

@@ -57,10 +57,13 @@ void memory_reset(void)
 	pthread_mutex_init(&facts_lock, NULL);
 }
 
-void memory_refused(int device, u64 bytes, u64 total)
+bool memory_charge(int device, enum shim_kind kind, u64 bytes, u64 total)
 {
+	if (books_charge(device, kind, bytes, total))
+		return true;
 	shim_log("GPU %d: %llu bytes are refused: %llu of %llu are in use", device, bytes,
 		 books_used_all(device), books_limit(device, total));
+	return false;
 }
 
 /*
@@ -124,7 +127,6 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 {
 	struct shim_allocation made = { .bytes = bytes, .kind = kind };
 	cu_result result = CU_OK;
-	u64 total;
 
 	/* The driver says what is wrong. */
 	if (!ptr || !bytes || !memory_current(real, &made.device, &made.context))
@@ -132,17 +134,14 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 					      real->cuMemAlloc_v2(ptr, bytes);
 	if (shim_settings.fence != SHIM_NO_FENCE && kind == SHIM_MANAGED)
 		return memory_not_fenced("cuMemAllocManaged");
-	total = memory_facts_of(real, made.device)->total;
-	if (!books_charge(made.device, bytes, total)) {
-		memory_refused(made.device, bytes, total);
+	if (!memory_charge(made.device, kind, bytes, memory_facts_of(real, made.device)->total))
 		return CU_OUT_OF_MEMORY;
-	}
 	if (kind == SHIM_DEVICE && redirect(real, made.device, bytes, ptr))
 		made.kind = SHIM_REDIRECTED;
 	else
 		result = allocate_as_asked(real, kind, made.device, bytes, flags, ptr);
 	if (result != CU_OK) {
-		books_uncharge(made.device, bytes);
+		books_uncharge(made.device, kind, bytes);
 		return result;
 	}
 	made.ptr = *ptr;
@@ -258,6 +257,8 @@ SHIM_EXPORT cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 		return result;
 	limit = books_limit(device, *total);
 	used = books_used_all(device);
+	if (!books_limit_given(device))
+		used -= books_managed(device) < used ? books_managed(device) : used;
 	if (limit < *total)
 		*total = limit;
 	if (shim_settings.fence != SHIM_NO_FENCE &&

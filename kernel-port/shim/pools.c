@@ -354,7 +354,6 @@ static cu_result pool_allocate(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle
 	struct CUstream_st *meant = per_thread && !stream ? CU_PER_THREAD : stream;
 	struct shim_allocation made = { .bytes = bytes, .kind = SHIM_POOL };
 	struct CUmemPoolHandle_st *from = pool;
-	const struct memory_facts *fact;
 	struct CUctx_st *context;
 	cu_result result;
 
@@ -374,14 +373,12 @@ static cu_result pool_allocate(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle
 	}
 	if (!set_owner(&made, from))
 		return call_driver(real, ptr, bytes, pool, stream, per_thread);
-	fact = memory_facts_of(real, made.device);
-	if (!books_charge(made.device, bytes, fact->total)) {
-		memory_refused(made.device, bytes, fact->total);
+	if (!memory_charge(made.device, made.kind, bytes,
+			   memory_facts_of(real, made.device)->total))
 		return CU_OUT_OF_MEMORY;
-	}
 	result = call_driver(real, ptr, bytes, pool, stream, per_thread);
 	if (result != CU_OK) {
-		books_uncharge(made.device, bytes);
+		books_uncharge(made.device, made.kind, bytes);
 		return result;
 	}
 	made.ptr = *ptr;

@@ -246,10 +246,11 @@ struct shim_allocation {
 
 /*
  * Charge @bytes to the container. False: it would be above its limit, and nothing is charged.
- * @total: memory of the device, the limit where none was given.
+ * @total: memory of the device, the limit where none was given. Then managed memory that the
+ * application asks for may exceed it, and other memory has all of it.
  */
-bool books_charge(int device, u64 bytes, u64 total);
-void books_uncharge(int device, u64 bytes);
+bool books_charge(int device, enum shim_kind kind, u64 bytes, u64 total);
+void books_uncharge(int device, enum shim_kind kind, u64 bytes);
 /* Enter an allocation that was charged. */
 void books_add(const struct shim_allocation *allocation);
 /* The driver did not free it: charge and enter it again, whatever the limit is by now. */
@@ -263,6 +264,7 @@ void books_each(void (*take)(void *data, const struct shim_allocation *allocatio
 void books_forget_context(struct CUctx_st *context);
 u64 books_used(int device);	/* of this process */
 u64 books_used_all(int device); /* of its container */
+u64 books_managed(int device);	/* of this process: what it asked for as managed memory */
 u64 books_peak(int device);
 /* Allocations that found no room below the limit. */
 u64 books_refused(int device);
@@ -302,7 +304,8 @@ bool memory_current(const struct shim_real *real, int *ret_device,
 const struct memory_facts *memory_facts_of(const struct shim_real *real, int device);
 /* For the child of a fork, as shim_real_reset(). */
 void memory_reset(void);
-void memory_refused(int device, u64 bytes, u64 total);
+/* books_charge(); a refusal is logged. */
+bool memory_charge(int device, enum shim_kind kind, u64 bytes, u64 total);
 /* cuMemAlloc(), as it is hooked: for other calls that are to give the same memory. */
 cu_result memory_allocate(cu_ptr *ptr, size_t bytes);
 /* With GVM_FENCE such memory would lie outside of the partition: say so once, and refuse it. */

@@ -47,7 +47,7 @@ static void drop_if_unused(struct vmm_memory *memory)
 	while (*link != memory)
 		link = &(*link)->next;
 	*link = memory->next;
-	books_uncharge(memory->device, memory->bytes);
+	books_uncharge(memory->device, SHIM_DEVICE, memory->bytes);
 	free(memory);
 	shim_wake_if_idle();
 }
@@ -69,17 +69,12 @@ SHIM_EXPORT cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
 	if (shim_settings.fence != SHIM_NO_FENCE)
 		return memory_not_fenced("cuMemCreate");
 	real->cuDeviceTotalMem_v2(&total, wanted->location_id);
-	if (!books_charge(wanted->location_id, bytes, total)) {
-		shim_log("GPU %d: cuMemCreate() of %zu bytes is refused: %llu of %llu are in "
-			 "use",
-			 wanted->location_id, bytes, books_used_all(wanted->location_id),
-			 books_limit(wanted->location_id, total));
+	if (!memory_charge(wanted->location_id, SHIM_DEVICE, bytes, total))
 		return CU_OUT_OF_MEMORY;
-	}
 	result = real->cuMemCreate(handle, bytes, prop, flags);
 	memory = result == CU_OK ? calloc(1, sizeof(*memory)) : NULL;
 	if (!memory) {
-		books_uncharge(wanted->location_id, bytes);
+		books_uncharge(wanted->location_id, SHIM_DEVICE, bytes);
 		return result;
 	}
 	*memory = (struct vmm_memory){ *handle, bytes, wanted->location_id, 1, 0, NULL };

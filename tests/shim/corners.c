@@ -333,6 +333,28 @@ static void task_free_in_order(int number)
 	printf("managed %u\n", cu.cuMemFreeAsync(ptr, NULL));
 }
 
+/* Managed memory beyond what the GPU has, and device memory beside it. */
+static void task_oversubscribe(int number)
+{
+	static cu_ptr ptrs[64];
+	size_t free_bytes, total;
+	int managed = 0, device = 0;
+	cu_ptr ptr;
+
+	open_device();
+	while (managed < number &&
+	       cu.cuMemAllocManaged(&ptrs[managed], MIB, CU_MANAGED_GLOBAL) == CU_OK)
+		managed++;
+	CHECK(cu.cuMemGetInfo_v2(&free_bytes, &total));
+	printf("managed %d, free %zu of %zu", managed, free_bytes, total);
+	while (cu.cuMemAlloc_v2(&ptr, MIB) == CU_OK)
+		device++;
+	printf(", device %d\n", device);
+	while (managed)
+		CHECK(cu.cuMemFree_v2(ptrs[--managed]));
+	printf("again %u\n", cu.cuMemAlloc_v2(&ptr, MIB));
+}
+
 /* Memory of a pool outlives the context that it was allocated in. */
 static void task_pool_reset(int number)
 {
@@ -762,6 +784,7 @@ bool corner(const char *task, int number)
 		{ "pool_reset", task_pool_reset },
 		{ "first_version", task_first_version },
 		{ "free_in_order", task_free_in_order },
+		{ "oversubscribe", task_oversubscribe },
 		{ "wrong_end", task_wrong_end },
 		{ "no_list", task_no_list },
 		{ "refused_free", task_refused_free },

@@ -212,6 +212,20 @@ START_TEST(device_memory_is_freed_in_stream_order)
 }
 END_TEST
 
+/* Without a limit it is plain UVM; a limit holds for all memory. */
+START_TEST(managed_memory_may_exceed_the_gpu_where_no_limit_is_given)
+{
+	struct program plain, program;
+
+	run(&plain, false, "ask", "oversubscribe", 20, "FAKE_MEMORY=8388608");
+	ck_assert_str_eq(plain.out, "managed 20, free 8388608 of 8388608, device 8\nagain 2\n");
+	run(&program, true, "ask", "oversubscribe", 20, "FAKE_MEMORY=8388608");
+	ck_assert_str_eq(program.out, plain.out);
+	run(&program, true, "ask", "oversubscribe", 20, "FAKE_MEMORY=8388608 GVM_LIMIT=4M");
+	ck_assert_str_eq(program.out, "managed 4, free 0 of 4194304, device 0\nagain 0\n");
+}
+END_TEST
+
 /* Each GPU has its own launch, which is pending until it ends. */
 START_TEST(a_launch_on_both_gpus_is_counted_on_each)
 {
@@ -782,6 +796,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, memory_of_a_pool_is_charged_to_the_pools_gpu);
 	tcase_add_test(tests, memory_of_a_pool_outlives_its_context);
 	tcase_add_test(tests, device_memory_is_freed_in_stream_order);
+	tcase_add_test(tests, managed_memory_may_exceed_the_gpu_where_no_limit_is_given);
 	tcase_add_test(tests, a_launch_on_both_gpus_is_counted_on_each);
 	tcase_add_test(tests, launches_of_a_context_that_is_lost_do_not_stay_pending);
 	tcase_add_test(tests, a_capture_goes_on_if_its_end_is_refused);
