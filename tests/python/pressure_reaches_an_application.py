@@ -30,6 +30,17 @@ def until(what, true, seconds=30):
         time.sleep(0.01)
 
 
+def has_socket(pid):
+    folder = "/proc/%d/fd" % pid
+    for name in os.listdir(folder):
+        try:
+            if os.readlink(os.path.join(folder, name)).startswith("socket:"):
+                return True
+        except FileNotFoundError:  # it was closed meanwhile
+            pass
+    return False
+
+
 def start_gvmd(root, path):
     daemon = start([GVMD, "pressure", "--socket", path, "--root", root, "--period", "5ms"],
                               stdout=subprocess.PIPE, text=True)
@@ -67,6 +78,8 @@ def main(work):
     # A stranger hears nothing of the program: it is no ancestor of it.
     stranger = start([sys.executable, "-m", "gvm_pressure"], stdout=subprocess.PIPE, text=True,
                                 env=dict(os.environ, GVM_PRESSURE_SOCKET=path))
+    # It is slow to start where the host is busy, and has to be there before the daemon ends.
+    until("the stranger is connected", lambda: has_socket(stranger.pid))
     heard = source.SocketSource(0, path)
 
     subprocess.run([GVMCTL, "set", str(program.pid), "gmem.limit.high", "4M", "--root", root], check=True,
