@@ -131,6 +131,8 @@ void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 	u64 narrow = min(work->narrow, (u64)burst->kernels);
 	unsigned __int128 all_ns;
 
+	/* Products of many tokens and elementwise kernels: gpu.fault.front has the measurement. */
+	burst->in_fronts = true;
 	burst->kernel_ns = app_kernel_ns(gpu, work->ns, burst->kernels);
 	all_ns = (unsigned __int128)burst->kernel_ns * burst->kernels;
 	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));

@@ -131,7 +131,8 @@ void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernel
 struct cuda_burst_config;
 
 /*
- * Set times and shares of @burst, whose kernels are there: they do @work, an equal part each.
+ * Set times and shares of @burst, whose kernels are there: they do @work, an equal part each. They
+ * are a library's: what they do not touch at once they go through in fronts.
  */
 void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 		    struct cuda_burst_config *burst);

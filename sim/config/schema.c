@@ -153,7 +153,7 @@ static const struct cfg_key machine_rows[] = {
 	MACHINE(INTEGER, gpu.fault.per_block, 1, 32, "of these, most in one 2 MB block"),
 	MACHINE(INTEGER, gpu.fault.front, 1, 1 << 20,
 		"2 MB blocks that a kernel faults on together which goes through its memory "
-		"bit by bit"),
+		"in order"),
 	ROOT("gpu.fault.per_page", INTEGER, gpu.fault.per_page,
 	     "records of one page: addresses in it that miss at once", CFG_RANGE(1, 16),
 	     CFG_DEFAULT("1")),

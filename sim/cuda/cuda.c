@@ -198,6 +198,7 @@ int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *co
 		.occupancy_ppm = config->occupancy_ppm,
 		.pages_at_once = config->pages_at_once,
 		.faults_per_page = config->faults_per_page,
+		.in_fronts = config->in_fronts,
 		.graph = config->graph,
 		.touches = op->touches,
 		.touch_count = count,

@@ -89,8 +89,13 @@ struct cuda_burst_config {
 	u32 bandwidth_ppm;
 	/* pages of one chunk that its warps access side by side; 0: the GPU's */
 	u32 pages_at_once;
-	u32 faults_per_page;	    /* threads with addresses of their own in a page; 0 is 1 */
-	struct cuda_stream *stream; /* NULL: the default stream */
+	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+	/*
+	 * What kernels access bit by bit they go through in order, and fault on the next blocks of
+	 * it, gpu.fault.front. Else the threads of a kernel fault on all of it side by side.
+	 */
+	bool in_fronts;
+	struct cuda_stream *stream;	    /* NULL: the default stream */
 	const struct cuda_access *accesses; /* in order; copied. Empty ones are left out */
 	u32 access_count;
 };

@@ -15,7 +15,7 @@
  *  - A TSG with unserviced replayable faults cannot be switched out (GVM 7.5). The warps of a
  *    kernel fault side by side on all that the kernel touches at once, such as the matrix of a
  *    product with few tokens. So it stays until it has all of that, however many rounds the
- *    driver takes. A kernel that goes through its memory bit by bit faults on a front of
+ *    driver takes. A kernel that goes through its memory in order faults on a front of
  *    blocks, gpu.fault.front, and can leave between two fronts. Both are what an H200 does
  *    (plots/reference/hardware/h200-580-fronts.txt). A replay completes the accesses whose
  *    pages are there by then, before anything else can happen to the pages: so two contexts

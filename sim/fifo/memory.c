@@ -127,14 +127,13 @@ static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 
 /*
  * The end of the blocks that the kernel at the cursor faults on together, and for which it stays on
- * the GPU: all that it touches at once, or its front in what it goes through bit by bit. A kernel of
- * an application that says what its warps access side by side has no front.
+ * the GPU: all that it touches at once, or its front in what it goes through bit by bit.
  */
 static u64 burst_front_end(struct fifo_burst *burst, u32 front_blocks)
 {
 	u64 end = burst_kernel_end_ordinal(burst);
 
-	if (burst_is_bit_by_bit(burst) && !burst->pages_at_once)
+	if (burst_is_bit_by_bit(burst) && burst->in_fronts)
 		end = min(end, burst->cursor.ordinal + front_blocks);
 	return end;
 }

@@ -68,6 +68,7 @@ struct fifo_burst {
 	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
 	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
+	bool in_fronts;	     /* kernels fault on fifo_config's front of what they go through */
 	bool graph;	     /* one launch for all of its kernels */
 	bool waits;	     /* for a semaphore; fifo_release() */
 	/*
@@ -325,7 +326,7 @@ struct fifo_config {
 	u64 context_state_ns;	 /* more, to save or restore as much state as all SMs hold */
 	u32 outstanding_faults;	 /* most missing pages reported with one stall */
 	u32 faults_per_block;	 /* most of one block */
-	u32 front_blocks;	 /* that a kernel faults on together which has no footprint */
+	u32 front_blocks;	 /* of a burst that goes in fronts: blocks of one */
 	u32 faults_per_page;	 /* addresses of a page that miss at once; 0 is 1 */
 	struct fifo_turns turns; /* of all partitions that are shared in time */
 	u32 partition_count;	 /* 0: one, with everything, shared in time */

@@ -8,7 +8,6 @@ struct cfg_gpu profile = {
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
 		   .per_block = 32,
-		   .front = 512,
 		   .zero_bandwidth = 65536000000000 },
 };
 struct sim_memory_policy policy;

@@ -20,7 +20,6 @@ static const struct fifo_config small_config = {
 	.context_switch_ns = 10,
 	.outstanding_faults = 256,
 	.faults_per_block = 32,
-	.front_blocks = 512,
 };
 
 static void (*world_body)(void);

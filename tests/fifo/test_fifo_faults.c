@@ -181,6 +181,7 @@ static void between_fronts(void)
 
 	/* The first kernel goes through blocks 0 and 1, and faults on one at a time. */
 	fifo.config.front_blocks = 1;
+	a.in_fronts = true;
 	map_block(2);
 	map_block(3);
 	a.touches = &touch;

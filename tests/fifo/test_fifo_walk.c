@@ -258,7 +258,6 @@ START_TEST(a_burst_walks_as_the_rules_say)
 		.timeslice_scale_ppm = 1000000,
 		.outstanding_faults = BLOCKS * GVM_PAGES_PER_BLOCK * TOUCHES,
 		.faults_per_block = GVM_PAGES_PER_BLOCK,
-		.front_blocks = 512,
 	};
 
 	random_state = runner_seed();

@@ -18,7 +18,6 @@
 			.buffer_entries = 256,                                            \
 			.outstanding = 256,                                               \
 			.per_block = 32,                                                  \
-			.front = 512,                                                     \
 			.zero_bandwidth = 1000000000                                      \
 		}                                                                         \
 	}

@@ -25,7 +25,6 @@ static struct cfg_gpu profile = {
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
 		   .per_block = 1,
-		   .front = 512,
 		   .interrupt = 5 * US,
 		   .block = 14 * US,
 		   .zero_bandwidth = 1000000000000 },

@@ -14,7 +14,6 @@ static struct cfg_gpu profile = {
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
 		   .per_block = 32,
-		   .front = 512,
 		   .interrupt = 5 * US,
 		   .batch = 10 * US,
 		   .entry = 1 * US,

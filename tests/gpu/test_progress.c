@@ -57,6 +57,7 @@ static void run_burst(struct gvm_range *const *ranges)
 		.kernel_ns = 1 + draw(1000),
 		.touches = touches,
 		.touch_count = 1 + draw(TOUCHES_MAX),
+		.in_fronts = draw(2),
 	};
 	u32 i;
 

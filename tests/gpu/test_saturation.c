@@ -26,7 +26,6 @@ static struct cfg_gpu profile = {
 	.fault = { .buffer_entries = 4096,
 		   .outstanding = 256,
 		   .per_block = 1,
-		   .front = 512,
 		   .interrupt = 5 * US,
 		   .batch = 3 * US,
 		   .entry = 1 * US,

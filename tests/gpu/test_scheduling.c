@@ -26,7 +26,6 @@ static struct cfg_gpu profile = {
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
 		   .per_block = 32,
-		   .front = 512,
 		   .zero_bandwidth = 1000000000 },
 };
 

@@ -18,7 +18,6 @@ static void simulate(void (*body)(void *data))
 		.context_switch_ns = 10,
 		.outstanding_faults = 256,
 		.faults_per_block = 32,
-		.front_blocks = 512,
 	};
 
 	ck_assert_int_eq(eng_init(), 0);

@@ -19,7 +19,6 @@ static struct cfg_gpu profile = {
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
 		   .per_block = 32,
-		   .front = 512,
 		   .zero_bandwidth = 65536000000000 },
 };
 static struct cfg_container containers[PROCESSES_MAX];

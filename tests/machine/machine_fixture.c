@@ -51,7 +51,6 @@ struct config toy_config(const char *system)
 			 .fault = { .buffer_entries = 64,
 				    .outstanding = 64,
 				    .per_block = 32,
-				    .front = 512,
 				    .zero_bandwidth = 1000000000 } },
 		.containers = (struct cfg_container *)toy_containers,
 		.container_count = 3,

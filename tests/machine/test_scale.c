@@ -27,7 +27,6 @@ static struct cfg_gpu gpu_of(u32 index)
 		.fault = { .buffer_entries = 64,
 			   .outstanding = 64,
 			   .per_block = 32,
-			   .front = 512,
 			   .zero_bandwidth = 1000000000 },
 	};
 

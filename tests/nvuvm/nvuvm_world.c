@@ -11,7 +11,6 @@ struct cfg_gpu world_profile = {
 	.fault = { .buffer_entries = 256,
 		   .outstanding = 256,
 		   .per_block = 1,
-		   .front = 512,
 		   .interrupt = INTERRUPT_NS,
 		   .batch = BATCH_NS,
 		   .entry = ENTRY_NS,

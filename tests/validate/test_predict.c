@@ -27,7 +27,6 @@ static const struct config config = {
 		 .fault = { .buffer_entries = 256,
 			    .outstanding = 256,
 			    .per_block = 32,
-			    .front = 512,
 			    .zero_bandwidth = 65536000000000 } },
 };
 
