@@ -67,7 +67,7 @@ awk -F, '{ value[$1, $2] = $6 }
 			ok = ok && value["chat", shared[i]] < 1500
 		ok = ok && value["trainer", "stock"] < 1.1 * value["trainer", "exclusive"]
 		ok = ok && value["trainer", "mps"] < 1.1 * value["trainer", "exclusive"]
-		ok = ok && value["trainer", "gpreempt"] < 1.1 * value["trainer", "exclusive"]
+		ok = ok && value["trainer", "gpreempt"] > 1.1 * value["trainer", "exclusive"]
 		ok = ok && value["code", "gpreempt"] == "" && value["code", "gvm"] > 0
 		ok = ok && value["slo", "gvm"] > 95 && value["slo", "ghost"] > 95
 		ok = ok && value["trainer", "give-way"] >= value["trainer", "gvm"]
