@@ -26,7 +26,7 @@ fi
 
 for name in $(cut -d: -f1 "$work/kernel" | uniq); do
 	tap=$taps/$name.tap
-	if ! [ "$tap" -nt "$programs/$name" ]; then
+	if [ -z "$(find "$taps" -path "$tap" -newer "$programs/$name")" ]; then
 		tap=$work/tap
 		CK_TAP_LOG_FILE_NAME=$tap "$programs/$name" >"$work/out" 2>&1 || {
 			cat "$work/out" >&2
