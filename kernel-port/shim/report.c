@@ -105,7 +105,8 @@ static u64 own_namespace(void)
 
 /*
  * Is this folder of a process of another PID namespace, as where a container has the folder as
- * a volume? Its number says nothing here: the process may live.
+ * a volume? Its number says nothing here: the process may live. An empty file is of a process that
+ * was killed, or has called exec(), while it wrote its own.
  */
 static bool is_foreign(const char *path)
 {
@@ -114,7 +115,7 @@ static bool is_foreign(const char *path)
 	u64 own = own_namespace();
 
 	snprintf(file, sizeof(file), "%s/" NAMESPACE, path);
-	return own && read_text(file, text, NULL) && strtoull(text, NULL, 10) != own;
+	return own && read_text(file, text, NULL) && *text && strtoull(text, NULL, 10) != own;
 }
 
 /* Without it the folder is taken for one of this namespace. */

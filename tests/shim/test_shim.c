@@ -437,6 +437,28 @@ START_TEST(directories_of_killed_processes_go)
 }
 END_TEST
 
+/* It was killed, or has called exec(), before its PID namespace was in the file for it. */
+START_TEST(directories_that_were_hardly_begun_go)
+{
+	struct program program;
+	char name[64], path[256];
+	FILE *file;
+
+	start(&program, true, "ask", "fill", 1, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "1048576\n");
+	kill(program.pid, SIGKILL);
+	finish(&program);
+	snprintf(name, sizeof(name), "shim/%d/.namespace", (int)program.pid);
+	path_of(name, path, sizeof(path));
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fclose(file);
+	run(&program, true, "ask", "launches", 1, NULL);
+	assert_nothing_left();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, programs_compute_the_same);
@@ -459,6 +481,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, memory_that_cannot_be_exported_is_said);
 	tcase_add_test(tests, wrong_settings_are_named);
 	tcase_add_test(tests, directories_of_killed_processes_go);
+	tcase_add_test(tests, directories_that_were_hardly_begun_go);
 }
 
 int main(void)
