@@ -497,7 +497,10 @@ START_TEST(a_share_of_launches_is_counted)
 			   "client 1: %u of its launches were counted, %u of them had wild",
 			   &sampled, &found) == 2)
 			break;
-	/* Of 4000; what is drawn depends on the client's number alone. */
+	/*
+	 * One of ten is to be counted, of 4000 launches. The draws repeat: their seed is the
+	 * client's number.
+	 */
 	ck_assert_uint_gt(sampled, 320);
 	ck_assert_uint_lt(sampled, 480);
 	ck_assert_uint_gt(found, sampled / 3);
