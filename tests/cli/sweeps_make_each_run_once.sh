@@ -34,29 +34,47 @@ grep -q "95 % bootstrap over 2 seeds" table || fail "so does the table"
 "$gvmsim" sweep many.json --out whole >/dev/null 2>.err || fail "again: $(cat .err)"
 grep -q "made no run" .err || fail "runs were made again: $(cat .err)"
 
-# Kill it at moments all over the time of a whole one, and go on. An entry that is there stays the same file.
+# finished: the runs of the killed sweep that are whole, as PATH INODE TIME.
+finished() {
+	find cut/runs -mindepth 2 -maxdepth 2 -name summary.json -not -path '*.tmp-*' \
+		-printf '%p %i %T@\n' 2>/dev/null | sort
+}
+
+# wait_for_more COUNT: until more than COUNT runs are finished. A minute is a hundred times what a run takes.
+wait_for_more() {
+	for _ in $(seq 6000); do
+		[ "$(finished | wc -l)" -le "$1" ] || return 0
+		sleep 0.01
+	done
+	fail "kill $kill: no run has finished in a minute"
+}
+
+# Kill it at moments all over the time of a whole one, and go on. Each third kill waits for one more finished
+# run, since a machine can be so busy that no run ends in the time of the others. An entry that is there
+# stays the same file.
 : >before
 random=7
 for kill in $(seq "$kills"); do
 	random=$(((random * 1103515245 + 12345) % 2147483648))
 	"$gvmsim" sweep many.json --out cut >/dev/null 2>&1 &
 	pid=$!
+	done=$(wc -l <before)
+	[ $((kill % 3)) -ne 0 ] || [ "$done" -eq 36 ] || wait_for_more "$done"
 	sleep "$(awk -v r="$random" 'BEGIN { printf "%.3f", 0.02 + 0.6 * r / 2147483648 }')"
 	kill -9 "$pid" 2>/dev/null || true
 	wait "$pid" 2>/dev/null || true
-	find cut/runs -mindepth 2 -maxdepth 2 -name summary.json -not -path '*.tmp-*' \
-		-printf '%p %i %T@\n' 2>/dev/null | sort >now
+	finished >now
 	[ -z "$(comm -23 before now)" ] ||
 		fail "kill $kill: a finished run was lost or made again: $(comm -23 before now)"
 	cp now before
 done
+[ -s before ] || fail "no kill came after a finished run"
 "$gvmsim" sweep many.json --out cut >/dev/null 2>.err || fail "after kills: $(cat .err)"
-find cut/runs -mindepth 2 -maxdepth 2 -name summary.json -printf '%p %i %T@\n' | sort >now
+finished >now
 [ -z "$(comm -23 before now)" ] || fail "a finished run was made again: $(comm -23 before now)"
 cmp whole/sweep.csv cut/sweep.csv || fail "results differ from those without kills"
 cmp whole/intervals.csv cut/intervals.csv || fail "intervals differ from those without kills"
 [ -z "$(find cut -name '*.tmp-*')" ] || fail "unfinished files stay: $(find cut -name '*.tmp-*')"
-[ -s before ] || fail "no kill came after a finished run"
 
 # Three parts are a whole one.
 for part in 0 1 2; do
