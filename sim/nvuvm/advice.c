@@ -5,7 +5,7 @@
  * uvm_va_block_evict_chunks, block_add_eviction_mappings). Later versions were not compared.
  *
  *
- * Three kinds
+ * Four kinds
  *
  *     preferred location GPU   A fault of the GPU brings its page in, as without advice. The first
  *                              touch of a block that is nowhere brings all of it (prefetch).
@@ -13,6 +13,10 @@
  *     accessed by the GPU      The GPU has a mapping of each page in host memory: from the advice on,
  *                              after the CPU has taken pages back, and after an eviction.
  *                              Pages that are nowhere go to the GPU at their first touch.
+ *     read mostly              A page that comes in for a read, and one that is prefetched, keeps
+ *                              its copy on the host and is mapped read-only ("read duplication").
+ *                              An eviction drops it without a copy. A write faults, and takes
+ *                              the host's copy away. It overrides the other three.
  *
  *     evicted                   copy out   mapped again, by a kernel thread
  *        |------------------------------->|--------> the GPU reads and writes it over the link,
@@ -30,7 +34,9 @@
  *
  * How this differs from the driver:
  *  1. Advice is on whole ranges. The driver splits a range.
- *  2. Read duplication ("read mostly") is missing.
+ *  2. With "read mostly" a touch of the CPU and a migration to the CPU take the page from the
+ *     GPU. There a read of the CPU leaves both copies. And a write makes 64 KB dirty, there the
+ *     page of 4 KB.
  *  3. A fault on a page of a block that was evicted maps all pages of the block that were.
  *     There it maps the page, and what the prefetcher's tree says, which is full then.
  *  4. Atomics of the whole system: a remote mapping next to one of the CPU permits none there,
@@ -49,7 +55,7 @@ static u32 advice_accessible(const struct gvm_range *range, u32 index)
 {
 	const struct gvm_block *block = &range->blocks[index];
 
-	if (!nvuvm_range_of(range)->accessed_by_gpu)
+	if (range->read_mostly || !nvuvm_range_of(range)->accessed_by_gpu)
 		return 0;
 	return block->on_host & ~block->resident & ~nvuvm_block_of(range, index)->staged;
 }
@@ -58,7 +64,7 @@ u32 nvuvm_advice_stays(const struct gvm_range *range, u32 index, u32 faulted)
 {
 	const struct nvuvm_range *entry = nvuvm_range_of(range);
 
-	if (entry->preferred == NVUVM_GPU)
+	if (range->read_mostly || entry->preferred == NVUVM_GPU)
 		return 0;
 	if (entry->preferred == NVUVM_CPU)
 		return faulted;
@@ -186,6 +192,8 @@ int nvuvm_advise(struct nvuvm *nvuvm, struct gvm_range *range, enum gvm_advice a
 		entry->preferred = NVUVM_CPU;
 	else if (advice == GVM_ADVICE_PREFER_GPU)
 		entry->preferred = NVUVM_GPU;
+	else if (advice == GVM_ADVICE_READ_MOSTLY)
+		status = gvm_range_advise(range, advice);
 	else
 		status = advise_accessed_by(nvuvm, range,
 					    advice == GVM_ADVICE_ACCESSED_BY_GPU_EARLY);

@@ -47,6 +47,7 @@ struct block_visit {
 	struct gvm_range *range;
 	u32 index;
 	u32 faulted;	 /* pages, of those that can be serviced */
+	u32 written;	 /* of these, with "read mostly" pages that are to be written */
 	u32 throttled;	 /* of these, pages that wait for a later batch */
 	bool stays;	 /* others of these stay in host memory, by advice */
 	bool found_none; /* the last search for a victim found none */
@@ -116,7 +117,24 @@ static int visit_populate_locked(const struct block_visit *visit)
 	return status;
 }
 
-static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
+/*
+ * Map the pages that have come in. With "read mostly" those that are not to be written keep
+ * their copies on the host (uvm_va_block_make_resident_read_duplicate).
+ */
+static void visit_finish_locked(const struct block_visit *visit, u32 pages)
+{
+	struct gvm_range *range = visit->range;
+	u32 duplicates = range->read_mostly ? pages & ~visit->written : 0;
+
+	if (duplicates)
+		gvm_block_finish_locked(range, visit->index, duplicates, GVM_ACCESS_READ);
+	if (pages & ~duplicates)
+		gvm_block_finish_locked(range, visit->index, pages & ~duplicates,
+					GVM_ACCESS_ATOMIC);
+}
+
+/* @faulted: pages that are not on the GPU. @upgraded: pages that are, without their copies. */
+static int visit_migrate_locked(const struct block_visit *visit, u32 faulted, u32 upgraded)
 {
 	struct gvm_range *range = visit->range;
 	struct gvm_block *block = visit_block(visit);
@@ -129,7 +147,8 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	 * A fault looks up the policy of each page that it brings in, and copies run by run; a
 	 * prefetch and a promotion look it up once.
 	 */
-	if (!visit->advised && !visit->stays) {
+	gvm_cost(GVM_COST_PAGE, hweight32(upgraded));
+	if (faulted && !visit->advised && !visit->stays) {
 		wanted = nvuvm->config.hooks->service_block_pages(nvuvm, range, visit->index,
 								  faulted, &promoted);
 		nvuvm->stats.pages_prefetched += hweight32(wanted & ~faulted);
@@ -143,7 +162,7 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted)
 	if (status)
 		gvm_block_set_in_service(range->memory, block, false);
 	else
-		gvm_block_finish_locked(range, visit->index, wanted, GVM_ACCESS_ATOMIC);
+		visit_finish_locked(visit, wanted | upgraded);
 	nvuvm_pmm_mark_used(nvuvm, visit_container(visit), block->chunk,
 			    visit->advised ? 0 : nvuvm->batch);
 	if (!status)
@@ -177,6 +196,7 @@ static int visit_try_locked(struct block_visit *visit)
 {
 	const struct gvm_block *block = visit_block(visit);
 	u32 faulted = visit->faulted & block->valid & ~block->resident;
+	u32 upgraded = visit->written & block->clean;
 	int status;
 
 	if (visit->range->dying)
@@ -195,14 +215,14 @@ static int visit_try_locked(struct block_visit *visit)
 	 */
 	if (!faulted && visit->advised && block->resident)
 		nvuvm_pmm_mark_used(visit->nvuvm, visit_container(visit), block->chunk, 0);
-	if (!faulted)
+	if (!faulted && !upgraded)
 		return 0;
 	visit->nvuvm->stats.rounds++;
 	status = visit_populate_locked(visit);
 	if (status)
 		return status;
 	gvm_cost(GVM_COST_BLOCK, 1);
-	return visit_migrate_locked(visit, faulted);
+	return visit_migrate_locked(visit, faulted, upgraded);
 }
 
 /*
@@ -321,6 +341,8 @@ void nvuvm_service(struct nvuvm *nvuvm, struct gvm_range *range, struct gvm_faul
 		};
 
 		visit.faulted = gvm_fault_block_mask(range, faults + done, count - done, &run);
+		if (range->read_mostly)
+			visit.written = gvm_fault_written_mask(faults + done, run);
 		service_block(&visit, faults + done, run);
 		blocks++;
 	}

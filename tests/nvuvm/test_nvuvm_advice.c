@@ -227,6 +227,86 @@ START_TEST(the_thread_looks_again_before_it_maps)
 }
 END_TEST
 
+/* Read mostly: two chunks for three blocks, which are read in turn, and then written. */
+static void read_mostly(void)
+{
+	struct gvm_range *range = world_map(&world_process, 3, true);
+	const struct gvm_block *block = &range->blocks[0];
+
+	advise(range, GVM_ADVICE_READ_MOSTLY);
+	for (u32 i = 0; i < 6; i++)
+		run(range, i % 3, 1, 1, 1 * US, GVM_ACCESS_READ);
+	ck_assert_uint_eq(world_nvuvm()->stats.evictions, 4);
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 6 * CHUNK);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, 0);
+	ck_assert_uint_eq(range->clean_pages, 2 * GVM_PAGES_PER_BLOCK);
+	/* A prefetched page has a copy as well. */
+	run(range, 0, 1, 1, 1 * US, GVM_ACCESS_READ);
+	ck_assert_uint_eq(block->clean, GVM_BLOCK_FULL);
+	/* The first write faults, moves nothing, and takes the page's copy away. */
+	ck_assert_int_eq(world_fault(range, 0, 3), 0);
+	ck_assert_uint_eq(block->clean, GVM_BLOCK_FULL & ~(1u << 3));
+	ck_assert_uint_eq(block->on_host, GVM_BLOCK_FULL & ~(1u << 3));
+	ck_assert_uint_eq(world_process.stats.bytes_h2d, 7 * CHUNK);
+	/* So this page alone is copied out. */
+	ck_assert_int_eq(nvuvm_evict_range(world_nvuvm(), world_chunk(range, 0), 1,
+					   &(struct gvm_fence){ 0 }),
+			 0);
+	settle();
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, GVM_PAGE_BYTES);
+	/* A touch of the CPU takes the pages from the GPU, and copies none. */
+	run(range, 2, 1, 1, 1 * US, GVM_ACCESS_READ);
+	ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, 2, 1u << 5), 0);
+	ck_assert_uint_eq(range->blocks[2].resident, GVM_BLOCK_FULL & ~(1u << 5));
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, GVM_PAGE_BYTES);
+	/* A write brings in a page that no copy is kept of; what is prefetched with it has one. */
+	ck_assert_int_eq(world_fault(range, 2, 5), 0);
+	ck_assert_uint_eq(range->blocks[2].clean, GVM_BLOCK_FULL & ~(1u << 5));
+}
+
+START_TEST(what_is_read_mostly_leaves_without_a_copy)
+{
+	world_run(2, &world_stock, read_mostly);
+}
+END_TEST
+
+/* Memory that the GPU wrote first leaves with a copy once, and then without. */
+static void written_first(void)
+{
+	struct gvm_range *range = world_map(&world_process, 3, false);
+
+	advise(range, GVM_ADVICE_READ_MOSTLY);
+	run(range, 0, 3, 1, 1 * US, GVM_ACCESS_WRITE);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, CHUNK);
+	for (u32 i = 0; i < 6; i++)
+		run(range, i % 3, 1, 1, 1 * US, GVM_ACCESS_READ);
+	ck_assert_uint_eq(world_process.stats.bytes_d2h, 3 * CHUNK);
+}
+
+START_TEST(what_was_written_first_is_copied_out_once)
+{
+	world_run(2, &world_stock, written_first);
+}
+END_TEST
+
+/* It overrides the other advice, as in block_select_processor_residency(). */
+static void overrides(void)
+{
+	struct gvm_range *range = world_map(&world_process, 1, true);
+
+	advise(range, GVM_ADVICE_PREFER_CPU);
+	advise(range, GVM_ADVICE_READ_MOSTLY);
+	ck_assert_int_eq(world_fault(range, 0, 3), 0);
+	ck_assert_uint_eq(range->remote_pages, 0);
+	ck_assert_uint_eq(range->blocks[0].resident, 1u << 3);
+}
+
+START_TEST(read_mostly_overrides_a_preferred_location)
+{
+	world_run(2, &world_stock, overrides);
+}
+END_TEST
+
 /* A page that is read three times crosses the link three times. */
 static void read_three_times(void)
 {
@@ -304,5 +384,7 @@ TEST_MAIN("nvuvm advice", a_page_stays_where_its_preferred_location_is,
 	  memory_that_is_accessed_by_the_gpu_never_faults,
 	  an_evicted_block_is_mapped_where_it_is,
 	  a_fault_before_the_thread_maps_the_block_behind_its_copy,
-	  the_thread_looks_again_before_it_maps, no_cache_keeps_remote_pages,
+	  the_thread_looks_again_before_it_maps, what_is_read_mostly_leaves_without_a_copy,
+	  what_was_written_first_is_copied_out_once,
+	  read_mostly_overrides_a_preferred_location, no_cache_keeps_remote_pages,
 	  kernels_and_copies_share_the_link, a_half_duplex_link_is_shared_both_ways)

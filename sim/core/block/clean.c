@@ -52,11 +52,12 @@
  *      of this hardware have no dirty bit that a driver could read. Permissions replace it, as
  *      on CPUs without a dirty bit.
  *   2. UVM maps pages read-only with a copy elsewhere ("read duplication") when an application
- *      asks for it, and its evictions drop such a page. Here no application has to ask.
+ *      asks for it, and its evictions drop such a page. Here no application has to ask. One
+ *      that asks (GVM_ADVICE_READ_MOSTLY) gets clean pages without GVM_CLEAN_DROP, too.
  *   3. Neither paper has it: GVM and Ghost copy out each page that leaves. On NVIDIA's driver
  *      this would be a change inside uvm_va_block, which the hooks do not reach.
  */
-#include "gvm/range.h"
+#include "gvm/block.h"
 #include "gvm/swap.h"
 
 u32 gvm_clean_plan_locked(struct gvm_range *range, struct gvm_block *block, u32 pages,
@@ -65,7 +66,7 @@ u32 gvm_clean_plan_locked(struct gvm_range *range, struct gvm_block *block, u32 
 	u32 uncharged = pages & block->on_host & ~block->swapped & ~block->clean;
 
 	if (access >= GVM_ACCESS_WRITE ||
-	    !gvm_has_feature(range->memory->device, GVM_CLEAN_DROP))
+	    (!range->read_mostly && !gvm_has_feature(range->memory->device, GVM_CLEAN_DROP)))
 		return 0;
 	/* They count as swapped until they are clean, a moment later. */
 	if (!gvm_swap_reserve(range->container, (u64)hweight32(uncharged) << GVM_PAGE_SHIFT))
@@ -86,4 +87,14 @@ void gvm_clean_set_locked(struct gvm_range *range, struct gvm_block *block, u32 
 	range->clean_pages += (u64)after - before;
 	gvm_clean_charge(range->container, block->chunk, before << GVM_PAGE_SHIFT,
 			 after << GVM_PAGE_SHIFT);
+}
+
+int gvm_range_advise(struct gvm_range *range, enum gvm_advice advice)
+{
+	if (advice != GVM_ADVICE_READ_MOSTLY)
+		return -EOPNOTSUPP;
+	gvm_mutex_lock(&range->lock);
+	range->read_mostly = true;
+	gvm_mutex_unlock(&range->lock);
+	return 0;
 }

@@ -91,6 +91,12 @@ static void memory_remote_end(void *data, const struct gvm_container *container)
 	gvm_memory_end_remote(data, container);
 }
 
+static int memory_advise(void *data, struct gvm_range *range, enum gvm_advice advice)
+{
+	(void)data;
+	return gvm_range_advise(range, advice);
+}
+
 static u64 memory_discard(void *data, struct gvm_range *range, u64 offset, u64 bytes)
 {
 	(void)data;
@@ -115,6 +121,7 @@ const struct gvm_memory_ops gvm_block_memory_ops = {
 	.unevictable_add = memory_unevictable_add,
 	.unevictable_remove = memory_unevictable_remove,
 	.remote_end = memory_remote_end,
+	.advise = memory_advise,
 	.discard = memory_discard,
 	.check = memory_check,
 };

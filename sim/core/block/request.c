@@ -29,6 +29,16 @@ u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *
 	return mask;
 }
 
+u32 gvm_fault_written_mask(const struct gvm_fault *faults, u32 count)
+{
+	u32 mask = 0;
+
+	for (u32 i = 0; i < count; i++)
+		if (faults[i].access >= GVM_ACCESS_WRITE)
+			mask |= gvm_fault_page_mask(&faults[i]);
+	return mask;
+}
+
 /*
  * A page behind the end of the range does not exist: its fault gets -EFAULT, since no replay
  * helps.

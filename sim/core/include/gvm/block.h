@@ -24,6 +24,13 @@ void gvm_range_service(struct gvm_range *range, struct gvm_fault *faults, u32 co
 u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes);
 
 /*
+ * gvm_memory_ops.advise: GVM_ADVICE_READ_MOSTLY makes what comes in for reads from now on clean
+ * (block/clean.c). Returns 0, or -EOPNOTSUPP for other advice. Takes the range's lock.
+ * CONTEXT: process.
+ */
+int gvm_range_advise(struct gvm_range *range, enum gvm_advice advice);
+
+/*
  * Unevictable memory, charged to its container (block/unevictable.c):
  * gvm_memory_ops.unevictable_add and unevictable_remove. Remove gives back @bytes of the added
  * memory, such as the page tables of a range that is gone. Release gives back all of it.

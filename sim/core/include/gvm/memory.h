@@ -87,6 +87,8 @@ enum gvm_advice {
 	 * by copies of the application that are still to be made (gvm_range_config.on_host).
 	 */
 	GVM_ADVICE_ACCESSED_BY_GPU_EARLY,
+	/* SET_READ_MOSTLY: what comes in for a read keeps its copy on the host */
+	GVM_ADVICE_READ_MOSTLY,
 };
 
 /* The calls. @memory is gvm_device_config.memory. "Or NULL": the manager may lack the call. */
@@ -201,8 +203,8 @@ struct gvm_memory_ops {
 	 */
 	int (*migrate)(void *memory, struct gvm_range *range, enum gvm_processor to);
 	/*
-	 * An application's advice on a range holds from now on. 0, -EINTR or -ENOMEM. NULL: the
-	 * manager knows no advice.
+	 * An application's advice on a range holds from now on. 0, -EINTR, -ENOMEM, or
+	 * -EOPNOTSUPP: the manager does not know this advice. NULL: it knows none.
 	 */
 	int (*advise)(void *memory, struct gvm_range *range, enum gvm_advice advice);
 	/*

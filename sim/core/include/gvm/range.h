@@ -85,6 +85,7 @@ struct gvm_range {
 	u64 hinted_pages;   /* of these, hinted: any access to them faults */
 	u64 remote_pages;   /* pages mapped from host memory */
 	u64 valid_pages;    /* pages in all */
+	bool read_mostly;   /* advice: reads leave clean pages, see block/clean.c */
 	bool dying;	    /* being destroyed: no page comes in any more */
 	u32 users; /* threads at work in it, with or without its lock; gvm_memory.lock */
 	struct gvm_waitqueue idle; /* waits for users to become 0 */
@@ -229,7 +230,8 @@ int gvm_memory_check(struct gvm_memory *memory);
 /*
  * The part of @pages that keeps its copies in host memory and is mapped read-only. @pages are
  * about to be mapped for @access. Their copies are charged as swapped pages; the caller turns
- * this into clean ones. Without GVM_CLEAN_DROP: none. CONTEXT: atomic.
+ * this into clean ones. Without GVM_CLEAN_DROP, and without advice that the range is read
+ * mostly: none. CONTEXT: atomic.
  */
 u32 gvm_clean_plan_locked(struct gvm_range *range, struct gvm_block *block, u32 pages,
 			  enum gvm_access access);
@@ -257,6 +259,9 @@ u32 gvm_fault_block_index(const struct gvm_range *range, const struct gvm_fault 
  */
 u32 gvm_fault_block_mask(const struct gvm_range *range, const struct gvm_fault *faults,
 			 u32 count, u32 *ret_run);
+
+/* The pages that the @count faults, all of one block, write to. CONTEXT: atomic. */
+u32 gvm_fault_written_mask(const struct gvm_fault *faults, u32 count);
 
 /* The bit of a fault's page in its block's masks. CONTEXT: atomic. */
 u32 gvm_fault_page_mask(const struct gvm_fault *fault);
