@@ -27,9 +27,19 @@ int app_host_work(const struct app_env *env, u64 ns)
 int app_malloc(const struct app_env *env, u64 bytes, bool on_host,
 	       struct cuda_memory *ret_memory)
 {
-	return env->container->memory == CFG_MEMORY_MANAGED ?
-		       cuda_malloc_managed(env->cuda, bytes, on_host, ret_memory) :
-		       cuda_malloc(env->cuda, bytes, on_host, ret_memory);
+	int status = env->container->memory == CFG_MEMORY_MANAGED ?
+			     cuda_malloc_managed(env->cuda, bytes, on_host, ret_memory) :
+			     cuda_malloc(env->cuda, bytes, on_host, ret_memory);
+
+	if (!status && on_host)
+		app_advise_weights(env, ret_memory);
+	return status;
+}
+
+void app_advise_weights(const struct app_env *env, const struct cuda_memory *memory)
+{
+	if (env->container->read_mostly)
+		cuda_advise(memory, CUDA_READ_MOSTLY);
 }
 
 enum app_reason app_death(const struct app_env *env)

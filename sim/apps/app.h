@@ -53,10 +53,13 @@ static inline u64 app_open_ns(const struct app_env *env)
 
 /*
  * Blocking: allocate memory as app.memory says: cuda_malloc_managed() or cuda_malloc(), and
- * returns as these do.
+ * returns as these do. With @on_host it holds weights, and gets their advice.
  */
 int app_malloc(const struct app_env *env, u64 bytes, bool on_host,
 	       struct cuda_memory *ret_memory);
+
+/* Blocking: weights get the advice that app.read_mostly asks for. */
+void app_advise_weights(const struct app_env *env, const struct cuda_memory *memory);
 
 /*
  * Why the context of an application died, or is about to end. Called while its process has not

@@ -102,6 +102,8 @@ int llm_memory_wake(struct llm_rank *rank)
 	u64 pool = (u64)rank->accesses[2].chunks << GVM_CHUNK_SHIFT;
 	int status = app_malloc(rank->env, cfg->weights, !rank->on_host, &rank->weights);
 
+	if (!status && rank->on_host)
+		app_advise_weights(rank->env, &rank->weights);
 	if (!status)
 		status = app_malloc(rank->env, cfg->workspace, false, &rank->workspace);
 	if (!status)

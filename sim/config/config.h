@@ -149,7 +149,8 @@ struct cfg_container {
 	char vgpu_type[CFG_NAME_MAX];	 /* "vgpu.type": "40C"; empty: an equal part */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
-	u64 memory; /* "app.memory": enum cfg_memory */
+	u64 memory;	  /* "app.memory": enum cfg_memory */
+	bool read_mostly; /* "app.read_mostly": advice on what the host fills */
 	/* "app.pressure": listens for pressure events, where the system has them */
 	bool pressure;
 	void *app; /* the struct of app_type's keys; owned by the config */

@@ -248,6 +248,10 @@ static const struct cfg_key container_rows[] = {
 	CONTAINER("app.memory", ENUM, memory,
 		  "memory of cudaMallocManaged, which drivers page, or of cudaMalloc",
 		  .words = memories, CFG_DEFAULT("managed")),
+	CONTAINER("app.read_mostly", BOOL, read_mostly,
+		  "its weights, all that the host fills, get the advice "
+		  "cudaMemAdviseSetReadMostly: they leave the GPU without a copy",
+		  CFG_DEFAULT("false")),
 	CONTAINER("app.pressure", BOOL, pressure,
 		  "it listens for pressure events and gives memory back", CFG_DEFAULT("false")),
 };

@@ -33,21 +33,27 @@ static void write_page_tables(struct cuda_context *context, u32 chunks)
 		(void)eng_sleep_until(eng_now() + library->map_ns(context, chunks));
 }
 
-/*
- * Blocking: the library's advice on a new allocation. Where the memory manager knows no advice
- * there is none. Without memory for it the allocation is as it would be without.
- */
-static void advise(struct cuda_context *context, struct gvm_range *range)
+void cuda_advise(const struct cuda_memory *memory, enum cuda_advice advice)
 {
-	const struct cuda_library *library = context->device->library;
-	enum cuda_advice advice =
-		library && library->advice ? library->advice(context) : CUDA_NO_ADVICE;
+	static const enum gvm_advice kinds[] = {
+		[CUDA_PREFER_DEVICE] = GVM_ADVICE_PREFER_GPU,
+		[CUDA_ACCESSED_BY_DEVICE] = GVM_ADVICE_ACCESSED_BY_GPU_EARLY,
+		[CUDA_READ_MOSTLY] = GVM_ADVICE_READ_MOSTLY,
+	};
 
-	if (advice != CUDA_NO_ADVICE)
-		(void)sim_process_advise(context->process, range,
-					 advice == CUDA_PREFER_DEVICE ?
-						 GVM_ADVICE_PREFER_GPU :
-						 GVM_ADVICE_ACCESSED_BY_GPU_EARLY);
+	if (advice != CUDA_NO_ADVICE && memory->range)
+		(void)sim_process_advise(memory->context->process, memory->range,
+					 kinds[advice]);
+}
+
+/* Blocking: the library's advice on a new allocation. */
+static void advise_new(const struct cuda_memory *memory)
+{
+	struct cuda_context *context = memory->context;
+	const struct cuda_library *library = context->device->library;
+
+	if (library && library->advice)
+		cuda_advise(memory, library->advice(context));
 }
 
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
@@ -66,7 +72,7 @@ int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 	ret_memory->chunks = range->block_count;
 	ret_memory->range = range;
 	write_page_tables(context, range->block_count);
-	advise(context, range);
+	advise_new(ret_memory);
 	return 0;
 }
 

@@ -38,6 +38,14 @@ struct cuda_memory {
 
 enum cuda_mode { CUDA_READ, CUDA_WRITE };
 
+/* What an application, or a library under it, tells the driver of new memory (cuMemAdvise). */
+enum cuda_advice {
+	CUDA_NO_ADVICE,
+	CUDA_PREFER_DEVICE,	 /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION, the GPU */
+	CUDA_ACCESSED_BY_DEVICE, /* CU_MEM_ADVISE_SET_ACCESSED_BY, the GPU */
+	CUDA_READ_MOSTLY,	 /* CU_MEM_ADVISE_SET_READ_MOSTLY */
+};
+
 /*
  * What a kernel accesses: @chunks chunks of 2 MB of an allocation, from chunk @first on, in
  * order. Without @masks these are all pages. Else chunks come in groups of @chunks_per_mask,
@@ -122,6 +130,12 @@ bool cuda_died_of_memory(const struct cuda_context *context);
  */
 int cuda_malloc_managed(struct cuda_context *context, u64 bytes, bool on_host,
 			struct cuda_memory *ret_memory);
+
+/*
+ * Blocking: advice on all of a new allocation (cuMemAdvise). Where the memory manager does not
+ * know it, or has no memory for it, the allocation is as it would be without.
+ */
+void cuda_advise(const struct cuda_memory *memory, enum cuda_advice advice);
 
 /*
  * Blocking: allocate @bytes of device memory that no driver pages (cudaMalloc), and with

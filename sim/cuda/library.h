@@ -8,14 +8,7 @@
 #define SIM_CUDA_LIBRARY_H
 
 #include "config/config.h"
-#include "cuda/types.h"
-
-/* What a library may tell the driver about an allocation that is new (cuMemAdvise). */
-enum cuda_advice {
-	CUDA_NO_ADVICE,
-	CUDA_PREFER_DEVICE,	 /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION, the GPU */
-	CUDA_ACCESSED_BY_DEVICE, /* CU_MEM_ADVISE_SET_ACCESSED_BY, the GPU */
-};
+#include "cuda/cuda.h"
 
 /*
  * device->library_data and context->library_data are the library's. No call may block.

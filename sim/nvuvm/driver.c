@@ -13,7 +13,8 @@
  * uvm_va_block_evict_chunks). The CPU does not wait for that copy. The chunk goes to the block,
  * which is serviced again from the beginning. Its copy in starts after the copy out of the same
  * chunk. All resident pages are copied: a read fault maps for writing, so the driver does not
- * know which pages are clean.
+ * know which pages are clean. Pages that the application advised to be read mostly are the
+ * exception (advice.c).
  *
  *
  * The published GVM: a limit that is looked at once in 64 chunks

@@ -28,11 +28,8 @@
  *
  * The real driver judges the model, and so does the published GVM's: docs/softgpu.md. The same
  * patterns of access give the same batches, copies, victims and TLB invalidates, in the same
- * order, with four exceptions. One is a batch larger than memory (pmm.c), one is pages that
- * thrash (thrash.c), and one is discards of the driver 580 (tests/kernel/judge_expected.txt).
- * The last is read duplication, which none of our applications asks for: the model pages as
- * without it, and the driver copies nothing out that the GPU has only read. With other advice
- * the two are equal (advice.c).
+ * order, with three exceptions: a batch larger than memory (pmm.c), pages that thrash
+ * (thrash.c), and discards of the driver 580 (tests/kernel/judge_expected.txt).
  *
  * Two policies decide at the hook points. nvuvm_driver_hooks are the driver's own; "limits" and
  * "fast_path" make them the published GVM's. nvuvm_policy_hooks are the core's.

@@ -96,6 +96,28 @@ START_TEST(without_the_feature_all_is_copied_out)
 }
 END_TEST
 
+/* Advice does for one range what the feature does for all: the other one is copied out. */
+START_TEST(a_range_that_is_read_mostly_needs_no_feature)
+{
+	struct gvm_range *advised, *other;
+
+	toy_init(4);
+	one = toy_attach(1);
+	advised = toy_map_range(0, one, CHUNK, true);
+	other = toy_map_range(1, one, CHUNK, true);
+	ck_assert_int_eq(gvm_range_advise(advised, GVM_ADVICE_PREFER_CPU), -EOPNOTSUPP);
+	ck_assert_int_eq(gvm_range_advise(advised, GVM_ADVICE_READ_MOSTLY), 0);
+	ck_assert(toy_load(0, 3, 0));
+	ck_assert(toy_load(1, 3, 0));
+	ck_assert_uint_eq(advised->clean_pages, 32);
+	ck_assert_uint_eq(other->clean_pages, 0);
+	expect_file("gmem.clean.current", CHUNK);
+	evict_all();
+	ck_assert_uint_eq(toy.pages[TOY_OUT], 32);
+	end();
+}
+END_TEST
+
 /*
  * D23: the write to page 3 causes a second fault without a copy, and the whole block counts as
  * written.
@@ -326,7 +348,7 @@ END_TEST
 TEST_MAIN("clean drop", copies_count_against_hmem_limit,
 	  copies_that_fill_the_limit_cost_no_fault, a_write_to_a_picked_chunk_keeps_its_place,
 	  what_was_read_leaves_without_a_copy_and_reads_the_same_again,
-	  without_the_feature_all_is_copied_out,
+	  without_the_feature_all_is_copied_out, a_range_that_is_read_mostly_needs_no_feature,
 	  a_write_to_a_clean_block_costs_a_fault_and_is_copied_out,
 	  a_first_touch_that_writes_is_mapped_writable_at_once,
 	  the_most_intrusive_access_of_a_batch_decides,

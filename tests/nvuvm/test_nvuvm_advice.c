@@ -385,6 +385,6 @@ TEST_MAIN("nvuvm advice", a_page_stays_where_its_preferred_location_is,
 	  an_evicted_block_is_mapped_where_it_is,
 	  a_fault_before_the_thread_maps_the_block_behind_its_copy,
 	  the_thread_looks_again_before_it_maps, what_is_read_mostly_leaves_without_a_copy,
-	  what_was_written_first_is_copied_out_once,
-	  read_mostly_overrides_a_preferred_location, no_cache_keeps_remote_pages,
-	  kernels_and_copies_share_the_link, a_half_duplex_link_is_shared_both_ways)
+	  what_was_written_first_is_copied_out_once, read_mostly_overrides_a_preferred_location,
+	  no_cache_keeps_remote_pages, kernels_and_copies_share_the_link,
+	  a_half_duplex_link_is_shared_both_ways)
