@@ -5,6 +5,8 @@
  *
  * PUT moves when all SM accesses have posted what they have to post, and the interrupt comes
  * then. So a batch of UVM's holds the same faults in every run, however threads are scheduled.
+ * Many kernels at once may never be all outside of their windows. So PUT also moves when enough
+ * of them have been through one since the first fault that UVM does not see.
  *
  * A full buffer loses faults, as hardware does. The access waits, and faults again after the
  * next replay.
@@ -18,6 +20,7 @@
 #include "hwref/ampere/ga100/dev_fault.h" /* types of accesses, which all chips share */
 
 #define SOFTGPU_GET_MASK 0xfffffu /* above: bits that clear conditions */
+#define SOFTGPU_PASSES	 16u	  /* over windows, that a fault stays unseen for */
 
 static u32 softgpu_fault_get(struct softgpu_fault_buffer *buffer)
 {
@@ -98,8 +101,14 @@ void softgpu_faults_end(struct softgpu *gpu)
 	struct softgpu_fault_buffer *buffer = &gpu->faults;
 
 	spin_lock(&buffer->lock);
-	if (!--buffer->posting)
+	buffer->posting--;
+	if (buffer->put_reg != buffer->put)
+		buffer->passes++;
+	if (!buffer->posting || buffer->passes == SOFTGPU_PASSES) {
+		gpu->stats.unseen_passes = max_t(u64, gpu->stats.unseen_passes, buffer->passes);
+		buffer->passes = 0;
 		smp_store_release(&buffer->put_reg, buffer->put);
+	}
 	spin_unlock(&buffer->lock);
 	wake_up(&buffer->posted);
 }
@@ -249,7 +258,7 @@ NV_STATUS nvUvmInterfaceInitFaultInfo(uvmGpuDeviceHandle device, UvmGpuFaultInfo
 
 	memset(ret_info, 0, sizeof(*ret_info));
 	spin_lock(&buffer->lock);
-	buffer->get_reg = buffer->put_reg = buffer->put = 0;
+	buffer->get_reg = buffer->put_reg = buffer->put = buffer->passes = 0;
 	memset(buffer->packets, 0, (u64)buffer->entries * NVC369_BUF_SIZE);
 	spin_unlock(&buffer->lock);
 	ret_info->replayable.pFaultBufferGet = &buffer->get_reg;

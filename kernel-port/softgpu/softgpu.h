@@ -20,9 +20,8 @@
  *   softgpu.lock          channels, address spaces and what RM maps there. Sleeping.
  *   softgpu.walkers       read: an SM uses a translation. write: a TLB invalidate waits for all
  *                         of them
- *   softgpu_scheduler.lock, then softgpu.events_lock; softgpu_pma.lock,
- *   softgpu_fault_buffer.lock, softgpu_engine_faults.lock,
- *   softgpu_counters.lock: leaves. Spinlocks.
+ *   softgpu_scheduler.lock or softgpu_fault_buffer.lock, then softgpu.events_lock;
+ *   softgpu_pma.lock, softgpu_engine_faults.lock, softgpu_counters.lock: leaves. Spinlocks.
  *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone, but for
  *                         device.c's lock of the sleep
  *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come
@@ -240,6 +239,7 @@ struct softgpu_fault_buffer {
 	u32 put_reg; /* of the hardware, seen by UVM */
 	u32 regs[5]; /* info, interrupts, prefetch: nothing happens */
 	u32 posting; /* SM accesses that have more faults to post; lock */
+	u32 passes;  /* that ended since the first fault that PUT does not show; lock */
 	u64 replays; /* lock */
 	u64 cancels; /* lock */
 	struct softgpu_cancel cancel[SOFTGPU_CANCELS]; /* the last ones; lock */
@@ -566,7 +566,10 @@ bool softgpu_engine_faults_pending(struct softgpu *gpu);
 int softgpu_faults_init(struct softgpu *gpu, u32 entries);
 void softgpu_faults_destroy(struct softgpu *gpu);
 
-/* An access begins to post its faults, and has posted all: then UVM sees them. */
+/*
+ * An access begins to post its faults, and has posted all. UVM sees them when no access is in
+ * between, or after a few more.
+ */
 void softgpu_faults_begin(struct softgpu *gpu);
 void softgpu_faults_end(struct softgpu *gpu);
 

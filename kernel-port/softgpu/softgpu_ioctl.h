@@ -94,6 +94,7 @@ struct softgpu_stats {
 	__u64 pushes, methods, copies, copy_bytes[4], memsets, memset_bytes;
 	__u64 releases, acquires, invalidates, invalidates_lost, replays, cancels;
 	__u64 faults, faults_lost, interrupts;
+	__u64 unseen_passes; /* accesses over their windows while UVM did not see a fault: most */
 	__u64 tlb_hits, tlb_misses;
 	__u64 pma_allocs, pma_frees, pma_evictions, pma_used_bytes;
 	__u64 pma_demands; /* RM began to ask UVM for memory */

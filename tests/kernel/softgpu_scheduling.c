@@ -18,6 +18,11 @@
 #define LONG_US	      4096u
 #define SHORT_US      1024u
 #define MANY_CHANNELS 4200u
+#define READERS	      4u
+#define READER_CALLS  32u
+#define READER_PAGES  8192ull /* of a call */
+#define READER_WINDOW 256u
+#define PASSES_MAX    16u /* over windows, until the driver sees a fault */
 
 static unsigned int set_timeslice(unsigned int client, uint64_t us)
 {
@@ -175,6 +180,77 @@ static void together(struct softgpu_tenant *tenant, struct softgpu_kernel *first
 	softgpu_kernel_free(&second);
 }
 
+/* A thread that reads a page on the GPU for long, unless it is told to stop. */
+struct reader {
+	pthread_t thread;
+	struct softgpu_tenant tenant;
+	void *page;
+	const int *stop; /* read and written atomically */
+	uint64_t errors;
+	bool has_ended; /* by itself */
+};
+
+static void *reader_main(void *data)
+{
+	struct reader *reader = data;
+
+	for (unsigned int i = 0; i < READER_CALLS; i++) {
+		struct softgpu_access access;
+
+		if (__atomic_load_n(reader->stop, __ATOMIC_ACQUIRE))
+			return NULL;
+		access = softgpu_touch(&reader->tenant, reader->page, READER_PAGES, 0,
+				       SOFTGPU_VERIFY, 1, READER_WINDOW);
+		reader->errors += access.errors + access.sum + access.faults;
+	}
+	reader->has_ended = true;
+	return NULL;
+}
+
+/*
+ * The driver sees a fault while other kernels of the TSG make accesses all the time, of which
+ * none faults.
+ */
+static void seen(struct softgpu_tenant *tenant)
+{
+	struct reader readers[READERS] = { 0 };
+	void *page = softgpu_managed(tenant, SOFTGPU_MB);
+	uint64_t *p = softgpu_managed(tenant, SOFTGPU_MB), errors = 0;
+	uint64_t before = softgpu_stats().tlb_hits;
+	unsigned int ended = 0;
+	struct softgpu_access access;
+	int stop = 0;
+
+	p[0] = 7;
+	softgpu_touch(tenant, page, 1, SOFTGPU_PAGE, SOFTGPU_FILL, 1, 1);
+	for (unsigned int i = 0; i < READERS; i++) {
+		readers[i] = (struct reader){ .tenant = *tenant, .page = page, .stop = &stop };
+		readers[i].tenant.channels = (2 + i) * SOFTGPU_TSG_CHANNELS;
+		guest_check(softgpu_register_channel(&readers[i].tenant) == 0 &&
+				    pthread_create(&readers[i].thread, NULL, reader_main,
+						   &readers[i]) == 0,
+			    "a kernel reads what is on the GPU");
+	}
+	while (softgpu_stats().tlb_hits < before + READER_PAGES)
+		usleep(1000);
+	access = softgpu_touch(tenant, p, 1, 8, SOFTGPU_READ, 0, 1);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
+	for (unsigned int i = 0; i < READERS; i++) {
+		pthread_join(readers[i].thread, NULL);
+		ended += readers[i].has_ended;
+		errors += readers[i].errors;
+	}
+	guest_check(access.sum == 7 && access.faults > 0 && ended == 0,
+		    "a fault beside %u kernels is served: %llu faults, %u kernels ended",
+		    READERS, access.faults, ended);
+	guest_check(softgpu_stats().unseen_passes <= PASSES_MAX,
+		    "the driver sees each fault within %llu passes",
+		    softgpu_stats().unseen_passes);
+	guest_check(errors == 0, "and these read what is there");
+	munmap(page, SOFTGPU_MB);
+	munmap(p, SOFTGPU_MB);
+}
+
 void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 {
 	struct softgpu_tenant other;
@@ -188,6 +264,7 @@ void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 	disabled(&first, &second);
 	preempted(&first);
 	together(tenant, &first);
+	seen(tenant);
 	softgpu_kernel_free(&first);
 	softgpu_kernel_free(&second);
 	softgpu_detach(&other);
