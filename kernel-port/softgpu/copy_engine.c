@@ -4,6 +4,10 @@
  * addresses of vidmem and host memory and on virtual ones. A push of user mode may
  * fault on a virtual address: engine_faults.c. The copy goes on there, then. UVM's own
  * pushes have to find it mapped.
+ *
+ * A transfer is one line of bytes, or a fill with constants. No version of the driver asks for
+ * more. What else there is of the class stops the channel (softgpu_copy_missing()), since it
+ * would give other bytes than hardware's.
  */
 #include "softgpu.h"
 
@@ -180,7 +184,6 @@ static bool softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
 	u32 type = DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_TYPE, launch);
 	u64 va = CE_ADDRESS(channel, SET_SEMAPHORE_A, SET_SEMAPHORE_B);
 	u32 payload = CE(channel, SET_SEMAPHORE_PAYLOAD);
-	u64 bytes = sizeof(u32);
 	u32 *semaphore;
 
 	if (type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_NONE)
@@ -191,16 +194,53 @@ static bool softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
 			type == NVC6B5_LAUNCH_DMA_SEMAPHORE_TYPE_RELEASE_FOUR_WORD_SEMAPHORE,
 			false);
 	}
-	if (DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION, launch) !=
-	    NVC6B5_LAUNCH_DMA_SEMAPHORE_REDUCTION_INC) {
-		channel->gpu->stats.unknown_methods++;
-		return true;
-	}
-	semaphore = softgpu_channel_translate(channel, va, SOFTGPU_WRITE, false, &bytes);
+	semaphore = softgpu_semaphore_at(channel, va, SOFTGPU_WRITE, false, sizeof(u32));
 	if (!semaphore)
 		return false;
 	WRITE_ONCE(*semaphore, *semaphore >= payload ? 0 : *semaphore + 1);
 	return true;
+}
+
+/* Does SET_REMAP_COMPONENTS name constants alone? */
+static bool softgpu_fills_with_constants(const struct softgpu_channel *channel)
+{
+	u32 remap = CE(channel, SET_REMAP_COMPONENTS);
+	u32 components = DRF_VAL(C6B5, _SET_REMAP_COMPONENTS, _NUM_DST_COMPONENTS, remap) + 1;
+
+	for (u32 i = 0; i < components; i++) {
+		u32 source = remap >> 4 * i & 7; /* SET_REMAP_COMPONENTS_DST_X and on */
+
+		if (source != NVC6B5_SET_REMAP_COMPONENTS_DST_X_CONST_A &&
+		    source != NVC6B5_SET_REMAP_COMPONENTS_DST_X_CONST_B)
+			return false;
+	}
+	return true;
+}
+
+/* What a launch asks for that is not done here, or NULL. @fills: the source is not read. */
+static const char *softgpu_copy_missing(const struct softgpu_channel *channel, u32 launch,
+					bool fills, bool scrubs)
+{
+	if (DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_TYPE, launch)) {
+		if (DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION_ENABLE, launch) &&
+		    DRF_VAL(C6B5, _LAUNCH_DMA, _SEMAPHORE_REDUCTION, launch) !=
+			    NVC6B5_LAUNCH_DMA_SEMAPHORE_REDUCTION_INC)
+			return "a reduction of a semaphore";
+		/* Ampere's class does not have this bit, and no one sets it. */
+		if (DRF_VAL(C8B5, _LAUNCH_DMA, _SEMAPHORE_PAYLOAD_SIZE, launch))
+			return "a semaphore of 64 bits";
+	}
+	if (DRF_VAL(C6B5, _LAUNCH_DMA, _DATA_TRANSFER_TYPE, launch) ==
+	    NVC6B5_LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE)
+		return NULL;
+	if (DRF_VAL(C6B5, _LAUNCH_DMA, _MULTI_LINE_ENABLE, launch))
+		return "several lines";
+	if (!DRF_VAL(C6B5, _LAUNCH_DMA, _DST_MEMORY_LAYOUT, launch) ||
+	    (!fills && !DRF_VAL(C6B5, _LAUNCH_DMA, _SRC_MEMORY_LAYOUT, launch)))
+		return "a block-linear layout";
+	if (fills && !scrubs && !softgpu_fills_with_constants(channel))
+		return "a remap of the source";
+	return NULL;
 }
 
 /*
@@ -209,19 +249,24 @@ static bool softgpu_copy_semaphore(struct softgpu_channel *channel, u32 launch)
  */
 bool softgpu_copy_method(struct softgpu_channel *channel, u32 method, u32 data)
 {
+	bool scrubs = channel->gpu->chip->scrubs &&
+		      DRF_VAL(C8B5, _LAUNCH_DMA, _MEMORY_SCRUB_ENABLE, data);
+	bool fills = scrubs || DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data);
+	const char *missing;
+
 	channel->copy[method / 4] = data;
 	if (method != NVC6B5_LAUNCH_DMA)
 		return true;
-	if (DRF_VAL(C6B5, _LAUNCH_DMA, _DATA_TRANSFER_TYPE, data) !=
-	    NVC6B5_LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE) {
-		bool scrubs = channel->gpu->chip->scrubs &&
-			      DRF_VAL(C8B5, _LAUNCH_DMA, _MEMORY_SCRUB_ENABLE, data);
-
-		bool fills = scrubs || DRF_VAL(C6B5, _LAUNCH_DMA, _REMAP_ENABLE, data);
-
-		if (!(fills ? softgpu_memset(channel, data, scrubs) :
-			      softgpu_copy(channel, data)))
-			return false;
+	missing = softgpu_copy_missing(channel, data, fills, scrubs);
+	if (missing) {
+		pr_warn("softgpu: the copy engine does not know %s: launch %x\n", missing,
+			data);
+		softgpu_channel_fail(channel);
+		return false;
 	}
+	if (DRF_VAL(C6B5, _LAUNCH_DMA, _DATA_TRANSFER_TYPE, data) !=
+		    NVC6B5_LAUNCH_DMA_DATA_TRANSFER_TYPE_NONE &&
+	    !(fills ? softgpu_memset(channel, data, scrubs) : softgpu_copy(channel, data)))
+		return false;
 	return softgpu_copy_semaphore(channel, data);
 }

@@ -17,11 +17,22 @@ void softgpu_channel_fail(struct softgpu_channel *channel)
 	WRITE_ONCE(channel->notifier->status, SOFTGPU_ERROR);
 }
 
+u32 *softgpu_semaphore_at(struct softgpu_channel *channel, u64 va, enum softgpu_op op,
+			  bool host, u64 bytes)
+{
+	if (!IS_ALIGNED(va, bytes)) {
+		pr_warn("softgpu: a semaphore of %llu bytes at %llx\n", bytes, va);
+		softgpu_channel_fail(channel);
+		return NULL;
+	}
+	return softgpu_channel_translate(channel, va, op, host, &bytes);
+}
+
 bool softgpu_host_release(struct softgpu_channel *channel, u64 va, u32 payload, bool timestamp,
 			  bool host)
 {
-	u64 bytes = timestamp ? 16 : 4;
-	u32 *semaphore = softgpu_channel_translate(channel, va, SOFTGPU_WRITE, host, &bytes);
+	u32 *semaphore =
+		softgpu_semaphore_at(channel, va, SOFTGPU_WRITE, host, timestamp ? 16 : 4);
 
 	if (!semaphore)
 		return false;
@@ -54,9 +65,14 @@ static bool softgpu_semaphore(struct softgpu_channel *channel, u32 execute)
 	u32 operation = DRF_VAL(C56F, _SEM_EXECUTE, _OPERATION, execute);
 	u64 va = ((u64)HOST(channel, SEM_ADDR_HI) << 32 | HOST(channel, SEM_ADDR_LO)) & ~3ull;
 	u32 payload = HOST(channel, SEM_PAYLOAD_LO);
-	u64 bytes = sizeof(u32);
 	u32 *semaphore;
 
+	/* UVM's semaphores have 32 bits. */
+	if (DRF_VAL(C56F, _SEM_EXECUTE, _PAYLOAD_SIZE, execute)) {
+		pr_warn("softgpu: a semaphore of 64 bits\n");
+		softgpu_channel_fail(channel);
+		return false;
+	}
 	switch (operation) {
 	case NVC56F_SEM_EXECUTE_OPERATION_RELEASE:
 		return softgpu_host_release(
@@ -65,7 +81,7 @@ static bool softgpu_semaphore(struct softgpu_channel *channel, u32 execute)
 	case NVC56F_SEM_EXECUTE_OPERATION_ACQUIRE:
 	case NVC56F_SEM_EXECUTE_OPERATION_ACQ_STRICT_GEQ:
 	case NVC56F_SEM_EXECUTE_OPERATION_ACQ_CIRC_GEQ:
-		semaphore = softgpu_channel_translate(channel, va, SOFTGPU_READ, true, &bytes);
+		semaphore = softgpu_semaphore_at(channel, va, SOFTGPU_READ, true, sizeof(u32));
 		if (!semaphore)
 			return false;
 		if (!softgpu_semaphore_reached(operation, smp_load_acquire(semaphore), payload))

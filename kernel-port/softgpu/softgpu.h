@@ -525,6 +525,13 @@ void softgpu_lose(struct softgpu *gpu);
 bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data);
 
 /*
+ * The semaphore at @va, of @bytes: as softgpu_channel_translate(). If it is not aligned to its
+ * size, the channel stops with an error.
+ */
+u32 *softgpu_semaphore_at(struct softgpu_channel *channel, u64 va, enum softgpu_op op,
+			  bool host, u64 bytes);
+
+/*
  * Write a semaphore at @va, with a time stamp if @timestamp. @host: host does it, not the copy
  * engine. Returns false if it has to be tried again.
  */

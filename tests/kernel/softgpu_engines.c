@@ -25,6 +25,8 @@
 /* Three of 4 bytes, from the constants A, B and A. */
 #define REMAP_CONST_ABA_4B (4u | 5u << 4 | 4u << 8 | 3u << 16 | 2u << 24)
 #define RELEASE		   1u
+#define RELEASE_64_BITS	   (1u | 1u << 24)
+#define RELEASE_TIMESTAMP  (1u | 1u << 25)
 #define ACQUIRE_EQUAL	   0u
 
 #define COPY_SUBCHANNEL	   4u
@@ -312,6 +314,71 @@ static void not_served(struct softgpu_tenant *tenant)
 	munmap(p, SOFTGPU_MB);
 }
 
+/* What the driver never asks a copy engine for. */
+static const struct {
+	const char *what;
+	uint32_t launch;
+	uint32_t remap;
+} not_done_launches[] = {
+	{ "several lines", LAUNCH | 1u << 9, 0 },
+	{ "a source that is not in lines", LAUNCH & ~(1u << 7), 0 },
+	{ "a target that is not in lines", LAUNCH & ~(1u << 8), 0 },
+	{ "components of the source", LAUNCH | LAUNCH_REMAP, 1u | 3u << 16 },
+	{ "a component that is not written", LAUNCH | LAUNCH_REMAP, 4u | 6u << 4 | 1u << 24 },
+	{ "the minimum of semaphores", 1u << 3 | 1u << 19, 0 },
+	{ "a semaphore of 64 bits", 1u << 3 | 1u << 27, 0 },
+};
+
+/* A push that the engine or host does not do stops its channel, and writes nothing. */
+static void stopped(struct softgpu_tenant *tenant, unsigned int channel, const char *what,
+		    const struct words *words, const uint64_t *p)
+{
+	size_t wrong = 0;
+	uint64_t faults;
+	int status = softgpu_register_copy(tenant, channel);
+
+	guest_check(status == 0, "a channel for %s: %x", what, status);
+	status = push(tenant, channel, words, &faults);
+	for (size_t i = 0; i < SOFTGPU_MB / 8; i++)
+		wrong += p[i] != i + 1;
+	guest_check(status == EIO && wrong == 0, "%s: the channel stops: %s, %zu wrong words",
+		    what, guest_error_name(status), wrong);
+}
+
+static void not_done(struct softgpu_tenant *tenant)
+{
+	uint64_t *p = softgpu_managed(tenant, SOFTGPU_MB);
+	const size_t count = sizeof(not_done_launches) / sizeof(not_done_launches[0]);
+	unsigned int channel = SECOND_CHANNEL + 2;
+	const char *page_end = (const char *)p + SOFTGPU_PAGE - 8;
+	struct words words = { 0 };
+
+	for (size_t i = 0; i < SOFTGPU_MB / 8; i++)
+		p[i] = i + 1;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t transfer[] = {
+			high(p), low(p), high(p + 1024), low(p + 1024), 256, 512, 64, 4
+		};
+		uint32_t semaphore[] = { high(p), low(p), 0 };
+
+		words.count = 0;
+		put(&words, COPY_SUBCHANNEL, NVC6B5_OFFSET_IN_UPPER, 8, transfer);
+		put(&words, COPY_SUBCHANNEL, NVC6B5_SET_SEMAPHORE_A, 3, semaphore);
+		put(&words, COPY_SUBCHANNEL, NVC6B5_SET_REMAP_COMPONENTS, 1,
+		    &not_done_launches[i].remap);
+		put(&words, COPY_SUBCHANNEL, NVC6B5_LAUNCH_DMA, 1,
+		    &not_done_launches[i].launch);
+		stopped(tenant, channel++, not_done_launches[i].what, &words, p);
+	}
+	words.count = 0;
+	put_semaphore(&words, p, 5, RELEASE_64_BITS);
+	stopped(tenant, channel++, "host's semaphore of 64 bits", &words, p);
+	words.count = 0;
+	put_semaphore(&words, page_end, 5, RELEASE_TIMESTAMP);
+	stopped(tenant, channel++, "a time stamp beyond the end of a page", &words, p);
+	munmap(p, SOFTGPU_MB);
+}
+
 /* A process that waits in a push dies, and another one whose address space goes meanwhile. */
 static void killed(void)
 {
@@ -348,6 +415,7 @@ void test_engines(struct softgpu_tenant *tenant)
 	semaphores(tenant);
 	oversubscribed(tenant);
 	not_served(tenant);
+	not_done(tenant);
 	killed();
 	guest_check(softgpu_stats().bad_addresses == 0, "the GPU met no bad address");
 }
