@@ -158,26 +158,34 @@ NV_STATUS nvUvmInterfacePmaAllocPages(void *handle, NvLength count, NvU64 page_b
 	return status;
 }
 
+/* Whether pages that lie together can be pinned. LOCKING: pma.lock. */
+static NV_STATUS softgpu_pma_can_pin(const struct softgpu_pma *pma, u64 first, u64 pages)
+{
+	u64 end = first + pages;
+
+	/* UVM has it evicted, and tries again. */
+	if (softgpu_pma_is_wanted(pma, first, pages))
+		return NV_ERR_IN_USE;
+	if (find_next_zero_bit(pma->used, end, first) < end ||
+	    find_next_bit(pma->pinned, end, first) < end)
+		return NV_ERR_INVALID_STATE;
+	return NV_OK;
+}
+
+/* All of them, or none. */
 NV_STATUS nvUvmInterfacePmaPinPages(void *handle, NvU64 *pages, NvLength count,
 				    NvU64 page_bytes, NvU32 flags)
 {
-	struct softgpu_part *part = handle;
+	struct softgpu_pma *pma = &((struct softgpu_part *)handle)->pma;
+	u64 size = page_bytes / SOFTGPU_BIG_PAGE;
 	NV_STATUS status = NV_OK;
 
-	spin_lock(&part->pma.lock);
-	for (u64 i = 0; i < count; i++) {
-		u64 page = pages[i] / SOFTGPU_BIG_PAGE;
-
-		/* UVM has it evicted, and tries again. */
-		if (softgpu_pma_is_wanted(&part->pma, page, page_bytes / SOFTGPU_BIG_PAGE)) {
-			status = NV_ERR_IN_USE;
-			continue;
-		}
-		if (!test_bit(page, part->pma.used) || test_bit(page, part->pma.pinned))
-			status = NV_ERR_INVALID_STATE;
-		bitmap_set(part->pma.pinned, page, page_bytes / SOFTGPU_BIG_PAGE);
-	}
-	spin_unlock(&part->pma.lock);
+	spin_lock(&pma->lock);
+	for (u64 i = 0; i < count && status == NV_OK; i++)
+		status = softgpu_pma_can_pin(pma, pages[i] / SOFTGPU_BIG_PAGE, size);
+	for (u64 i = 0; i < count && status == NV_OK; i++)
+		bitmap_set(pma->pinned, pages[i] / SOFTGPU_BIG_PAGE, size);
+	spin_unlock(&pma->lock);
 	return status;
 }
 
