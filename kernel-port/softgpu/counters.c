@@ -79,7 +79,8 @@ static bool softgpu_notify(struct softgpu_counters *counters,
 	packet[5] = (u32)(counter - counters->counter);
 	packet[6] = counter->count;
 	smp_store_release(&packet[7],
-			  (channel->space->gpu->chip->graphics_engine + channel->subcontext)
+			  (channel->space->gpu->chip->graphics_engine +
+			   softgpu_first_subcontext(channel->space) + channel->subcontext)
 					  << 20 |
 				  (u32)NVC365_NOTIFY_BUF_ENTRY_VALID_TRUE << 31);
 	smp_store_release(&counters->put_reg, next);
