@@ -42,23 +42,45 @@ static struct gvm_uvm_channel *tsg_channel(struct gvm_nvidia_tsg *tsg)
 	return list_first_entry(&tsg->channels, struct gvm_uvm_channel, node);
 }
 
-/* The core's calls. It holds tsg_mutex, and names no TSG after its detach. */
+/*
+ * The core's calls. It holds tsg_mutex, and names no TSG after its detach.
+ *
+ * Channels of a TSG may have different handles of it. A process can free one, and keep the
+ * channel registered. Then the next channel's handle is tried.
+ */
 
 static int nvidia_tsg_set_timeslice(void *data, u32 id, u64 timeslice_us)
 {
 	struct gvm_nvidia_gpu *gpu = data;
 	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, id);
+	struct gvm_uvm_channel *channel;
+	int status = -ENODEV;
 
-	return tsg ? gpu->uvm->services->tsg_set_timeslice(tsg_channel(tsg), timeslice_us) :
-		     -ENODEV;
+	if (!tsg)
+		return -ENODEV;
+	list_for_each_entry(channel, &tsg->channels, node) {
+		status = gpu->uvm->services->tsg_set_timeslice(channel, timeslice_us);
+		if (status != -ENODEV)
+			break;
+	}
+	return status;
 }
 
 static int nvidia_tsg_preempt(void *data, u32 id)
 {
 	struct gvm_nvidia_gpu *gpu = data;
 	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, id);
+	struct gvm_uvm_channel *channel;
+	int status = -ENODEV;
 
-	return tsg ? gpu->uvm->services->tsg_preempt(tsg_channel(tsg)) : -ENODEV;
+	if (!tsg)
+		return -ENODEV;
+	list_for_each_entry(channel, &tsg->channels, node) {
+		status = gpu->uvm->services->tsg_preempt(channel);
+		if (status != -ENODEV)
+			break;
+	}
+	return status;
 }
 
 /*
@@ -90,10 +112,11 @@ static int tsg_disable(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg, b
 static int tsgs_disable(struct gvm_nvidia_gpu *gpu, const u32 *ids, u32 count, bool disable,
 			bool preempt)
 {
-	struct gvm_nvidia_tsg *tsg = xa_load(&gpu->tsgs, ids[0]);
+	struct gvm_nvidia_tsg *tsg;
 
 	if (WARN_ON_ONCE(count != 1))
 		return -EOPNOTSUPP;
+	tsg = xa_load(&gpu->tsgs, ids[0]);
 	return tsg ? tsg_disable(gpu, tsg, disable, preempt) : -ENODEV;
 }
 

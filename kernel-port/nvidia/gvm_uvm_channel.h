@@ -92,6 +92,29 @@ static int gvm_uvm_tsg_of(struct gvm_uvm_channel *channel)
 	return status;
 }
 
+/* What a process hears of a channel that is refused. */
+static NV_STATUS gvm_uvm_channel_status(int error)
+{
+	switch (error) {
+	case 0:
+		return NV_OK;
+	case -ENODEV:
+		return NV_ERR_OBJECT_NOT_FOUND;
+	case -ENXIO:
+		return NV_ERR_GPU_IS_LOST;
+	case -ETIMEDOUT:
+		return NV_ERR_TIMEOUT;
+	case -EOPNOTSUPP:
+		return NV_ERR_NOT_SUPPORTED;
+	case -EPERM:
+		return NV_ERR_INSUFFICIENT_PERMISSIONS;
+	case -ENOMEM:
+		return NV_ERR_NO_MEMORY;
+	default:
+		return NV_ERR_INVALID_STATE;
+	}
+}
+
 static void gvm_uvm_channel_refused(uvm_gpu_t *gpu, int status)
 {
 	pr_warn_ratelimited("gvm refuses a channel of process %d on %s: its TSG %s (%d)\n",
@@ -138,7 +161,7 @@ NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
 		gvm_uvm_channel_refused(gpu, status);
 		uvm_kvfree(channel);
 	}
-	return gvm_uvm_status(status);
+	return gvm_uvm_channel_status(status);
 }
 
 /* RM has stopped the channel, and still has it. */

@@ -133,7 +133,7 @@ void gvm_uvm_request_begin(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request,
 			   struct gvm_uvm_space *space);
 void gvm_uvm_request_end(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request);
 
-/* 0 as NV_OK, an errno as the status that nvidia-uvm has for it. */
+/* 0 as NV_OK, an errno of gvm_uvm_calls as the status that nvidia-uvm has for it. */
 NV_STATUS gvm_uvm_status(int error);
 
 #endif

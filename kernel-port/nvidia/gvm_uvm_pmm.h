@@ -481,8 +481,6 @@ NV_STATUS gvm_uvm_status(int error)
 		return NV_ERR_SIGNAL_PENDING;
 	case -ENODEV:
 		return NV_ERR_GPU_IS_LOST;
-	case -EPERM:
-		return NV_ERR_INSUFFICIENT_PERMISSIONS;
 	default:
 		return NV_ERR_NO_MEMORY;
 	}

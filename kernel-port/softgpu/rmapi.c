@@ -161,6 +161,8 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 		return NV_ERR_GPU_IS_LOST;
 	if (softgpu_fails(gpu, SOFTGPU_FAIL_CONTROL))
 		return NV_ERR_TIMEOUT;
+	if (softgpu_fails(gpu, SOFTGPU_FAIL_HANDLE))
+		return NV_ERR_OBJECT_NOT_FOUND;
 	mutex_lock(&gpu->lock);
 	status = softgpu_control_locked(gpu, client, object, command, params);
 	mutex_unlock(&gpu->lock);

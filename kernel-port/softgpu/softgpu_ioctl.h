@@ -166,6 +166,8 @@ enum softgpu_failure {
 	SOFTGPU_HOLD_SPACE = 7,
 	/* Likewise: RM has begun to ask UVM for memory, and UVM does not hear it yet. */
 	SOFTGPU_HOLD_DEMAND = 8,
+	/* A control call of RM ends with NV_ERR_OBJECT_NOT_FOUND: the handle was freed. */
+	SOFTGPU_FAIL_HANDLE = 9,
 	SOFTGPU_FAILURES,
 };
 

@@ -217,12 +217,18 @@ static void refused(void)
 	}
 	for (unsigned int skip = 1; skip < 3; skip++) {
 		softgpu_fail(SOFTGPU_FAIL_CONTROL, skip, 1);
-		guest_check(softgpu_attach(&third, THIRD) != 0,
-			    "a channel that cannot get %s slice is refused",
-			    skip == 1 ? "RM's default" : "its container's");
+		status = softgpu_attach(&third, THIRD);
+		guest_check(status == NV_ERR_TIMEOUT,
+			    "a channel that cannot get %s slice is refused: %x",
+			    skip == 1 ? "RM's default" : "its container's", status);
 		softgpu_detach(&third);
 	}
 	softgpu_fail(SOFTGPU_FAIL_CONTROL, 0, 0);
+	softgpu_fail(SOFTGPU_FAIL_HANDLE, 0, 1);
+	status = softgpu_attach(&third, THIRD);
+	guest_check(status == NV_ERR_OBJECT_NOT_FOUND,
+		    "a channel that RM does not know is refused: %x", status);
+	softgpu_detach(&third);
 }
 
 void test_compute(struct softgpu_tenant *tenant)

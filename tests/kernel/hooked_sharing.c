@@ -67,6 +67,11 @@ static void own_channels(struct softgpu_tenant *tenant)
 	guest_check(hooked_set(me, "compute.timeslice", "2048us") == 0 &&
 			    softgpu_get_timeslice(FIRST) == 2048,
 		    "the TSG has the slice that was written");
+	softgpu_fail(SOFTGPU_FAIL_HANDLE, 0, 1);
+	status = hooked_set(me, "compute.timeslice", "4096us");
+	guest_check(status == 0 && softgpu_get_timeslice(FIRST) == 4096,
+		    "its first channel's handle of it was freed, and it obeys still: %s",
+		    guest_error_name(status));
 	guest_check(hooked_set(me, "compute.freeze", "1") == 0, "it is frozen");
 	thaw(&kernel, &other);
 	softgpu_fail(SOFTGPU_FAIL_CONTROL, 1, 1);
