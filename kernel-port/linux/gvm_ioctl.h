@@ -41,8 +41,8 @@ struct gvm_pressure_record {
 
 /* Kernels that the caller's process has launched since its last report, and that have ended. */
 struct gvm_launch_report {
-	__u32 gpu; /* the same in each report on one open file */
-	__u32 reserved;
+	__u32 gpu;	/* the same in each report on one open file */
+	__u32 reserved; /* 0 */
 	__u64 submitted;
 	__u64 ended;
 };
@@ -50,7 +50,7 @@ struct gvm_launch_report {
 /*
  * Count launches in gcgroup.stat of the caller's container. They belong to the open file: when
  * it is closed, or its process killed, those that have not ended count as ended. EBUSY: another
- * gpu than before. ENODEV, ESRCH, EFAULT as above. EINTR.
+ * gpu than before. EINVAL: reserved is not 0. ENODEV, ESRCH, EFAULT as above. EINTR.
  */
 #define GVM_IOCTL_LAUNCHES _IOW('G', 0x51, struct gvm_launch_report)
 

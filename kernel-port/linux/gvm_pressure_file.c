@@ -273,6 +273,8 @@ static long gvm_dev_report(struct gvm_dev_file *dev, const struct gvm_launch_rep
 {
 	int status;
 
+	if (report->reserved)
+		return -EINVAL;
 	if (mutex_lock_killable(&gvm_pressure_mutex))
 		return -EINTR;
 	status = gvm_dev_begin_report_locked(dev, report->gpu);

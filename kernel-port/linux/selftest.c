@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * gvm_selftest.ko, for tests only: a device of 16 chunks. Its GPU does nothing but record the
- * calls that it gets. The module uses gvm.ko as the glue to NVIDIA's driver will: it owns the
+ * calls that it gets. The module uses gvm.ko as the glue to NVIDIA's driver does: it owns the
  * chunks, charges and evicts them. A test acts as the GPU's driver through these files in
  * /sys/kernel/debug/gvm_selftest:
  *

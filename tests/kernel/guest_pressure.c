@@ -439,6 +439,7 @@ static void test_launcher_is_killed(void)
 /* Two open files of one process. Each has its own counts. */
 static void test_launches(void)
 {
+	struct gvm_launch_report later = { .reserved = 1 };
 	int fd = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
 	int space;
 
@@ -446,6 +447,8 @@ static void test_launches(void)
 	guest_check(report_launches(fd, 7, 1, 0) == -ENODEV, "no such GPU: ENODEV");
 	guest_check(ioctl(fd, GVM_IOCTL_LAUNCHES, GUEST_NO_MEMORY) < 0 && errno == EFAULT,
 		    "no report: EFAULT");
+	guest_check(ioctl(fd, GVM_IOCTL_LAUNCHES, &later) < 0 && errno == EINVAL,
+		    "a word that has no meaning yet: EINVAL");
 	space = open_space();
 	expect_launches(0, 0, 0);
 	guest_check(report_launches(fd, 0, 60, 20) == 0, "launches are reported");
