@@ -137,6 +137,9 @@ static int nvidia_attach(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space **ret_spa
 		kfree(space);
 		return status;
 	}
+	space->uvm.gpu = uvm;
+	space->own.container = gvm_member_container(space->member);
+	gvm_nvidia_payers_init(space);
 	/* Its process can divide it among children from now on. */
 	status = gvm_space_begin(space->member, &space->uvm);
 	if (status) {
@@ -144,9 +147,6 @@ static int nvidia_attach(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space **ret_spa
 		kfree(space);
 		return status;
 	}
-	space->uvm.gpu = uvm;
-	space->own.container = gvm_member_container(space->member);
-	gvm_nvidia_payers_init(space);
 	/* Without memory for a thread there is no eviction ahead of need: faults do it. */
 	if (evictors)
 		(void)gvm_container_evictor_get(space->own.container);

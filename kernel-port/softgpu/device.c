@@ -18,7 +18,7 @@ static long softgpu_ioctl_access(struct softgpu *gpu, void __user *user)
 
 	if (copy_from_user(&access, user, sizeof(access)))
 		return -EFAULT;
-	access.sum = access.faults = access.replays = access.errors = 0;
+	access.sum = access.faults = access.replays = access.errors = access.wrong = 0;
 	status = softgpu_access(gpu, &access);
 	if (copy_to_user(user, &access, sizeof(access)))
 		return -EFAULT;

@@ -74,6 +74,18 @@ static void softgpu_pma_mark(struct softgpu_part *part, u64 first, u64 pages, bo
 	}
 }
 
+/* Whether the PMA has these pages. Says so if not: the driver's mistake must not be ours. */
+static bool softgpu_pma_has(const struct softgpu_pma *pma, u64 first, u64 pages)
+{
+	u64 begin = pma->begin * SOFTGPU_CHUNK_PAGES, end = pma->end * SOFTGPU_CHUNK_PAGES;
+	bool has = first >= begin && first < end && pages <= end - first;
+
+	if (!has)
+		pr_err("softgpu: the PMA has no %llu pages at %llx\n", pages,
+		       first * SOFTGPU_BIG_PAGE);
+	return has;
+}
+
 /* Whether RM asks UVM for one of the pages. LOCKING: pma.lock. */
 static bool softgpu_pma_is_wanted(const struct softgpu_pma *pma, u64 first, u64 pages)
 {
@@ -163,6 +175,8 @@ static NV_STATUS softgpu_pma_can_pin(const struct softgpu_pma *pma, u64 first, u
 {
 	u64 end = first + pages;
 
+	if (!softgpu_pma_has(pma, first, pages))
+		return NV_ERR_INVALID_ARGUMENT;
 	/* UVM has it evicted, and tries again. */
 	if (softgpu_pma_is_wanted(pma, first, pages))
 		return NV_ERR_IN_USE;
@@ -193,13 +207,14 @@ NV_STATUS nvUvmInterfacePmaPinPages(void *handle, NvU64 *pages, NvLength count,
 NV_STATUS nvUvmInterfacePmaUnpinPages(void *handle, NvU64 *pages, NvLength count,
 				      NvU64 page_bytes)
 {
-	struct softgpu_part *part = handle;
+	struct softgpu_pma *pma = &((struct softgpu_part *)handle)->pma;
+	u64 size = page_bytes / SOFTGPU_BIG_PAGE;
 
-	spin_lock(&part->pma.lock);
+	spin_lock(&pma->lock);
 	for (u64 i = 0; i < count; i++)
-		bitmap_clear(part->pma.pinned, pages[i] / SOFTGPU_BIG_PAGE,
-			     page_bytes / SOFTGPU_BIG_PAGE);
-	spin_unlock(&part->pma.lock);
+		if (softgpu_pma_has(pma, pages[i] / SOFTGPU_BIG_PAGE, size))
+			bitmap_clear(pma->pinned, pages[i] / SOFTGPU_BIG_PAGE, size);
+	spin_unlock(&pma->lock);
 	return NV_OK;
 }
 #endif
@@ -208,11 +223,12 @@ void nvUvmInterfacePmaFreePages(void *handle, NvU64 *pages, NvLength count, NvU6
 				NvU32 flags)
 {
 	struct softgpu_part *part = handle;
+	u64 size = page_bytes / SOFTGPU_BIG_PAGE;
 
 	spin_lock(&part->pma.lock);
 	for (u64 i = 0; i < count; i++)
-		softgpu_pma_mark(part, pages[i] / SOFTGPU_BIG_PAGE,
-				 page_bytes / SOFTGPU_BIG_PAGE, false);
+		if (softgpu_pma_has(&part->pma, pages[i] / SOFTGPU_BIG_PAGE, size))
+			softgpu_pma_mark(part, pages[i] / SOFTGPU_BIG_PAGE, size, false);
 	part->gpu->stats.pma_frees += count;
 	spin_unlock(&part->pma.lock);
 }

@@ -266,15 +266,24 @@ static u32 softgpu_free_channel_id(struct softgpu *gpu)
 	return id;
 }
 
-/* A channel that UVM did not know. Returns NULL without memory. LOCKING: softgpu.lock. */
+/*
+ * A channel that UVM did not know. Returns NULL without memory, or without an instance block.
+ * LOCKING: softgpu.lock.
+ */
 static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_space *space,
 							     u32 client, u32 object)
 {
 	struct softgpu *gpu = space->gpu;
-	struct softgpu_user_channel *channel = kzalloc(sizeof(*channel), GFP_KERNEL);
+	struct softgpu_user_channel *channel;
+	u32 id = softgpu_free_channel_id(gpu);
 
+	/* A second channel of one block would get the first one's faults. */
+	if (id >= SOFTGPU_RESERVED / PAGE_SIZE)
+		return NULL;
+	channel = kzalloc(sizeof(*channel), GFP_KERNEL);
 	if (!channel)
 		return NULL;
+	channel->id = id;
 	channel->client = client;
 	channel->object = object;
 	channel->references = 1;
@@ -288,12 +297,10 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 		kfree(channel);
 		return NULL;
 	}
-	channel->id = softgpu_free_channel_id(gpu);
 	/*
 	 * Instance blocks lie in RM's part of vidmem, 4 KB each. Only their addresses are used.
 	 */
-	channel->instance = gpu->vidmem_bytes - SOFTGPU_RESERVED +
-			    channel->id * PAGE_SIZE % SOFTGPU_RESERVED;
+	channel->instance = gpu->vidmem_bytes - SOFTGPU_RESERVED + id * PAGE_SIZE;
 	list_add(&channel->node, &gpu->user_channels);
 	return channel;
 }

@@ -173,7 +173,8 @@ void hooked_finish(struct softgpu_tenant *tenant, bool managed)
 		closedir(cgroups);
 
 	stats = softgpu_stats();
-	guest_check(stats.bad_addresses == 0, "the GPU met no bad address");
+	guest_check(stats.bad_addresses == 0 && stats.unknown_methods == 0,
+		    "the GPU met no bad address, and knew all methods");
 	guest_check(stats.pma_used_bytes == 0, "all vidmem was given back");
 	softgpu_close();
 	guest_expect_unload("nvidia_uvm", 0);
