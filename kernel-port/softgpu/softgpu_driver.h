@@ -20,8 +20,8 @@
  *   SOFTGPU_RUNLIST_PRI         UvmGpuChannelInstanceInfo has pRunlistPRIBaseRegister
  *   SOFTGPU_CONST_COUNTER       EnableAccessCntr() takes a pointer to const
  *
- * Only 535 is tested here. Functions that are declared and that no file here defines are
- * generated (stubs.sh): they say their name once and return NV_ERR_NOT_SUPPORTED.
+ * Functions that are declared and that no file here defines are generated (stubs.sh): they say
+ * their name once and return NV_ERR_NOT_SUPPORTED.
  */
 #ifndef SOFTGPU_DRIVER_H
 #define SOFTGPU_DRIVER_H
