@@ -84,7 +84,7 @@ struct gvm_uvm_gpu {
 };
 
 /*
- * A VA space on a managed GPU. gvm_nvidia.ko makes it, and has more of it behind.
+ * A VA space on a managed GPU. gvm_nvidia.ko allocates it, as the head of a larger struct.
  */
 struct gvm_uvm_space {
 	struct gvm_uvm_gpu *gpu;
