@@ -257,8 +257,8 @@ guest_log "$log" >"$out/guest.log"
 complaint='WARNING|BUG|Oops|Call Trace|Kernel panic|general protection|INFO: |lockdep|[Ll]eak'
 complaint="$complaint|refcount_t|list_(add|del) corruption|cut here|UBSAN|KASAN|segfault"
 complaint="$complaint|Assert failed|debugfs: |books are broken|Poison|Redzone|disagrees about|Unknown symbol"
-# Of softgpu.ko: the driver frees device memory twice, or memory that there is not, or a channel that has work.
-complaint="$complaint|softgpu: (PMA page|the PMA has no)|destroyed with work"
+# Of softgpu.ko: the driver frees device memory twice, or memory that there is not.
+complaint="$complaint|softgpu: (PMA page|the PMA has no)"
 # The device "test" is one whose books a test breaks to see gvm_check() say so (core_world.c). What is
 # lost the guest looks at itself (guest.c), and has a test point for.
 expected='^tap: |^gvm_selftest: Unknown symbol|^gvm_coretest: test: books are broken: |^kmemleak: [0-9]* new suspected'
