@@ -137,7 +137,7 @@ static int gvm_pressure_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* What an open /dev/gvm is: it reports launches of one container, once it has begun to. */
+/* An open /dev/gvm. From its first report on it counts launches of one container. */
 struct gvm_dev_file {
 	struct list_head node; /* in gvm_dev_files, while it reports; gvm_pressure_mutex */
 	struct gvm_launches launches; /* guarded likewise, for open and close */

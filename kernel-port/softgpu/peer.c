@@ -8,8 +8,8 @@
 #include "softgpu.h"
 
 /*
- * What a GPU calls another one: how far that is ahead, in a circle. Ids
- * have 3 bits, and 0 is none.
+ * A GPU's id for another one: how many numbers the other one is ahead, in a circle. Ids have 3
+ * bits, and 0 is none.
  */
 static u32 softgpu_peer_id(const struct softgpu *gpu, const struct softgpu *peer)
 {

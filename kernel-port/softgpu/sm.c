@@ -54,7 +54,7 @@ static u64 softgpu_run_va(const struct softgpu_run *run, u64 number)
 	return run->access->va + number * run->access->stride;
 }
 
-/* Of an access to a page: what it is to a word. */
+/* The operation on each word, if the access is to all words of a page. */
 static enum softgpu_op softgpu_run_op(const struct softgpu_run *run)
 {
 	if (run->access->op == SOFTGPU_FILL)

@@ -127,7 +127,7 @@ struct softgpu_space {
 	struct softgpu_tlb tlb;
 };
 
-/* What UVM asks RM to schedule together. */
+/* A TSG of UVM's own channels. */
 struct softgpu_tsg {
 	struct softgpu_space *space;
 	u32 engine;
