@@ -34,6 +34,9 @@ static NV_STATUS gvm_uvm_make_room(uvm_va_block_t *block, uvm_va_block_retry_t *
  * NV_ERR_MORE_PROCESSING_REQUIRED, if the block was unlocked meanwhile and its operation has to
  * start again; or an error.
  *
+ * A VA space is attached before its memory can come to a managed GPU. One that is not gets no
+ * memory there, since nothing would bound it.
+ *
  * The chunk is charged before it exists, to who pays for the block. At its limit that one
  * evicts a chunk of its own, with the block unlocked. On a full device the stock function
  * evicts first, and gvm_uvm_victim() chooses. If it finds no victim in a few looks, the core
@@ -45,15 +48,19 @@ NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry
 {
 	struct gvm_uvm_gpu *managed = gvm_uvm_find(&gpu->pmm);
 	struct gvm_uvm_request request;
-	struct gvm_uvm_space *space = NULL;
+	struct gvm_uvm_space *space;
 	bool own = true;
 	NV_STATUS status;
 	int error;
 
-	if (managed)
-		space = gvm_uvm_space_find(&gpu->pmm, uvm_va_block_get_va_space(block));
-	if (!space)
+	if (!managed)
 		return block_alloc_gpu_chunk(block, retry, gpu, size, ret_chunk);
+	space = gvm_uvm_space_find(&gpu->pmm, uvm_va_block_get_va_space(block));
+	if (!space) {
+		pr_warn_ratelimited("gvm refuses memory on %s: no process pays for it\n",
+				    uvm_gpu_name(gpu));
+		return NV_ERR_NO_MEMORY;
+	}
 
 	error = managed->calls->reserve(space, block->start, size);
 	if (!error) {

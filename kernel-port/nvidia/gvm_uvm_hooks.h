@@ -58,6 +58,9 @@ void gvm_uvm_range_gone(uvm_va_space_t *va_space, NvU64 first, NvU64 last);
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
 void gvm_uvm_space_detach_all(uvm_va_space_t *va_space);
 
+/* uvm_policy.c: see gvm_uvm_space.h. */
+NV_STATUS gvm_uvm_prefers(uvm_va_space_t *va_space, const NvProcessorUuid *uuid);
+
 /* uvm_user_channel.c: see gvm_uvm_channel.h. */
 NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel);
 void gvm_uvm_channel_detach(uvm_user_channel_t *user_channel);

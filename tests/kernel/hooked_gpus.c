@@ -113,6 +113,44 @@ static void mapped(struct softgpu_tenant *tenant)
 	munmap(p, MAPPED);
 }
 
+/*
+ * A process has registered the second GPU, and no address space there. No kernel of it runs on
+ * that GPU, but its memory goes there by its advice.
+ */
+void test_preferred_gpu(struct softgpu_tenant *tenant)
+{
+	UVM_ENABLE_PEER_ACCESS_PARAMS peers = { softgpu_uuid_of(0), softgpu_uuid_of(1), 0 };
+	UVM_UNREGISTER_GPU_PARAMS unregister = { .gpu_uuid = softgpu_uuid_of(1) };
+	UVM_REGISTER_GPU_PARAMS second = { .gpu_uuid = softgpu_uuid_of(1), .rmCtrlFd = -1 };
+	uint64_t *p = softgpu_managed(tenant, MAPPED);
+	UVM_SET_PREFERRED_LOCATION_PARAMS preferred = {
+		.requestedBase = (uintptr_t)p,
+		.length = MAPPED,
+		.preferredLocation = softgpu_uuid_of(1),
+	};
+
+	guest_check(softgpu_uvm(tenant->fd, UVM_REGISTER_GPU, &second) == 0 &&
+			    softgpu_uvm(tenant->fd, UVM_ENABLE_PEER_ACCESS, &peers) == 0 &&
+			    softgpu_uvm(tenant->fd, UVM_SET_PREFERRED_LOCATION, &preferred) ==
+				    0,
+		    "4 MB prefer a second GPU, which is only registered");
+	guest_check(write_by(tenant, 0, p, MAPPED, 5) &&
+			    softgpu_resident(tenant, p) == SOFTGPU_ON_SECOND,
+		    "the first GPU writes them there");
+	guest_check(get_of(1, "gmem.current") == (long long)MAPPED &&
+			    get_of(0, "gmem.current") == 0,
+		    "they are charged on the second GPU: %lld, and on the first: %lld",
+		    get_of(1, "gmem.current"), get_of(0, "gmem.current"));
+	guest_check(set_of(1, "gmem.limit.high", "2M") == 0 &&
+			    get_of(1, "gmem.current") == 2ll << 20,
+		    "a limit of 2 MB evicts 2 of them: %lld", get_of(1, "gmem.current"));
+	guest_check(read_by(tenant, 0, p, MAPPED, 5), "the first GPU reads all of them");
+	guest_check(softgpu_uvm(tenant->fd, UVM_UNREGISTER_GPU, &unregister) == 0,
+		    "the second GPU is unregistered");
+	guest_check(hooked_cpu_reads(p, MAPPED, 5), "the CPU reads all 4 MB");
+	munmap(p, MAPPED);
+}
+
 void test_two_gpus(struct softgpu_tenant *tenant)
 {
 	UVM_ENABLE_PEER_ACCESS_PARAMS peers = { softgpu_uuid_of(0), softgpu_uuid_of(1), 0 };

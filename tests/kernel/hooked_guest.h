@@ -90,6 +90,7 @@ void test_no_promotion(struct softgpu_tenant *tenant);
 void test_hooked_limit_patterns(struct softgpu_tenant *tenant);
 void test_hooked_full_limit_patterns(struct softgpu_tenant *tenant);
 void test_two_gpus(struct softgpu_tenant *tenant);
+void test_preferred_gpu(struct softgpu_tenant *tenant);
 void test_three_gpus(struct softgpu_tenant *tenant);
 void test_hooked_engines(struct softgpu_tenant *tenant);
 void test_asleep(struct softgpu_tenant *tenant);

@@ -49,6 +49,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "managedpaging", true, "", "", test_paging },
 	{ "builtin", true, "", "", test_builtin },
 	{ "twogpus", true, "vidmem_mb=48 gpus=2", "", test_two_gpus },
+	{ "preferredgpu", true, "vidmem_mb=48 gpus=2", "", test_preferred_gpu },
 	{ "threegpus", true, "vidmem_mb=48 gpus=3", "", test_three_gpus },
 	{ "engines", true, "", "", test_hooked_engines },
 	{ "demands", true, "", "", test_demands },
