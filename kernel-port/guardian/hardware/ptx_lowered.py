@@ -27,24 +27,15 @@ FLAG_LZ4, FLAG_ZSTD = 0x2000, 0x8000
 PTXAS_SECONDS = 60
 
 
-def entries(data, offset, size):
-    """Of each module of a section its entries: (kind, capability, where the entry begins)."""
-    at, end = offset, offset + size
-    while at + 16 <= end:
-        magic, _, header, length = struct.unpack_from("<IHHQ", data, at)
-        if magic != ptx_share.MAGIC:
-            at += 8
-            continue
-        found, entry, stop = [], at + header, at + header + length
-        while entry + 64 <= stop:
-            kind, _, head, body = struct.unpack_from("<HHIQ", data, entry)
-            capability, = struct.unpack_from("<I", data, entry + 28)
-            if head < 64:
+def add_length(data, at, length):
+    """LZ4 goes on with a length of 15 in the bytes that follow, up to the first one that is not 255."""
+    if length == 15:
+        while True:
+            more = data[at]
+            at, length = at + 1, length + more
+            if more != 255:
                 break
-            found.append((kind, capability, entry))
-            entry += head + body
-        yield found
-        at = stop + (-stop) % 8
+    return at, length
 
 
 def unpack_lz4(data, room):
@@ -52,25 +43,15 @@ def unpack_lz4(data, room):
     while at < len(data):
         plain, again = data[at] >> 4, data[at] & 15
         at += 1
-        if plain == 15:
-            while True:
-                more = data[at]
-                at, plain = at + 1, plain + more
-                if more != 255:
-                    break
+        at, plain = add_length(data, at, plain)
         out += data[at:at + plain]
         at += plain
         if at >= len(data):
             break
         back = data[at] | data[at + 1] << 8
         at += 2
-        if again == 15:
-            while True:
-                more = data[at]
-                at, again = at + 1, again + more
-                if more != 255:
-                    break
-        again += 4
+        at, again = add_length(data, at, again)
+        again += 4  # the shortest repetition
         while again:
             part = out[len(out) - back:len(out) - back + again]
             out += part
@@ -142,7 +123,7 @@ def main():
     for path in ptx_share.files(sys.argv[5:]):
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for offset, size in ptx_share.sections(data):
-                for found in entries(data, offset, size):
+                for found in ptx_share.modules(data, offset, size):
                     ptx = [(capability, entry) for kind, capability, entry in found if kind == 1]
                     if ptx and min(ptx)[0] > gpu:
                         newer.append((path, min(ptx)[1]))

@@ -33,7 +33,7 @@ def sections(data):
 
 
 def modules(data, offset, size):
-    """Of each module its entries: (kind, capability, bytes)."""
+    """Of each module its entries: (kind, capability, where the entry begins)."""
     at, end = offset, offset + size
     while at + 16 <= end:
         magic, _, header, length = struct.unpack_from("<IHHQ", data, at)
@@ -46,7 +46,7 @@ def modules(data, offset, size):
             capability, = struct.unpack_from("<I", data, entry + 28)
             if head < 64:
                 break
-            entries.append((kind, capability, body))
+            entries.append((kind, capability, entry))
             entry += head + body
         yield entries
         at = stop + (-stop) % 8
