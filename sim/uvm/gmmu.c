@@ -400,71 +400,76 @@ static u32 nth_missing(u32 missing, u32 nth)
 	return missing & -missing;
 }
 
+/* A report in the making: the misses of a walk in a window. */
+struct gmmu_report {
+	struct gmmu *gmmu;
+	const struct gmmu_walk *walk;
+	const struct gmmu_window *window;
+	u32 tsg;
+	u32 left; /* faults that it may still add */
+};
+
 /*
- * Report missing page number @nth of the block at a place, up to @most faults. Each thread that
- * misses in the page makes one fault. Returns the number of faults.
+ * Report missing page number @nth of the block at @cursor. Each thread that misses in the page
+ * makes one fault.
  */
-static u32 gmmu_report_page(struct gmmu *gmmu, struct gvm_fault *fault,
-			    const struct gmmu_walk *walk, const struct gmmu_cursor *cursor,
-			    const struct gmmu_window *window, u32 nth, u32 most)
+static void report_page(struct gmmu_report *report, const struct gmmu_cursor *cursor, u32 nth)
 {
-	struct touch_view view = touch_view(walk, cursor->touch);
+	struct touch_view view = touch_view(report->walk, cursor->touch);
 	u32 page = nth_missing(touch_missing(&view, cursor->block), nth);
-	u32 faults = min(window->faults_per_page, most);
+	u32 faults = min(report->window->faults_per_page, report->left);
+	struct gvm_fault fault = {
+		.space = report->walk->table->space,
+		.tsg = report->tsg,
+		.access = view.touch->access,
+	};
 
 	if (!page)
-		return 0;
+		return;
 	if (view.touch->rows_per_page)
 		faults = min(faults, view.touch->rows_per_page);
-	fault->va = view.touch->va + ((u64)cursor->block << GVM_CHUNK_SHIFT) +
-		    ((u64)__ffs(page) << GVM_PAGE_SHIFT);
-	fault->access = view.touch->access;
+	fault.va = view.touch->va + ((u64)cursor->block << GVM_CHUNK_SHIFT) +
+		   ((u64)__ffs(page) << GVM_PAGE_SHIFT);
 	for (u32 i = 0; i < faults; i++)
-		gmmu_push(gmmu, fault);
-	return faults;
+		gmmu_push(report->gmmu, &fault);
+	report->left -= faults;
 }
 
 /*
- * Report missing pages of each block in the window: pages @nth to @nth + @pages - 1, up to
- * @most faults. Returns the number of faults.
+ * Report missing pages @nth to @nth + @pages - 1 of each block from @cursor to the end of the
+ * window.
  */
-static u32 gmmu_report_round(struct gmmu *gmmu, struct gvm_fault *fault,
-			     const struct gmmu_walk *walk, struct gmmu_cursor cursor,
-			     const struct gmmu_window *window, u32 nth, u32 pages, u32 most)
+static void report_round(struct gmmu_report *report, struct gmmu_cursor cursor, u32 nth,
+			 u32 pages)
 {
-	u32 reported = 0;
-
-	while (reported < most && gmmu_find_miss(walk, &cursor) &&
-	       cursor.ordinal < window->end_ordinal) {
-		for (u32 i = 0; i < pages && reported < most; i++)
-			reported += gmmu_report_page(gmmu, fault, walk, &cursor, window,
-						     nth + i, most - reported);
+	while (report->left && gmmu_find_miss(report->walk, &cursor) &&
+	       cursor.ordinal < report->window->end_ordinal) {
+		for (u32 i = 0; i < pages && report->left; i++)
+			report_page(report, &cursor, nth + i);
 		/* A block with a missing page is touched, so it has an ordinal. */
 		cursor.block++;
 		cursor.ordinal++;
 	}
-	return reported;
 }
 
 u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 		struct gmmu_cursor cursor, const struct gmmu_window *window)
 {
-	struct gvm_fault fault = { .space = walk->table->space, .tsg = tsg };
 	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
-	u32 most = min(room, window->faults);
+	u32 most = min(room, window->faults), before = U32_MAX;
 	u32 pages = window->in_order ? window->pages_per_block : 1;
-	u32 reported = 0;
+	struct gmmu_report report = {
+		.gmmu = gmmu, .walk = walk, .window = window, .tsg = tsg, .left = most
+	};
 
-	for (u32 nth = 0; nth < window->pages_per_block && reported < most; nth += pages) {
-		u32 more = gmmu_report_round(gmmu, &fault, walk, cursor, window, nth, pages,
-					     most - reported);
-
-		if (!more)
-			break;
-		reported += more;
+	/* A round without a fault is the last one: later pages are not missing either. */
+	for (u32 nth = 0; nth < window->pages_per_block && report.left && report.left != before;
+	     nth += pages) {
+		before = report.left;
+		report_round(&report, cursor, nth, pages);
 	}
 	eng_wake_one(&gmmu->waitq);
-	return reported;
+	return most - report.left;
 }
 
 u32 gmmu_fetch(struct gmmu *gmmu, struct gvm_fault *faults, u32 max)
