@@ -158,14 +158,24 @@ static void print_score(const char *label, const struct score *score)
 		       100 * score->factor);
 }
 
-static void print_order(void *data, const char *panel, size_t pairs, size_t kept)
+/* The order of each panel of a figure; @sum grows by all of them. */
+static void print_orders(const struct published *published, const struct figure *figure,
+			 struct score_order *sum)
 {
-	(void)data;
-	printf("  order of %s: %zu of %zu pairs\n", panel, kept, pairs);
+	for (size_t i = 0; i < figure->panel_count; i++) {
+		const char *panel = figure->panels[i].key;
+		struct score_order order =
+			score_order(published->rows, published->row_count, figure->name, panel);
+
+		if (order.pairs)
+			printf("  order of %s: %zu of %zu pairs\n", panel, order.kept,
+			       order.pairs);
+		score_order_add(sum, &order);
+	}
 }
 
 static int print_figure(const struct published *published, const struct figure *figure,
-			size_t *ret_pairs, size_t *ret_kept, struct sim_error *err)
+			struct score_order *sum, struct sim_error *err)
 {
 	struct table table = { 0 };
 	struct score score;
@@ -187,7 +197,7 @@ static int print_figure(const struct published *published, const struct figure *
 		if (!strcmp(published->rows[i].figure, figure->name))
 			status = print_row(&table, published, i, err);
 	table_print(&table, stdout);
-	published_count_order(published, figure, print_order, NULL, ret_pairs, ret_kept);
+	print_orders(published, figure, sum);
 	if (status)
 		return status;
 	if (score_rows(published->rows, published->row_count, figure->name, &score))
@@ -238,17 +248,17 @@ static int print_spreads(const struct published *published, struct sim_error *er
 
 static int print_all(const struct published *published, struct sim_error *err)
 {
-	size_t pairs = 0, kept = 0;
+	struct score_order order = { 0 };
 	struct score score;
 	int status = 0;
 
 	for (size_t i = 0; !status && i < published->count; i++)
-		status = print_figure(published, &published->figures[i], &pairs, &kept, err);
+		status = print_figure(published, &published->figures[i], &order, err);
 	if (status)
 		return status;
 	if (score_rows(published->rows, published->row_count, NULL, &score))
 		return sim_runtime_error(err, "out of memory");
-	printf("order: %zu of %zu pairs are in the published order\n", kept, pairs);
+	printf("order: %zu of %zu pairs are in the published order\n", order.kept, order.pairs);
 	print_score("all", &score);
 	return published->seeds ? print_spreads(published, err) : 0;
 }

@@ -51,62 +51,77 @@ static json_t *json_of_row(const struct published *published, size_t index)
 	return json;
 }
 
-static json_t *json_of_score(const struct score *score, size_t pairs, size_t kept)
+static json_t *json_of_score(const struct score *score, const struct score_order *order)
 {
 	return json_pack("{s:I, s:o, s:o, s:o, s:I, s:I}", "rows", (json_int_t)score->rows,
 			 "median_error", json_of(score->median), "within_25_percent",
 			 json_of(score->near), "within_2_times", json_of(score->factor),
-			 "order_pairs", (json_int_t)pairs, "order_kept", (json_int_t)kept);
+			 "order_pairs", (json_int_t)order->pairs, "order_kept",
+			 (json_int_t)order->kept);
 }
 
-static void add_order(void *data, const char *panel, size_t pairs, size_t kept)
+/* The order of each panel of a figure; @sum grows by all of them. */
+static json_t *json_of_orders(const struct published *published, const struct figure *figure,
+			      struct score_order *sum)
 {
-	json_array_append_new(data, json_pack("{s:s, s:I, s:I}", "panel", panel, "pairs",
-					      (json_int_t)pairs, "kept", (json_int_t)kept));
+	json_t *orders = json_array();
+
+	for (size_t i = 0; i < figure->panel_count; i++) {
+		const char *panel = figure->panels[i].key;
+		struct score_order order =
+			score_order(published->rows, published->row_count, figure->name, panel);
+
+		if (order.pairs)
+			json_array_append_new(orders,
+					      json_pack("{s:s, s:I, s:I}", "panel", panel,
+							"pairs", (json_int_t)order.pairs,
+							"kept", (json_int_t)order.kept));
+		score_order_add(sum, &order);
+	}
+	return orders;
 }
 
-/* All of a figure; *ret_pairs and *ret_kept grow by its own. NULL: out of memory. */
+/* All of a figure; @sum grows by its order. NULL: out of memory. */
 static json_t *json_of_figure(const struct published *published, const struct figure *figure,
-			      size_t *ret_pairs, size_t *ret_kept)
+			      struct score_order *sum)
 {
-	json_t *rows = json_array(), *order = json_array();
-	size_t pairs = 0, kept = 0;
+	struct score_order all_panels = { 0 };
+	json_t *rows = json_array(), *orders;
 	struct score score = { 0 };
 
 	for (size_t i = 0; i < published->row_count; i++)
 		if (!strcmp(published->rows[i].figure, figure->name))
 			json_array_append_new(rows, json_of_row(published, i));
-	published_count_order(published, figure, add_order, order, &pairs, &kept);
-	*ret_pairs += pairs;
-	*ret_kept += kept;
+	orders = json_of_orders(published, figure, &all_panels);
+	score_order_add(sum, &all_panels);
 	if (score_rows(published->rows, published->row_count, figure->name, &score)) {
 		json_decref(rows);
-		json_decref(order);
+		json_decref(orders);
 		return NULL;
 	}
 	return json_pack("{s:s, s:o, s:o, s:o}", "figure", figure->name, "rows", rows, "order",
-			 order, "score", json_of_score(&score, pairs, kept));
+			 orders, "score", json_of_score(&score, &all_panels));
 }
 
 int published_write_json(const struct published *published, const char *path,
 			 struct sim_error *err)
 {
 	json_t *figures = json_array(), *root;
-	size_t pairs = 0, kept = 0;
+	struct score_order order = { 0 };
 	struct whole_file file;
 	struct score score;
 	int status;
 
 	for (size_t i = 0; i < published->count; i++)
 		json_array_append_new(figures, json_of_figure(published, &published->figures[i],
-							      &pairs, &kept));
+							      &order));
 	if (score_rows(published->rows, published->row_count, NULL, &score)) {
 		json_decref(figures);
 		return sim_runtime_error(err, "out of memory");
 	}
 	root = json_pack("{s:s, s:I, s:o, s:o}", "version", GVMSIM_VERSION, "seeds",
 			 (json_int_t)published->seeds, "figures", figures, "score",
-			 json_of_score(&score, pairs, kept));
+			 json_of_score(&score, &order));
 	if (!root)
 		return sim_runtime_error(err, "out of memory");
 	status = whole_file_open(&file, path, err);

@@ -266,24 +266,6 @@ int published_predict(struct published *published, const struct run_cache_use *u
 	return status ? status : make_rows(published, err);
 }
 
-void published_count_order(const struct published *published, const struct figure *figure,
-			   void (*use)(void *data, const char *panel, size_t pairs,
-				       size_t kept),
-			   void *data, size_t *ret_pairs, size_t *ret_kept)
-{
-	for (size_t i = 0; i < figure->panel_count; i++) {
-		const char *panel = figure->panels[i].key;
-		size_t pairs, kept;
-
-		score_order(published->rows, published->row_count, figure->name, panel, &pairs,
-			    &kept);
-		if (pairs)
-			use(data, panel, pairs, kept);
-		*ret_pairs += pairs;
-		*ret_kept += kept;
-	}
-}
-
 void published_destroy(struct published *published)
 {
 	for (size_t i = 0; published->by_seed && i < published->cycles; i++) {

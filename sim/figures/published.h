@@ -48,14 +48,6 @@ int published_open(struct published *published, const char *const *names, size_t
  */
 int published_predict(struct published *published, const struct run_cache_use *use,
 		      struct sim_error *err);
-/*
- * Call @use for each panel of a figure that has pairs of values which are apart, see
- * score_order(), and add all of them to *ret_pairs and *ret_kept.
- */
-void published_count_order(const struct published *published, const struct figure *figure,
-			   void (*use)(void *data, const char *panel, size_t pairs,
-				       size_t kept),
-			   void *data, size_t *ret_pairs, size_t *ret_kept);
 
 /* A cell with a published value as a row of a score. Texts are borrowed from @data. */
 void published_row(const struct figure_data *data, const struct figure_cell *cell,

@@ -108,10 +108,11 @@ static bool is_of_panel(const struct score_row *row, const char *figure, const c
 	       row->published > 0 && !isnan(row->predicted);
 }
 
-void score_order(const struct score_row *rows, size_t count, const char *figure,
-		 const char *panel, size_t *ret_pairs, size_t *ret_kept)
+struct score_order score_order(const struct score_row *rows, size_t count, const char *figure,
+			       const char *panel)
 {
-	*ret_pairs = *ret_kept = 0;
+	struct score_order order = { 0 };
+
 	for (size_t i = 0; i < count; i++) {
 		if (!is_of_panel(&rows[i], figure, panel))
 			continue;
@@ -124,8 +125,9 @@ void score_order(const struct score_row *rows, size_t count, const char *figure,
 			    strcmp(rows[i].part, rows[k].part) != 0 ||
 			    (published < SCORE_APART && published > 1 / SCORE_APART))
 				continue;
-			++*ret_pairs;
-			*ret_kept += published > 1 ? more : less;
+			order.pairs++;
+			order.kept += published > 1 ? more : less;
 		}
 	}
+	return order;
 }

@@ -63,13 +63,23 @@ int score_rows(const struct score_row *rows, size_t count, const char *figure,
 int score_spread(const double *draws, size_t count, double published,
 		 struct score_spread *ret_spread);
 
+/* Pairs of rows whose published values are SCORE_APART. */
+struct score_order {
+	size_t pairs;
+	size_t kept; /* of them, pairs with predictions in the published order */
+};
+
 /*
- * The order of a panel: how many pairs of its rows have published values that are SCORE_APART,
- * and in how many of them the predictions are in the published order. Pairs are of one part, of
- * different runs. Rows that count in no score count here, too, as long as they have both
- * values.
+ * The order of a panel. Pairs are of one part, of different runs. Rows that count in no score
+ * count here, too, as long as they have both values.
  */
-void score_order(const struct score_row *rows, size_t count, const char *figure,
-		 const char *panel, size_t *ret_pairs, size_t *ret_kept);
+struct score_order score_order(const struct score_row *rows, size_t count, const char *figure,
+			       const char *panel);
+
+static inline void score_order_add(struct score_order *sum, const struct score_order *part)
+{
+	sum->pairs += part->pairs;
+	sum->kept += part->kept;
+}
 
 #endif

@@ -56,17 +56,15 @@ static int print_within(FILE *out, const struct page *page, const char *figure)
 	return status;
 }
 
-/* How many pairs of values of one figure are in the published order. */
-static void count_order(const struct page *page, const struct figure *figure, size_t *pairs,
-			size_t *kept)
+/* Add the pairs of all panels of a figure. */
+static void add_order(const struct page *page, const struct figure *figure,
+		      struct score_order *order)
 {
 	for (size_t i = 0; i < figure->panel_count; i++) {
-		size_t panel_pairs, panel_kept;
+		struct score_order panel = score_order(page->rows, page->row_count,
+						       figure->name, figure->panels[i].key);
 
-		score_order(page->rows, page->row_count, figure->name, figure->panels[i].key,
-			    &panel_pairs, &panel_kept);
-		*pairs += panel_pairs;
-		*kept += panel_kept;
+		score_order_add(order, &panel);
 	}
 }
 
@@ -74,7 +72,7 @@ static void count_order(const struct page *page, const struct figure *figure, si
 static int print_score(FILE *out, const struct page *page, const struct figure *only)
 {
 	const char *figure = only ? only->name : NULL;
-	size_t pairs = 0, kept = 0;
+	struct score_order order = { 0 };
 	struct score score;
 	int status = score_rows(page->rows, page->row_count, figure, &score);
 
@@ -82,13 +80,13 @@ static int print_score(FILE *out, const struct page *page, const struct figure *
 		return status;
 	for (size_t i = 0; i < page->figures->count; i++)
 		if (!only || only == &page->figures->figures[i])
-			count_order(page, &page->figures->figures[i], &pairs, &kept);
+			add_order(page, &page->figures->figures[i], &order);
 	fprintf(out, "<tr%s><th scope=\"row\">", figure ? "" : " class=\"all\"");
 	html_text(out, figure ? figure : "all, each value once");
 	fprintf(out, "</th><td>%zu</td><td>%.2f</td><td>%.0f %%</td><td>%.0f %%</td>",
 		score.rows, score.median, 100 * score.near, 100 * score.factor);
-	if (pairs)
-		fprintf(out, "<td>%zu of %zu</td>", kept, pairs);
+	if (order.pairs)
+		fprintf(out, "<td>%zu of %zu</td>", order.kept, order.pairs);
 	else
 		fprintf(out, "<td>no pairs</td>");
 	if (page->seeds)

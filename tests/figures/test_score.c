@@ -104,13 +104,13 @@ START_TEST(order_is_that_of_pairs_which_are_apart)
 	/* a and b are too close to count; d is predicted above both, and published below. */
 	struct score_row rows[] = { row("a", 10, 10), row("b", 11, 9), row("c", 20, 15),
 				    row("d", 5, 12) };
-	size_t pairs, kept;
+	struct score_order order;
 
-	score_order(rows, ARRAY_SIZE(rows), "f", "p", &pairs, &kept);
-	ck_assert_uint_eq(pairs, 5);
-	ck_assert_uint_eq(kept, 3);
-	score_order(rows, ARRAY_SIZE(rows), "f", "another", &pairs, &kept);
-	ck_assert_uint_eq(pairs, 0);
+	order = score_order(rows, ARRAY_SIZE(rows), "f", "p");
+	ck_assert_uint_eq(order.pairs, 5);
+	ck_assert_uint_eq(order.kept, 3);
+	order = score_order(rows, ARRAY_SIZE(rows), "f", "another");
+	ck_assert_uint_eq(order.pairs, 0);
 }
 END_TEST
 
@@ -118,25 +118,25 @@ END_TEST
 START_TEST(values_that_are_just_apart_are_a_pair)
 {
 	struct score_row rows[] = { row("a", 10, 1), row("b", 12, 2), row("c", 10, 1) };
-	size_t pairs, kept;
+	struct score_order order;
 
-	score_order(rows, 2, "f", "p", &pairs, &kept);
-	ck_assert_uint_eq(pairs, 1);
-	ck_assert_uint_eq(kept, 1);
-	score_order(rows + 1, 2, "f", "p", &pairs, &kept);
-	ck_assert_uint_eq(pairs, 1);
-	ck_assert_uint_eq(kept, 1);
+	order = score_order(rows, 2, "f", "p");
+	ck_assert_uint_eq(order.pairs, 1);
+	ck_assert_uint_eq(order.kept, 1);
+	order = score_order(rows + 1, 2, "f", "p");
+	ck_assert_uint_eq(order.pairs, 1);
+	ck_assert_uint_eq(order.kept, 1);
 }
 END_TEST
 
 START_TEST(equal_predictions_are_in_no_order)
 {
 	struct score_row rows[] = { row("a", 10, 10), row("b", 20, 10) };
-	size_t pairs, kept;
+	struct score_order order;
 
-	score_order(rows, ARRAY_SIZE(rows), "f", "p", &pairs, &kept);
-	ck_assert_uint_eq(pairs, 1);
-	ck_assert_uint_eq(kept, 0);
+	order = score_order(rows, ARRAY_SIZE(rows), "f", "p");
+	ck_assert_uint_eq(order.pairs, 1);
+	ck_assert_uint_eq(order.kept, 0);
 }
 END_TEST
 
