@@ -10,7 +10,6 @@
 #include "terminal/signals.h"
 #include "config/paths.h"
 #include "engine/error.h"
-#include "results/fixed.h"
 #include "results/writer.h"
 
 const char *const gnuplot_terminals[GNUPLOT_TERMINALS] = { "png", "svg" };
@@ -70,16 +69,6 @@ void gnuplot_add_real(struct gnuplot *gnuplot, const char *name, double value)
 			     asprintf(&text, "%s=%.9g", name, value) < 0 ? NULL : text);
 }
 
-void gnuplot_add_seconds(struct gnuplot *gnuplot, const char *name, u64 ns)
-{
-	char seconds[FIXED_MAX];
-	char *text;
-
-	fixed_seconds(ns, seconds);
-	gnuplot_add_variable(gnuplot,
-			     asprintf(&text, "%s=%s", name, seconds) < 0 ? NULL : text);
-}
-
 void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct writer *writer,
 		      const char *file)
 {
@@ -104,13 +93,23 @@ struct picture {
 	pid_t child; /* 0: it has not been started, or has ended */
 };
 
+/* A figure that is being drawn, once for each terminal. All pointers are borrowed. */
+struct drawn_figure {
+	struct gnuplot *gnuplot;
+	const char *name;
+	const char *script; /* its path */
+	const struct signals *signals;
+	struct writer *writer;
+};
+
 /*
  * Start gnuplot. "-d": it does not read the user's start-up file, which
  * could change the pictures.
  */
-static int start_gnuplot(const struct gnuplot *gnuplot, const struct signals *signals,
-			 const char *script, pid_t *ret_child, struct sim_error *err)
+static int start_gnuplot(const struct drawn_figure *figure, pid_t *ret_child,
+			 struct sim_error *err)
 {
+	const struct gnuplot *gnuplot = figure->gnuplot;
 	const char **argv = calloc(2 * gnuplot->count + 4, sizeof(*argv));
 	size_t argc = 0;
 	int error;
@@ -125,9 +124,9 @@ static int start_gnuplot(const struct gnuplot *gnuplot, const struct signals *si
 		argv[argc++] = "-e";
 		argv[argc++] = gnuplot->list[i];
 	}
-	argv[argc++] = script;
+	argv[argc++] = figure->script;
 	argv[argc] = NULL;
-	error = signals_spawn(signals, ret_child, argv[0], argv, -1, -1);
+	error = signals_spawn(figure->signals, ret_child, argv[0], argv, -1, -1);
 	free(argv);
 	if (!error)
 		return 0;
@@ -139,27 +138,30 @@ static int start_gnuplot(const struct gnuplot *gnuplot, const struct signals *si
 }
 
 /*
- * Begin to draw a picture into the writer's temporary file of @name. The variables "output" and
- * "terminal" are set for this picture only.
+ * Begin to draw a picture into the writer's temporary file FIGURE.TERMINAL. The variables
+ * "output" and "terminal" are set for this picture only.
  */
-static int start_picture(struct gnuplot *gnuplot, const struct signals *signals,
-			 const char *terminal, const char *name, const char *script,
-			 struct writer *writer, struct picture *picture, struct sim_error *err)
+static int start_picture(const struct drawn_figure *figure, const char *terminal,
+			 struct picture *picture, struct sim_error *err)
 {
+	struct gnuplot *gnuplot = figure->gnuplot;
 	size_t common = gnuplot->count;
-	int status = writer_begin(writer, name, err);
+	char name[WRITER_NAME_MAX];
+	int status;
 
+	snprintf(name, sizeof(name), "%s.%s", figure->name, terminal);
+	status = writer_begin(figure->writer, name, err);
 	if (!status)
-		status = writer_end(writer, err);
+		status = writer_end(figure->writer, err);
 	if (status)
 		return status;
-	writer_temporary_path(writer, name, picture->path, sizeof(picture->path));
+	writer_temporary_path(figure->writer, name, picture->path, sizeof(picture->path));
 	gnuplot_add_string(gnuplot, "output", picture->path);
 	gnuplot_add_string(gnuplot, "terminal", terminal);
 	if (gnuplot->failed)
 		status = sim_runtime_error(err, "out of memory");
 	else
-		status = start_gnuplot(gnuplot, signals, script, &picture->child, err);
+		status = start_gnuplot(figure, &picture->child, err);
 	while (gnuplot->count > common)
 		free(gnuplot->list[--gnuplot->count]);
 	return status;
@@ -205,15 +207,15 @@ static int not_drawn(const char *path, struct sim_error *err)
 }
 
 /* Wait for a picture, or for a signal that ends its gnuplot. */
-static int finish_picture(struct picture *picture, const struct signals *signals,
-			  const char *script, struct sim_error *err)
+static int finish_picture(const struct drawn_figure *figure, struct picture *picture,
+			  struct sim_error *err)
 {
 	pid_t child = picture->child, ended;
 	int child_status;
 	bool drawn;
 
 	while (!(ended = waitpid(child, &child_status, WNOHANG))) {
-		if (!signals_wait(signals))
+		if (!signals_wait(figure->signals))
 			continue;
 		sim_runtime_error(err, "interrupted while gnuplot drew");
 		return -SIM_EXIT_INTERRUPTED;
@@ -227,7 +229,8 @@ static int finish_picture(struct picture *picture, const struct signals *signals
 	if (not_drawn(picture->path, err))
 		return -SIM_EXIT_RUNTIME;
 	if (!drawn)
-		return sim_runtime_error(err, "gnuplot: failed on %s with status %d", script,
+		return sim_runtime_error(err, "gnuplot: failed on %s with status %d",
+					 figure->script,
 					 WIFEXITED(child_status) ?
 						 WEXITSTATUS(child_status) :
 						 128 + WTERMSIG(child_status));
@@ -238,7 +241,14 @@ int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure
 		 const struct signals *signals, struct writer *writer, struct sim_error *err)
 {
 	struct picture pictures[GNUPLOT_TERMINALS] = { 0 };
-	char name[WRITER_NAME_MAX], path[PATH_MAX], *slash;
+	char path[PATH_MAX], *slash;
+	const struct drawn_figure drawn = {
+		.gnuplot = gnuplot,
+		.name = figure,
+		.script = path,
+		.signals = signals,
+		.writer = writer,
+	};
 	int status = config_find_data("plots", script, path, sizeof(path), err);
 
 	if (status)
@@ -247,13 +257,10 @@ int gnuplot_draw(struct gnuplot *gnuplot, const char *script, const char *figure
 	*slash = '\0';
 	gnuplot_add_string(gnuplot, "scripts", path);
 	*slash = '/';
-	for (size_t i = 0; !status && i < GNUPLOT_TERMINALS; i++) {
-		snprintf(name, sizeof(name), "%s.%s", figure, gnuplot_terminals[i]);
-		status = start_picture(gnuplot, signals, gnuplot_terminals[i], name, path,
-				       writer, &pictures[i], err);
-	}
 	for (size_t i = 0; !status && i < GNUPLOT_TERMINALS; i++)
-		status = finish_picture(&pictures[i], signals, path, err);
+		status = start_picture(&drawn, gnuplot_terminals[i], &pictures[i], err);
+	for (size_t i = 0; !status && i < GNUPLOT_TERMINALS; i++)
+		status = finish_picture(&drawn, &pictures[i], err);
 	for (size_t i = 0; i < GNUPLOT_TERMINALS; i++)
 		if (pictures[i].child)
 			signals_kill(pictures[i].child);

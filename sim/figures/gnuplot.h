@@ -35,8 +35,6 @@ struct gnuplot {
 void gnuplot_add_string(struct gnuplot *gnuplot, const char *name, const char *value);
 void gnuplot_add_count(struct gnuplot *gnuplot, const char *name, size_t value);
 void gnuplot_add_real(struct gnuplot *gnuplot, const char *name, double value);
-/* A duration, written in seconds. */
-void gnuplot_add_seconds(struct gnuplot *gnuplot, const char *name, u64 ns);
 /* The path of a file that @writer has put in place; at most GNUPLOT_FILES_MAX of them. */
 void gnuplot_add_file(struct gnuplot *gnuplot, const char *name, const struct writer *writer,
 		      const char *file);
