@@ -16,7 +16,7 @@ const char *const explain_phases[EXPLAIN_PHASES] = {
 	[EXPLAIN_DECODE] = "decode",
 };
 
-const char *const explain_causes[EXPLAIN_CAUSES] = {
+static const char *const explain_causes[EXPLAIN_CAUSES] = {
 	[EXPLAIN_COMPUTE] = "compute",	 [EXPLAIN_SLOW] = "part_of_gpu",
 	[EXPLAIN_FAULTS] = "own_faults", [EXPLAIN_SWITCHING] = "switching",
 	[EXPLAIN_HELD] = "held",	 [EXPLAIN_HOST] = "host",

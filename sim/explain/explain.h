@@ -69,8 +69,7 @@ u64 explain_phase_ns(const struct explain *explain, enum explain_phase phase);
 /* All of it as JSON, in ns; a new reference. NULL: out of memory. */
 json_t *explain_json(const struct explain *explain);
 
-/* Names of phases and causes in JSON. */
+/* Names of phases in JSON. */
 extern const char *const explain_phases[EXPLAIN_PHASES];
-extern const char *const explain_causes[EXPLAIN_CAUSES];
 
 #endif

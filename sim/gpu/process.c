@@ -268,15 +268,3 @@ struct gmmu_touch sim_touch_all(const struct gvm_range *range, enum gvm_access a
 {
 	return sim_touch_blocks(range, 0, range->block_count, access);
 }
-
-struct gmmu_touch sim_touch_masked(const struct gvm_range *range, const u32 *masks,
-				   const u64 *groups, u32 blocks_per_mask,
-				   enum gvm_access access)
-{
-	struct gmmu_touch touch = sim_touch_all(range, access);
-
-	touch.masks = masks;
-	touch.groups = groups;
-	touch.blocks_per_mask = blocks_per_mask;
-	return touch;
-}

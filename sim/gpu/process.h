@@ -69,15 +69,9 @@ u64 sim_process_discard(struct sim_process *process, struct gvm_range *range, u6
  */
 void sim_process_exit(struct sim_process *process);
 
-/*
- * Make touches of a range: of all its blocks, of @count blocks from number @first on, or of the
- * pages in @masks (masks, groups and blocks_per_mask as in struct gmmu_touch).
- */
+/* Make a touch of a range: of all its blocks, or of @count blocks from number @first on. */
 struct gmmu_touch sim_touch_all(const struct gvm_range *range, enum gvm_access access);
 struct gmmu_touch sim_touch_blocks(const struct gvm_range *range, u32 first, u32 count,
-				   enum gvm_access access);
-struct gmmu_touch sim_touch_masked(const struct gvm_range *range, const u32 *masks,
-				   const u64 *groups, u32 blocks_per_mask,
 				   enum gvm_access access);
 
 #endif

@@ -50,16 +50,6 @@ enum gvmd_metric gvmd_metric_find(const char *name)
 	return metric;
 }
 
-void gvmd_metric_names(char *text, size_t size)
-{
-	size_t length = 0;
-
-	*text = '\0';
-	for (int i = 0; i < GVMD_METRICS && length < size; i++)
-		length += (size_t)snprintf(text + length, size - length, "%s%s", i ? ", " : "",
-					   gvmd_metrics[i].name);
-}
-
 /* A number with an optional unit "us", or "max". False: it is neither. */
 static bool metric_number(const char *text, u64 *ret_value)
 {

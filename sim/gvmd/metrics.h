@@ -21,9 +21,6 @@ extern const struct gvmd_metric_row gvmd_metrics[GVMD_METRICS];
 /* The metric called @name, or GVMD_METRICS. */
 enum gvmd_metric gvmd_metric_find(const char *name);
 
-/* The names of all of them, "a, b". */
-void gvmd_metric_names(char *text, size_t size);
-
 /* Take the metrics of @file into @container from @text, its content. Nonsense stays unknown. */
 void gvmd_metrics_take(struct gvmd_container *container, const char *file, const char *text);
 

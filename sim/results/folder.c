@@ -40,28 +40,15 @@ static const char *const sample_columns[SAMPLE_COLUMNS] = {
 	"resident_bytes",
 };
 
-size_t folder_find_type(const struct folder *folder, const char *type)
-{
-	for (size_t i = 0; i < folder->summary.container_count; i++)
-		if (!strcmp(summary_type_name(&folder->summary.containers[i]), type))
-			return i;
-	return SIZE_MAX;
-}
-
-size_t folder_find_name(const struct folder *folder, const char *name)
-{
-	for (size_t i = 0; i < folder->summary.container_count; i++)
-		if (!strcmp(folder->summary.containers[i].name, name))
-			return i;
-	return SIZE_MAX;
-}
-
+/* The index of the container that a row names. */
 static int csv_container(const struct folder *folder, const struct csv *csv, size_t column,
 			 size_t *ret_container, struct sim_error *err)
 {
-	*ret_container = folder_find_name(folder, csv_text(csv, column));
-	if (*ret_container != SIZE_MAX)
-		return 0;
+	for (size_t i = 0; i < folder->summary.container_count; i++)
+		if (!strcmp(folder->summary.containers[i].name, csv_text(csv, column))) {
+			*ret_container = i;
+			return 0;
+		}
 	return sim_user_error(err, "%s:%zu: no container \"%.60s\" in " RESULTS_SUMMARY,
 			      csv->file, csv->line, csv_text(csv, column));
 }

@@ -39,8 +39,4 @@ struct folder {
 int folder_load(struct folder *folder, const char *path, struct sim_error *err);
 void folder_destroy(struct folder *folder);
 
-/* Index of the first container of an application type, or of a name; SIZE_MAX: none. */
-size_t folder_find_type(const struct folder *folder, const char *type);
-size_t folder_find_name(const struct folder *folder, const char *name);
-
 #endif

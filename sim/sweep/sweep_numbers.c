@@ -223,8 +223,8 @@ size_t sweep_metric_find(const struct sweep_numbers *numbers, const char *name)
 	return SIZE_MAX;
 }
 
-const struct sweep_estimate *sweep_estimate_of(const struct sweep_numbers *numbers,
-					       size_t point, size_t metric)
+static const struct sweep_estimate *estimate_of(const struct sweep_numbers *numbers,
+						size_t point, size_t metric)
 {
 	return &numbers->estimates[point * numbers->metric_count + metric];
 }
@@ -238,7 +238,7 @@ struct sweep_estimate sweep_estimate_named(const struct sweep_numbers *numbers, 
 	const char *text;
 
 	if (metric != SIZE_MAX)
-		return *sweep_estimate_of(numbers, point, metric);
+		return *estimate_of(numbers, point, metric);
 	text = axis != SIZE_MAX ? sweep_text(numbers->runs->sweep, point, axis) : NULL;
 	estimate.value.number = text ? sweep_number(text) : (double)NAN;
 	estimate.value.known = !isnan(estimate.value.number);
@@ -320,8 +320,7 @@ static int write_intervals(const struct sweep_numbers *numbers, struct writer *w
 	writer_printf(writer, "metric,estimate,low,high,interval\n");
 	for (size_t point = 0; point < sweep->point_count; point++)
 		for (size_t i = 0; i < numbers->metric_count; i++) {
-			const struct sweep_estimate *estimate =
-				sweep_estimate_of(numbers, point, i);
+			const struct sweep_estimate *estimate = estimate_of(numbers, point, i);
 
 			if (!estimate->value.known)
 				continue;

@@ -67,9 +67,6 @@ void sweep_numbers_destroy(struct sweep_numbers *numbers);
 /* The metric of a name; SIZE_MAX: no run has it. */
 size_t sweep_metric_find(const struct sweep_numbers *numbers, const char *name);
 
-const struct sweep_estimate *sweep_estimate_of(const struct sweep_numbers *numbers,
-					       size_t point, size_t metric);
-
 /*
  * The estimate of a name at a point: of a metric, or the number in the text of a key that
  * differs between points. Not known if it is neither.

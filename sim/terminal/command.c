@@ -54,7 +54,8 @@ static void append(char *text, size_t size, const char *fmt, ...)
 	va_end(args);
 }
 
-void command_usage(const struct command *command, char *text, size_t size)
+/* "gvmsim run SCENARIO [--set PATH=VALUE]... [--quiet]" */
+static void command_usage(const struct command *command, char *text, size_t size)
 {
 	snprintf(text, size, "%s%s%s", command->name, command->operands ? " " : "",
 		 command->operands ? command->operands : "");

@@ -52,9 +52,6 @@ int command_parse(const struct command *command, int argc, char **argv,
 			      struct sim_error *err),
 		  void *data, struct command_line *ret_line, struct sim_error *err);
 
-/* "gvmsim run SCENARIO [--set PATH=VALUE]... [--quiet]" */
-void command_usage(const struct command *command, char *text, size_t size);
-
 /*
  * Report a mistake in operands or options: "NAME: MISTAKE, usage: ...". Returns -SIM_EXIT_USER.
  */

@@ -285,7 +285,12 @@ static void tell(struct pressure *pressure, const struct pressure_told *told)
 	}
 }
 
-bool pressure_due(struct pressure_told *told, u64 current, u64 limit, u64 now_ns, u64 repeat_ns)
+/*
+ * Is there an event to tell of a process with @current bytes under @limit (U64_MAX: none)?
+ * Notes it in @told. An event is told when the target changes, and again after @repeat_ns.
+ */
+static bool is_due(struct pressure_told *told, u64 current, u64 limit, u64 now_ns,
+		   u64 repeat_ns)
 {
 	u64 target = current > limit ? current - limit : 0;
 	bool due =
@@ -356,7 +361,7 @@ int pressure_tick(struct pressure *pressure, u64 now_ns)
 		told->here = true;
 		if (read_bytes(container, "gmem.current", &current) &&
 		    read_bytes(container, "gmem.limit.high", &limit) &&
-		    pressure_due(told, current, limit, now_ns, pressure->repeat_ns))
+		    is_due(told, current, limit, now_ns, pressure->repeat_ns))
 			tell(pressure, told);
 	}
 	/* A later process of the same number starts with sequence 1. */

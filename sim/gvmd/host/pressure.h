@@ -55,11 +55,4 @@ void pressure_close(struct pressure *pressure);
  */
 int pressure_tick(struct pressure *pressure, u64 now_ns);
 
-/*
- * Is there an event to tell of a process with @current bytes under @limit (U64_MAX: none)?
- * Notes it in @told. An event is told when the target changes, and again after @repeat_ns.
- */
-bool pressure_due(struct pressure_told *told, u64 current, u64 limit, u64 now_ns,
-		  u64 repeat_ns);
-
 #endif
