@@ -23,32 +23,7 @@
  *
  * A container that is alone on the GPU gets unfenced kernels (Guardian 4.2.3). When a second
  * one comes, bursts that are launched from then on are fenced. A running burst stays as it is.
- *
- *
- * What a fence costs
- *
- *     Lambda = h1 L1 + (1 - h1) (h2 L2 + (1 - h2) D)    cycles of a mean access
- *     F      = cycles of the fence                      growth of a kernel = hide F / Lambda
- *
- *     mode     F                         with alu 4 and branch 80
- *     fence    alu (2 + 2 beta)          8 to 16
- *     once     alu 2                     8: offsets need no fence of their own
- *     4g       alu (1 + 2 beta)          4 to 12: half of an address
- *     check    2 branch                  160
- *     modulo   alu 7                     28
- *     count    alu (5 + 2 beta)          20 to 28: fence, a comparison, and two instructions that
- *                                        only threads with a wild address carry out
- *
- * h1 and h2 are the hit rates of L1 and L2, beta the share of accesses with an offset: a
- * profile of the application, keys containers.NAME.guardian.*. hide is the part of the fence
- * that other warps do not hide. It is derived, once: Figure 10 measures 3.2 % for lenet, whose
- * hit rates are 37 % and 72 % (6.5), where the formula without it says 5.6 %. The cycles are
- * those of Table 2 and sections 4.4 and 6.5, for both GPUs.
- *
- * A kernel that memory bounds needs fewer SMs than its blocks hold. Its fence takes of that
- * room first. It becomes slower only when it needs more SMs than it holds. The kernels of a
- * burst count as their mean. lenet's updates are such kernels, and Figure 10 counts them, so
- * for lenet as a whole hiding by memory is counted twice: 2.1 % where Figure 10 has 3.2.
+ * guardian_cost.c has what a fence costs.
  *
  *
  * Detection on demand
@@ -136,6 +111,7 @@
 #include "fifo/fifo.h"
 #include "gvm/fence_table.h"
 #include "systems/core.h"
+#include "systems/guardian.h"
 #include "systems/system.h"
 
 /* Where the common context has its partitions: any address will do. */
@@ -146,30 +122,6 @@
 #define GUARDIAN_VIRTUAL_GRANULE (1ull << 30)
 /* SASS immediates are 24 bits with a sign. */
 #define GUARDIAN_MARGIN (8ull << 20)
-
-enum guardian_manager { GUARDIAN_IN_PROCESS, GUARDIAN_PROCESS };
-enum guardian_partitions { GUARDIAN_POW2, GUARDIAN_ANY, GUARDIAN_VIRTUAL };
-enum guardian_memory { GUARDIAN_STOCK, GUARDIAN_GHOST };
-
-struct guardian_keys {
-	u64 mode; /* enum gvm_fence_mode */
-	bool native_when_alone;
-	u64 manager;	/* enum guardian_manager */
-	u64 partitions; /* enum guardian_partitions */
-	u64 memory;	/* enum guardian_memory */
-	u64 group_high; /* bytes: limits of all containers together */
-	u64 group_low;
-	u64 alu; /* cycles of the GPU */
-	u64 branch;
-	u64 l1;
-	u64 l2;
-	u64 dram;
-	u64 sample; /* one launch of so many is counted; 0: none */
-	u64 hide;   /* ppm */
-	u64 lookup; /* cycles of the CPU */
-	u64 augment;
-	u64 host_clock; /* Hz */
-};
 
 static const char *const mode_words[] = { "none",  "noprot", "fence", "once", "4g",
 					  "check", "modulo", "count", NULL };
@@ -239,11 +191,6 @@ struct guardian_tenant {
 	u64 sampled, sampled_rest; /* the rest is of a launch, in parts of @every */
 	u64 found, found_rest;	   /* likewise, in ppm */
 };
-
-static enum gvm_fence_mode keys_mode(const struct guardian_keys *keys)
-{
-	return (enum gvm_fence_mode)keys->mode;
-}
 
 static bool is_here(const struct config *config, const struct cfg_container *container,
 		    size_t gpu)
@@ -317,7 +264,7 @@ static int guardian_check_gpu(struct cfg_load *load, const struct config *config
 		if (!is_here(config, container, gpu))
 			continue;
 		declared = declared_bytes(config, container, profile->memory);
-		if (gvm_fence_table_open(&table, i, declared, keys_mode(keys), &partition))
+		if (gvm_fence_table_open(&table, i, declared, guardian_mode(keys), &partition))
 			status = cfg_reject_container(
 				load, container, "guardian.partition",
 				"a partition for %llu bytes does not fit into what others "
@@ -395,7 +342,7 @@ static void guardian_attach(struct cuda_context *context, const struct cfg_conta
 	if (gvm_fence_table_open(&guardian->table,
 				 (u64)(container - guardian->config->containers),
 				 declared_bytes(guardian->config, container, memory),
-				 keys_mode(keys), &partition))
+				 guardian_mode(keys), &partition))
 		return; /* the check of the scenario has refused all but a lack of memory */
 	if (keys->mode != GVM_FENCE_NONE && keys->partitions != GUARDIAN_VIRTUAL)
 		context->process->frame_buffer = partition->fence.bytes;
@@ -434,55 +381,6 @@ static void guardian_busy(struct cuda_context *context)
 		return;
 	tenant->busy = true;
 	tenant->guardian->busy++;
-}
-
-/* Cycles of the fence of an access; @offsets: the share of accesses with an offset, in ppm. */
-static u64 fence_cycles_ppm(const struct guardian_keys *keys, enum gvm_fence_mode mode,
-			    u64 offsets)
-{
-	switch (mode) {
-	case GVM_FENCE_MASK:
-		return keys->alu * (2 * CFG_PPM + 2 * offsets);
-	case GVM_FENCE_ONCE:
-		return keys->alu * 2 * CFG_PPM;
-	case GVM_FENCE_4G:
-		return keys->alu * (CFG_PPM + 2 * offsets);
-	case GVM_FENCE_CHECK:
-		return keys->branch * 2 * CFG_PPM;
-	case GVM_FENCE_MODULO:
-		return keys->alu * 7 * CFG_PPM;
-	case GVM_FENCE_COUNT:
-		return keys->alu * (5 * CFG_PPM + 2 * offsets);
-	case GVM_FENCE_NONE:
-	case GVM_FENCE_NOPROT:
-	case GVM_FENCE_MODES:
-		break;
-	}
-	return 0;
-}
-
-/* The growth of a fenced kernel: @part of @whole of its time. */
-struct guardian_growth {
-	unsigned __int128 part, whole; /* cycles of an access, x ppm x ppm */
-};
-
-/* @every: one launch of so many is counted; the kernels of a burst count as their mean. */
-static struct guardian_growth fence_growth(const struct guardian_keys *keys,
-					   const struct cfg_container *container, u64 every)
-{
-	u64 h1 = container->guardian.l1, h2 = container->guardian.l2;
-	u64 behind_l1 = h2 * keys->l2 + (CFG_PPM - h2) * keys->dram; /* cycles x ppm */
-	u64 offsets = container->guardian.offsets;
-	u64 cycles = fence_cycles_ppm(keys, keys_mode(keys), offsets);
-	u64 counted = fence_cycles_ppm(keys, GVM_FENCE_COUNT, offsets);
-
-	if (every && counted > cycles)
-		cycles += (counted - cycles) / every;
-	return (struct guardian_growth){
-		.part = (unsigned __int128)cycles * keys->hide,
-		.whole = (unsigned __int128)h1 * keys->l1 * CFG_PPM +
-			 (unsigned __int128)(CFG_PPM - h1) * behind_l1,
-	};
 }
 
 /*
@@ -536,24 +434,6 @@ static int guardian_write_file(struct cuda_context *context, const char *file, c
 	return 0;
 }
 
-/* Lengthen a burst's kernels: first by SMs that they hold and do not need. */
-static void burst_grow(struct fifo_burst *burst, struct guardian_growth growth)
-{
-	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
-	u64 need = burst->sm_need_ppm ? min((u64)burst->sm_need_ppm, fills) : fills;
-	unsigned __int128 grown = growth.whole + growth.part;
-	u64 ns = burst->kernel_ns;
-
-	if (need * grown <= fills * growth.whole) {
-		burst->sm_need_ppm = (u32)(need * grown / growth.whole);
-		return;
-	}
-	burst->kernel_ns = (u64)(ns * need * grown / (fills * growth.whole));
-	burst->sm_need_ppm = (u32)fills;
-	burst->bandwidth_ppm =
-		(u32)((unsigned __int128)burst->bandwidth_ppm * ns / burst->kernel_ns);
-}
-
 static void guardian_launch(struct cuda_context *context, struct fifo_burst *burst)
 {
 	struct guardian_tenant *tenant = context->library_data;
@@ -575,7 +455,7 @@ static void guardian_launch(struct cuda_context *context, struct fifo_burst *bur
 		burst->launch_ns *= max(guardian->busy, 1u);
 	if (!fenced)
 		return;
-	burst_grow(burst, fence_growth(keys, tenant->cfg, tenant->every));
+	guardian_fence_burst(keys, tenant->cfg, tenant->every, burst);
 	tenant_sample(tenant, burst->kernels);
 	gvm_fence_table_count(&guardian->table,
 			      (u64)(tenant->cfg - guardian->config->containers), &counts);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0
-"""What the simulator's formula (sim/systems/guardian.c) says of kernels that were measured.
+"""What the simulator's formula (sim/systems/guardian_cost.c) says of kernels that were measured.
 
     python3 formula.py FENCE-RESULTS HITS-RESULTS
 
