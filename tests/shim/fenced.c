@@ -202,21 +202,12 @@ static void task_files(int number)
 	printf("none: %u\n", cu.cuModuleLoad(&module, "/none/file"));
 }
 
-bool fenced(const char *task, int number)
-{
-	if (!strcmp(task, "images"))
-		task_images(number);
-	else if (!strcmp(task, "early_library"))
-		task_early_library(number);
-	else if (!strcmp(task, "partition"))
-		task_partition(number);
-	else if (!strcmp(task, "libraries"))
-		task_libraries(number);
-	else if (!strcmp(task, "files"))
-		task_files(number);
-	else if (!strcmp(task, "resets"))
-		task_resets(number);
-	else
-		return false;
-	return true;
-}
+const struct task fenced_tasks[] = {
+	{ "images", task_images },
+	{ "early_library", task_early_library },
+	{ "partition", task_partition },
+	{ "libraries", task_libraries },
+	{ "files", task_files },
+	{ "resets", task_resets },
+	{ NULL, NULL },
+};

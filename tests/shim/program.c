@@ -470,32 +470,38 @@ static void task_symbols(int number)
 	(void)number;
 }
 
+static const struct task plain_tasks[] = {
+	{ "launches", task_launches },
+	{ "memory", task_memory },
+	{ "fill", task_fill },
+	{ "streams", task_streams },
+	{ "pending", task_pending },
+	{ "queue", task_queue },
+	{ "fork", task_fork },
+	{ "fork_late", task_fork_late },
+	{ "exec", task_exec },
+	{ "exit_launching", task_exit_launching },
+	{ "reset", task_reset },
+	{ "exit_in_handler", task_exit_in_handler },
+	{ "export", task_export },
+	{ "symbols", task_symbols },
+	{ NULL, NULL },
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		void (*run)(int number);
-	} tasks[] = {
-		{ "launches", task_launches }, { "memory", task_memory },
-		{ "fill", task_fill },	       { "streams", task_streams },
-		{ "pending", task_pending },   { "queue", task_queue },
-		{ "fork", task_fork },	       { "fork_late", task_fork_late },
-		{ "exec", task_exec },	       { "exit_launching", task_exit_launching },
-		{ "reset", task_reset },       { "exit_in_handler", task_exit_in_handler },
-		{ "export", task_export },     { "symbols", task_symbols },
-	};
+	static const struct task *const tables[] = { plain_tasks, corner_tasks, pool_tasks,
+						     fenced_tasks };
 
 	if (argc < 3)
 		return 2;
 	self = argv[0];
 	way = argv[1];
-	for (size_t i = 0; i < sizeof(tasks) / sizeof(tasks[0]); i++)
-		if (!strcmp(argv[2], tasks[i].name)) {
-			tasks[i].run(argc > 3 ? atoi(argv[3]) : 1);
-			return 0;
-		}
-	return corner(argv[2], argc > 3 ? atoi(argv[3]) : 1) ||
-			       fenced(argv[2], argc > 3 ? atoi(argv[3]) : 1) ?
-		       0 :
-		       2;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		for (const struct task *task = tables[i]; task->name; task++)
+			if (!strcmp(argv[2], task->name)) {
+				task->run(argc > 3 ? atoi(argv[3]) : 1);
+				return 0;
+			}
+	return 2;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* What the tasks of an application share: program.c, corners.c. */
+/* What the tasks of an application share: program.c runs them. */
 #ifndef TESTS_SHIM_PROGRAM_H
 #define TESTS_SHIM_PROGRAM_H
 
@@ -40,9 +40,12 @@ void allocate_numbers(void);
 void print_numbers(void);
 void task_fill(int number);
 
-/* Run a task of corners.c. False: it has none of that name. */
-bool corner(const char *task, int number);
-/* The same of fenced.c. */
-bool fenced(const char *task, int number);
+/* What the application can be told to do. A table of tasks ends with a name that is NULL. */
+struct task {
+	const char *name;
+	void (*run)(int number);
+};
+
+extern const struct task corner_tasks[], pool_tasks[], fenced_tasks[];
 
 #endif

@@ -114,6 +114,15 @@ static inline void finish(struct program *program)
 	ck_assert_int_eq(waitpid(program->pid, &program->status, 0), program->pid);
 }
 
+/* The program stands before its last but one step: let it make both, and end. */
+static inline void go_to_end(struct program *program)
+{
+	go_on(program);
+	wait_ready(program);
+	go_on(program);
+	finish(program);
+}
+
 /* All of a file; empty if there is none. */
 static inline const char *content(const char *name)
 {
@@ -181,6 +190,13 @@ static inline const char *control(const struct program *program, const char *fil
 	return control_of(program, 0, file);
 }
 
+/* The path of such a file, to write to it. */
+static inline void control_path_of(const struct program *program, int gpu, const char *file,
+				   char path[256])
+{
+	snprintf(path, 256, "%s/shim/%d/%d/%s", folder, (int)program->pid, gpu, file);
+}
+
 /* The worker publishes a while after the program has said something. */
 static inline void await_gpu(const struct program *program, int gpu, const char *file,
 			     const char *expected)
@@ -197,6 +213,14 @@ static inline void await_gpu(const struct program *program, int gpu, const char 
 static inline void await(const struct program *program, const char *file, const char *expected)
 {
 	await_gpu(program, 0, file, expected);
+}
+
+/* The shim's thread writes into the log a while after the program has said something. */
+static inline void await_line(const char *line)
+{
+	for (int i = 0; i < 1000 && !strstr(content("log"), line); i++)
+		usleep(10000);
+	ck_assert_msg(strstr(content("log"), line), "no '%s' in '%s'", line, content("log"));
 }
 
 static inline void assert_nothing_left(void)

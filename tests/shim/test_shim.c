@@ -253,12 +253,12 @@ START_TEST(control_files_can_be_written)
 	start(&program, true, "ask", "fill", 3, "GVM_LIMIT=10M GVM_TIMESLICE=2");
 	wait_ready(&program);
 	await(&program, "compute.timeslice", "2000us\n");
-	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program.pid);
+	control_path_of(&program, 0, "gmem.limit.high", path);
 	suite_put_file(path, "12M\n");
 	await(&program, "gmem.limit.high", "12582912\n");
 	suite_put_file(path, "twelve\n");
 	await(&program, "gmem.limit.high", "12582912\n");
-	snprintf(path, sizeof(path), "%s/shim/%d/0/compute.priority", folder, (int)program.pid);
+	control_path_of(&program, 0, "compute.priority", path);
 	suite_put_file(path, "3\n");
 	await(&program, "compute.timeslice", "65536us\n");
 	go_on(&program);
@@ -304,10 +304,7 @@ START_TEST(places_and_priorities_are_as_asked_for)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		start(&program, true, "ask", "fill", 3, places[i].variables);
 		wait_ready(&program);
-		go_on(&program);
-		wait_ready(&program);
-		go_on(&program);
-		finish(&program);
+		go_to_end(&program);
 		ck_assert_int_eq(last_number("report", "to_gpu "), places[i].to_gpu);
 	}
 	start(&program, true, "ask", "fill", 3, "GVM_PRIORITY=3 GVM_SHIM_PERIOD=500us");

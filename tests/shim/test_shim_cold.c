@@ -6,16 +6,13 @@ static void put_limit(const struct program *program, const char *text)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/shim/%d/0/gmem.limit.high", folder, (int)program->pid);
+	control_path_of(program, 0, "gmem.limit.high", path);
 	suite_put_file(path, text);
 }
 
 static void end(struct program *program)
 {
-	go_on(program);
-	wait_ready(program);
-	go_on(program);
-	finish(program);
+	go_to_end(program);
 	ck_assert_msg(WIFEXITED(program->status) && !WEXITSTATUS(program->status), "%s",
 		      content("log"));
 	assert_nothing_left();
@@ -48,10 +45,7 @@ START_TEST(the_share_holds_and_what_is_used_comes_back)
 	while (!start_above_the_share(&program)) {
 		ck_assert_int_lt(tries++, 10);
 		go_on(&program);
-		go_on(&program);
-		wait_ready(&program);
-		go_on(&program);
-		finish(&program);
+		go_to_end(&program);
 	}
 	/* The block of two MiB is used again now. */
 	go_on(&program);
