@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* gvmfenced: what is left when clients or their kernels end badly, or say what no client says. */
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "message.h"
+#include "runs.h"
+
+/* A killed client's share is free at once, and the next one sees none of its bytes. */
+START_TEST(a_dead_clients_share_is_free_and_cleared)
+{
+	struct client clients[2], refused, next;
+
+	start_manager("fence", "10s");
+	for (int i = 0; i < 2; i++) {
+		start(&clients[i], "stay", 60, "64M");
+		wait_ready(&clients[i]);
+	}
+	run(&refused, "fresh", 1, "16M");
+	ck_assert_ptr_nonnull(strstr(refused.out, "error 2: cuInit(0)"));
+	kill(clients[0].pid, SIGKILL);
+	finish(&clients[0]);
+	await_log("has left", 2); /* the refused one, and the dead one */
+	run(&next, "fresh", 60, "64M");
+	ck_assert_msg(strstr(next.out, "0 bytes are not zero"), "%s %s", next.out, log_text());
+	/* The same addresses. */
+	ck_assert_int_eq(strncmp(next.out, clients[0].out, strlen("at 1234567")), 0);
+	finish(&clients[1]);
+	ck_assert_ptr_nonnull(strstr(clients[1].out, "then 0"));
+	stop_manager();
+}
+END_TEST
+
+/* The context ends, all clients are told, and a new client is served. */
+static void survive(const char *kernel, const char *said)
+{
+	struct client other, bad, next;
+
+	start_manager("fence", "100ms");
+	start(&other, "stay", 1, "16M");
+	wait_ready(&other);
+	run(&bad, kernel, 0, "16M");
+	ck_assert_ptr_nonnull(strstr(bad.out, ": 709\nagain: 709\n"));
+	await_log("serving", 2);
+	ck_assert_int_eq(count_in_log(said), 1);
+	finish(&other);
+	ck_assert_ptr_nonnull(strstr(other.out, "then 709"));
+	run(&next, "all", 3, "16M");
+	ck_assert_msg(!next.status, "%s %s", next.out, log_text());
+	stop_manager();
+}
+
+START_TEST(a_kernel_that_never_ends_is_survived)
+{
+	survive("spin", "its kernel has not ended after 0.1 s");
+}
+END_TEST
+
+START_TEST(a_broken_context_is_survived)
+{
+	survive("fault", "error 700 has broken the context");
+}
+END_TEST
+
+/*
+ * Anything may come over the socket. What is no message ends the connection, and nothing else.
+ */
+START_TEST(messages_of_any_bytes_harm_nobody)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct client client;
+	unsigned char bytes[sizeof(struct fenced_request) + 8];
+	u64 state = 1;
+
+	start_manager("fence", "10s");
+	strcpy(address.sun_path, socket_path);
+	for (int i = 0; i < 300; i++) {
+		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+		ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+		for (size_t at = 0; at < sizeof(bytes); at++) {
+			state = state * 6364136223846793005ull + 1442695040888963407ull;
+			bytes[at] = i % 3 ? (u8)(state >> 56) : 0;
+		}
+		(void)!send(fd, bytes, (size_t)(state >> 33) % sizeof(bytes), MSG_NOSIGNAL);
+		close(fd);
+	}
+	run(&client, "all", 3, "16M");
+	ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+	ck_assert_int_eq(count_in_log("serving"), 1);
+	stop_manager();
+}
+END_TEST
+
+static int connect_to_manager(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	strcpy(address.sun_path, socket_path);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+/* How many descriptors the process has that serves: the manager's child. */
+static int count_descriptors(void)
+{
+	char path[64], entry[16] = "";
+	int count = 0, number, pid = 0;
+	struct dirent *file;
+	FILE *children;
+	DIR *folder_of_it;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", manager, manager);
+	children = fopen(path, "r");
+	ck_assert(children && fscanf(children, "%d", &pid) == 1);
+	fclose(children);
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	folder_of_it = opendir(path);
+	ck_assert_ptr_nonnull(folder_of_it);
+	while ((file = readdir(folder_of_it))) {
+		snprintf(entry, sizeof(entry), "%.15s", file->d_name);
+		count += sscanf(entry, "%d", &number) == 1;
+	}
+	closedir(folder_of_it);
+	return count;
+}
+
+/* Say hello with as many descriptors as the kernel lets through. */
+static void send_descriptors(void)
+{
+	struct fenced_request hello = { .call = FENCED_HELLO, .a = FENCED_VERSION };
+	int descriptors[16], fd = connect_to_manager();
+	char control[CMSG_SPACE(sizeof(descriptors))] = "";
+	struct iovec part = { &hello, FENCED_REQUEST_HEAD };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	for (int i = 0; i < 16; i++)
+		descriptors[i] = 0;
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(descriptors));
+	memcpy(CMSG_DATA(head), descriptors, sizeof(descriptors));
+	ck_assert_int_eq(sendmsg(fd, &message, 0), (ssize_t)FENCED_REQUEST_HEAD);
+	close(fd);
+}
+
+START_TEST(descriptors_of_a_client_do_not_stay)
+{
+	int before;
+
+	start_manager("once", "30s");
+	before = count_descriptors();
+	for (int i = 0; i < 8; i++)
+		send_descriptors();
+	await_log("has left", 8);
+	ck_assert_int_eq(count_descriptors(), before);
+	stop_manager();
+}
+END_TEST
+
+/* More connections than the manager may have descriptors, and none says a word. */
+START_TEST(clients_that_say_nothing_starve_nobody)
+{
+	struct rlimit few = { 40, 40 }, old;
+	struct client client;
+	int silent[60];
+
+	getrlimit(RLIMIT_NOFILE, &old);
+	few.rlim_max = old.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	start_manager("once", "30s");
+	setrlimit(RLIMIT_NOFILE, &old);
+	for (int i = 0; i < 60; i++)
+		silent[i] = connect_to_manager();
+	run(&client, "all", 3, "16M");
+	ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+	for (int i = 0; i < 60; i++)
+		close(silent[i]);
+	stop_manager();
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
+	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
+	tcase_add_test(tests, a_broken_context_is_survived);
+	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
+	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);
+	tcase_add_test(tests, clients_that_say_nothing_starve_nobody);
+}
+
+int main(void)
+{
+	return suite_run("fenced_ends", setup, teardown, add_tests);
+}
