@@ -23,13 +23,6 @@
 static volatile uint32_t *step;
 static volatile pid_t *other;
 
-static void wait_for_step(uint32_t wanted)
-{
-	for (uint32_t i = 0; i < STEP_TRIES && *step < wanted; i++)
-		sleep_ms(5);
-	require(*step >= wanted, "step %u does not come", wanted);
-}
-
 /* Write to a cgroup's file. Returns 0 or the errno. */
 static int cgroup_write(const char *file, const char *text)
 {
@@ -89,10 +82,10 @@ static void fugitive(uint32_t index)
 		}
 		_exit(0);
 	}
-	wait_for_step(2);
+	wait_for_step(step, 2);
 	*other = getpid();
 	*step = 3;
-	wait_for_step(4);
+	wait_for_step(step, 4);
 	close(context);
 }
 
@@ -105,7 +98,7 @@ static void outsider(uint32_t index)
 	(void)index;
 	*other = getpid();
 	*step = 1;
-	wait_for_step(3);
+	wait_for_step(step, 3);
 	expect_limit("a process outside", 0); /* "max" */
 	close(context);
 	error = fakegpu_open(0, (uint32_t)*other, 1, &second);

@@ -31,13 +31,6 @@ static volatile struct {
 	pid_t discarder;
 } * scene;
 
-static void wait_for_step(uint32_t step)
-{
-	for (uint32_t i = 0; i < STEP_TRIES && scene->step < step; i++)
-		sleep_ms(5);
-	require(scene->step >= step, "step %u does not come", step);
-}
-
 static bool is_there(pid_t pid, const char *place, const char *or_there)
 {
 	return waits_seen(pid, place) || (or_there && waits_seen(pid, or_there));
@@ -94,10 +87,10 @@ static void own_a_range(uint32_t index)
 	va = tenant_map(context, OWNER_CHUNKS * CHUNK);
 	require(fakegpu_fill(context, va, CHUNK, 5) == 0, "fill");
 	scene->step = 1;
-	wait_for_step(2);
+	wait_for_step(&scene->step, 2);
 	discarder = fork();
 	if (discarder == 0) {
-		wait_for_step(3);
+		wait_for_step(&scene->step, 3);
 		_exit(fakegpu_discard(context, va, PAGE) != 0);
 	}
 	scene->discarder = discarder;
@@ -157,7 +150,7 @@ static void fill_the_gpu(uint32_t index)
 	(void)index;
 	require(fakegpu_fill(context, va, FULL_CHUNKS * CHUNK, 8) == 0, "fill");
 	scene->step = 1;
-	wait_for_step(2);
+	wait_for_step(&scene->step, 2);
 	require(fakegpu_verify(context, va, FULL_CHUNKS * CHUNK, 8, NULL) == 0, "verify");
 	close(context);
 }
@@ -176,7 +169,7 @@ static void exit_later(uint32_t owner)
 {
 	int context = tenant_open(0);
 
-	wait_for_step(2);
+	wait_for_step(&scene->step, 2);
 	use_files((pid_t)owner);
 	use_files(getpid());
 	close(context);

@@ -27,17 +27,6 @@
 
 static volatile uint32_t *step;
 
-/* Write a text to a file. Returns 0 or the errno. */
-static int file_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int error = fd < 0 || write(fd, text, strlen(text)) < 0 ? errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return error;
-}
-
 static void expect_file(const char *path, const char *expected)
 {
 	char text[GUEST_TEXT_MAX] = "";
@@ -60,8 +49,7 @@ static void tenant(uint32_t index)
 	va = tenant_map(context, 8 * CHUNK);
 	require(fakegpu_fill(context, va, 8 * CHUNK, index) == 0, "fill");
 	*step = 1;
-	for (uint32_t i = 0; i < STEP_TRIES && *step < 2; i++)
-		sleep_ms(5);
+	wait_for_step(step, 2);
 	require(fakegpu_verify(context, va, 8 * CHUNK, index, NULL) == 0, "verify");
 	close(context);
 }

@@ -177,3 +177,20 @@ void sleep_ms(unsigned int ms)
 {
 	usleep(ms * 1000);
 }
+
+void wait_for_step(const volatile uint32_t *step, uint32_t wanted)
+{
+	for (uint32_t i = 0; i < STEP_TRIES && *step < wanted; i++)
+		sleep_ms(5);
+	require(*step >= wanted, "step %u does not come", wanted);
+}
+
+int file_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int error = fd < 0 || write(fd, text, strlen(text)) < 0 ? errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return error;
+}

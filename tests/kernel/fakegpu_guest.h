@@ -121,6 +121,12 @@ void sleep_ms(unsigned int ms);
  */
 #define STEP_TRIES 60000u
 
+/* In a tenant: wait until *@step, in shared memory, is @wanted at least. */
+void wait_for_step(const volatile uint32_t *step, uint32_t wanted);
+
+/* Write a text to a file. Returns 0 or the errno. */
+int file_write(const char *path, const char *text);
+
 /*
  * Start a tenant that stores @chunks chunks, all protected by gmem.limit.low. victim_end()
  * checks that its neighbours took none of them, and that every word is as it was stored.

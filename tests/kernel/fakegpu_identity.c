@@ -19,13 +19,6 @@
 static volatile uint32_t *step; /* the step that both processes have reached */
 static volatile pid_t *orphan;
 
-static void wait_for_step(uint32_t wanted)
-{
-	for (uint32_t i = 0; i < STEP_TRIES && *step < wanted; i++)
-		sleep_ms(5);
-	require(*step >= wanted, "step %u does not come", wanted);
-}
-
 /*
  * A context with memory, a limit and a freeze. Its process exits; a child has inherited the
  * context.
@@ -40,7 +33,7 @@ static void old_process(void)
 	require(control_set_number(getpid(), "gmem.limit.high", 7 * CHUNK) == 0, "limit");
 	child = fork();
 	if (child == 0) {
-		wait_for_step(3);
+		wait_for_step(step, 3);
 		require(fakegpu_verify(context, va, OLD_CHUNKS * CHUNK, 4, NULL) == 0,
 			"the orphan's memory");
 		close(context);
@@ -72,7 +65,7 @@ static void new_process(void)
 	require(control_get(NUMBER, "gmem.current") < (long long)((NEW_CHUNKS + 2) * CHUNK),
 		"it pays for the old one");
 	*step = 1;
-	wait_for_step(2);
+	wait_for_step(step, 2);
 	close(context);
 	_exit(0);
 }

@@ -23,13 +23,6 @@
 static volatile uint32_t *step;
 static volatile pid_t *other;
 
-static void wait_for_step(uint32_t wanted)
-{
-	for (uint32_t i = 0; i < STEP_TRIES && *step < wanted; i++)
-		sleep_ms(5);
-	require(*step >= wanted, "step %u does not come", wanted);
-}
-
 /* A child opens a context of its own without a name of a container, and is in its parent's. */
 static void limited_parent(uint32_t index)
 {
@@ -71,7 +64,7 @@ static void host(uint32_t index)
 	(void)index;
 	*other = getpid();
 	*step = 1;
-	wait_for_step(2);
+	wait_for_step(step, 2);
 	for (uint32_t i = 0; i < 4; i++)
 		require(tenant_listen() >= 0, "listener %u", i);
 	close(context);
@@ -83,7 +76,7 @@ static void stranger(uint32_t index)
 	int context, error;
 
 	(void)index;
-	wait_for_step(1);
+	wait_for_step(step, 1);
 	require(setgroups(0, NULL) == 0 && setgid(STRANGER) == 0 && setuid(STRANGER) == 0,
 		"setuid");
 	tgid = (uint32_t)*other;

@@ -57,16 +57,6 @@ struct stage {
 
 static struct stage *stage;
 
-static int file_write(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int error = fd < 0 || write(fd, text, strlen(text)) < 0 ? errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return error;
-}
-
 /* Write a file of the container of cgroup n<index>. Returns 0 or the errno. */
 static int own_write(uint32_t index, const char *file, uint64_t value)
 {

@@ -18,13 +18,6 @@
 static volatile uint32_t *step; /* the step that the test's processes have reached */
 static volatile pid_t *leader;
 
-static void wait_for_step(uint32_t wanted)
-{
-	for (uint32_t i = 0; i < STEP_TRIES && *step < wanted; i++)
-		sleep_ms(5);
-	require(*step >= wanted, "step %u does not come", wanted);
-}
-
 /* It fills its memory once, leaves it alone, and checks it at the end. */
 static void keep_quiet(uint32_t index)
 {
@@ -34,7 +27,7 @@ static void keep_quiet(uint32_t index)
 	(void)index;
 	require(fakegpu_fill(context, va, QUIET_CHUNKS * CHUNK, 3) == 0, "fill");
 	*step = 1;
-	wait_for_step(2);
+	wait_for_step(step, 2);
 	require(fakegpu_verify(context, va, QUIET_CHUNKS * CHUNK, 3, NULL) == 0, "verify");
 	fakegpu_close(context);
 }
@@ -65,7 +58,7 @@ static void test_low(uint64_t low, bool keeps)
 
 	*step = 0;
 	pid = tenant_start(keep_quiet, 0);
-	wait_for_step(1);
+	wait_for_step(step, 1);
 	guest_check(control_set_number(pid, "gmem.limit.low", low) == 0, "gmem.limit.low: %llu",
 		    (unsigned long long)low);
 	before = control_get(pid, "gmem.current");
@@ -91,7 +84,7 @@ static void stay_within(uint32_t index)
 	require(fakegpu_fill(context, va, CHUNK, 8) == 0, "fill");
 	*leader = getpid();
 	*step = 1;
-	wait_for_step(4);
+	wait_for_step(step, 4);
 	require(fakegpu_verify(context, va, CHUNK, 8, NULL) == 0, "verify");
 	fakegpu_close(context);
 }
@@ -113,7 +106,7 @@ static void exceed(uint32_t index)
 	error = fakegpu_verify(context, va, CHUNK, 5, NULL);
 	require(error == EIO, "and after that: %s", guest_error_name(error));
 	*step = 2;
-	wait_for_step(3);
+	wait_for_step(step, 3);
 	fakegpu_close(context);
 }
 
@@ -158,12 +151,12 @@ static void test_hmem(void)
 	for (uint32_t i = 0; i < 2; i++)
 		neighbours[i] = tenant_start(neighbour, i);
 	pids[0] = tenant_start(stay_within, 0);
-	wait_for_step(1);
+	wait_for_step(step, 1);
 	guest_check(control_set_number(pids[0], "gmem.limit.high", HIGH_BYTES) == 0 &&
 			    control_set_number(pids[0], "hmem.limit", HMEM_CHUNKS * CHUNK) == 0,
 		    "a container with limits on the GPU and on the host");
 	pids[1] = tenant_start(exceed, 1);
-	wait_for_step(2);
+	wait_for_step(step, 2);
 	expect_exceeded(pids[0]);
 	*step = 3;
 	guest_check(tenant_finish(pids[1]), "one process found that it had exceeded them");
