@@ -82,7 +82,7 @@ __attribute__((constructor)) static void start(void)
 	owner = getpid();
 	shim_log_open();
 	shim_settings_read();
-	report_init();
+	folder_init();
 	worker_init();
 	pthread_atfork(NULL, NULL, after_fork);
 	shim_log("loaded: managed %d place %d limit %s timeslice %llu us",

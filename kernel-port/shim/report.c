@@ -15,10 +15,8 @@
  * If both have a write, the later one holds. While ".was.NAME" is empty, its writer is between
  * open and write, and NAME is not replaced again.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,16 +33,8 @@
 #define FILE_TIMESLICE "compute.timeslice"
 #define FILE_PRIORITY  "compute.priority"
 
-#define TEXT_MAX       128
-#define FOLDER_TRIES   100
+#define TEXT_MAX       FOLDER_TEXT_MAX
 #define WRITER_WAIT_MS 200
-#define WAS	       ".was."
-#define NAMESPACE      ".namespace" /* in the folder of a process: its PID namespace */
-/*
- * In the folder of a process: a file before it has its name. A GPU's folder is watched for
- * writes of others, and our own would wake the worker up.
- */
-#define NEW ".new"
 
 enum report_file { CURRENT, PEAK, SWAP, STAT, EVENTS, LIMIT, TIMESLICE, PRIORITY, FILES };
 
@@ -71,168 +61,12 @@ static bool opened;
 static _Atomic bool publishing;
 static bool failed;
 static struct shim_descriptor watch_fd = SHIM_NO_DESCRIPTOR;
-static char process_path[SHIM_PATH_MAX + 32];
-
-static bool is_pid(const char *name)
-{
-	return strspn(name, "0123456789") == strlen(name) && *name;
-}
-
-/* False: it cannot be read. *ret_date, if wanted: when it was written. */
-static bool read_text(const char *path, char text[TEXT_MAX], struct timespec *ret_date)
-{
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, TEXT_MAX - 1);
-	struct stat info;
-
-	if (ret_date && fd >= 0 && !fstat(fd, &info))
-		*ret_date = info.st_mtim;
-	if (fd >= 0)
-		close(fd);
-	if (length < 0)
-		return false;
-	text[length] = '\0';
-	return true;
-}
-
-/* 0: not known. */
-static u64 own_namespace(void)
-{
-	struct stat info;
-
-	return stat("/proc/self/ns/pid", &info) ? 0 : info.st_ino;
-}
-
-/*
- * Is this folder of a process of another PID namespace, as where a container has the folder as
- * a volume? Its number says nothing here: the process may live. An empty file is of a process that
- * was killed, or has called exec(), while it wrote its own.
- */
-static bool is_foreign(const char *path)
-{
-	char file[SHIM_PATH_MAX + 384];
-	char text[TEXT_MAX];
-	u64 own = own_namespace();
-
-	snprintf(file, sizeof(file), "%s/" NAMESPACE, path);
-	return own && read_text(file, text, NULL) && *text && strtoull(text, NULL, 10) != own;
-}
-
-/* Without it the folder is taken for one of this namespace. */
-static void note_namespace(void)
-{
-	char path[SHIM_PATH_MAX + 64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/" NAMESPACE, process_path);
-	file = fopen(path, "wxe");
-	if (!file)
-		return;
-	fprintf(file, "%llu\n", own_namespace());
-	fclose(file);
-}
-
-/* Remove <directory>/<pid>: GPUs with files, no deeper. */
-static void remove_process(const char *path)
-{
-	char inner[SHIM_PATH_MAX + 384];
-	struct dirent *gpu, *file;
-	DIR *process = opendir(path);
-
-	while (process && (gpu = readdir(process))) {
-		DIR *files;
-
-		if (!is_pid(gpu->d_name))
-			continue;
-		snprintf(inner, sizeof(inner), "%s/%s", path, gpu->d_name);
-		files = opendir(inner);
-		while (files && (file = readdir(files)))
-			if (*file->d_name != '.' || !strncmp(file->d_name, WAS, strlen(WAS)) ||
-			    !strcmp(file->d_name, NEW)) /* of a shim before this one */
-				unlinkat(dirfd(files), file->d_name, 0);
-		if (files)
-			closedir(files);
-		rmdir(inner);
-	}
-	if (process) {
-		unlinkat(dirfd(process), NAMESPACE, 0);
-		unlinkat(dirfd(process), NEW, 0);
-		closedir(process);
-	}
-	rmdir(path);
-}
-
-/* Processes that were killed have left their directories. */
-static void remove_dead(void)
-{
-	char path[SHIM_PATH_MAX + 288];
-	DIR *root = opendir(shim_settings.directory);
-	struct dirent *process;
-
-	while (root && (process = readdir(root))) {
-		if (!is_pid(process->d_name) ||
-		    !kill((pid_t)strtol(process->d_name, NULL, 10), 0) || errno != ESRCH)
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", shim_settings.directory, process->d_name);
-		if (!is_foreign(path))
-			remove_process(path);
-	}
-	if (root)
-		closedir(root);
-}
-
-static void set_process_path(void)
-{
-	snprintf(process_path, sizeof(process_path), "%s/%d", shim_settings.directory,
-		 (int)getpid());
-}
-
-void report_init(void)
-{
-	if (access(shim_settings.directory, W_OK) || shim_make_directory())
-		return;
-	set_process_path();
-	if (!is_foreign(process_path))
-		remove_process(process_path);
-	remove_dead();
-	rmdir(shim_settings.directory); /* if nothing is in it */
-}
 
 /* As where fs.inotify.max_user_instances or max_user_watches is reached. */
 static void tell_unwatched(void)
 {
-	shim_warn("%s: %s: what is written to control files is not seen", process_path,
+	shim_warn("%s: %s: what is written to control files is not seen", folder_path(),
 		  strerror(errno));
-}
-
-/*
- * NULL: it is made. Else why not. The folder around it goes when another process ends and
- * it is empty, also between two steps of ours. What is there under our number was left by a
- * process that was killed.
- */
-static const char *make_process_folder(void)
-{
-	const char *wrong;
-	int error;
-
-	for (int i = 0; i < FOLDER_TRIES; i++) {
-		wrong = shim_make_directory();
-		if (wrong)
-			return wrong;
-		if (!mkdir(process_path, 0755)) {
-			note_namespace();
-			return NULL;
-		}
-		error = errno;
-		wrong = strerror(error);
-		if (error == EEXIST && is_foreign(process_path))
-			return "a process of another PID namespace has this number";
-		if (error == EEXIST)
-			remove_process(process_path);
-		else if (error != ENOENT)
-			return wrong;
-	}
-	return wrong;
 }
 
 static bool open_all(void)
@@ -241,10 +75,9 @@ static bool open_all(void)
 
 	if (opened || failed)
 		return opened;
-	set_process_path();
-	wrong = make_process_folder();
+	wrong = folder_make();
 	if (wrong) {
-		shim_warn("%s: %s: there are no control files", process_path, wrong);
+		shim_warn("%s: %s: there are no control files", folder_path(), wrong);
 		failed = true;
 		return false;
 	}
@@ -258,7 +91,7 @@ static bool open_all(void)
 static void path_of(const struct report_device *device, const char *name, char *path,
 		    size_t size)
 {
-	snprintf(path, size, "%s/%d/%s", process_path, device->number, name);
+	snprintf(path, size, "%s/%d/%s", folder_path(), device->number, name);
 }
 
 static void open_device(int index)
@@ -280,7 +113,8 @@ static void open_device(int index)
 static void was_path_of(const struct report_device *device, enum report_file file, char *path,
 			size_t size)
 {
-	snprintf(path, size, "%s/%d/" WAS "%s", process_path, device->number, names[file]);
+	snprintf(path, size, "%s/%d/" FOLDER_WAS "%s", folder_path(), device->number,
+		 names[file]);
 }
 
 /*
@@ -297,7 +131,7 @@ static bool old_is_needed(struct report_device *device, enum report_file file)
 		return false;
 	was_path_of(device, file, was_path, sizeof(was_path));
 	for (int i = 0; i < WRITER_WAIT_MS; i++) {
-		if (!read_text(was_path, text, NULL) || !strcmp(text, device->was[file]))
+		if (!folder_read(was_path, text, NULL) || !strcmp(text, device->was[file]))
 			return false;
 		if (*text)
 			return true;
@@ -334,7 +168,7 @@ static void put(struct report_device *device, enum report_file file, const char 
 		device->again[file] = true;
 		return;
 	}
-	snprintf(new_path, sizeof(new_path), "%s/" NEW, process_path);
+	snprintf(new_path, sizeof(new_path), "%s/" FOLDER_NEW, folder_path());
 	path_of(device, names[file], path, sizeof(path));
 	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	if (fd < 0)
@@ -528,7 +362,7 @@ static bool name_is_written(struct report_device *device, enum report_file file,
 	const struct timespec *ours = &device->date[file];
 
 	path_of(device, names[file], path, sizeof(path));
-	return read_text(path, text, ret_date) &&
+	return folder_read(path, text, ret_date) &&
 	       (strcmp(text, device->text[file]) != 0 || ret_date->tv_sec != ours->tv_sec ||
 		ret_date->tv_nsec != ours->tv_nsec);
 }
@@ -540,7 +374,8 @@ static bool was_is_written(struct report_device *device, enum report_file file,
 	char path[SHIM_PATH_MAX + 64];
 
 	was_path_of(device, file, path, sizeof(path));
-	return read_text(path, text, ret_date) && *text && strcmp(text, device->was[file]) != 0;
+	return folder_read(path, text, ret_date) && *text &&
+	       strcmp(text, device->was[file]) != 0;
 }
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
@@ -634,12 +469,7 @@ void report_abandon(void)
 		path_of(&devices[i], "", path, sizeof(path));
 		rmdir(path);
 	}
-	snprintf(path, sizeof(path), "%s/" NAMESPACE, process_path);
-	unlink(path);
-	snprintf(path, sizeof(path), "%s/" NEW, process_path);
-	unlink(path);
-	rmdir(process_path);
-	rmdir(shim_settings.directory); /* if it was the last one */
+	folder_abandon();
 }
 
 void report_close(void)
@@ -650,8 +480,7 @@ void report_close(void)
 		if (devices[i].ready)
 			descriptor_close(&devices[i].gvm);
 	descriptor_close(&watch_fd);
-	remove_process(process_path);
-	rmdir(shim_settings.directory); /* if it was the last one */
+	folder_remove();
 	opened = false;
 	failed = true;
 }

@@ -21,6 +21,7 @@
  *     wake.c     wakes the worker
  *     worker.c   the thread that looks which have ended, and hands the counts on
  *     descriptor.c descriptors of ours, among those of the application
+ *     folder.c   the process's folder of control files
  *     report.c   files for gvmcollect, counts for gvm.ko
  *     turns.c    timeslices of the process's channel groups
  *     modules.c  code is fenced as it is loaded, fatbin.c finds its PTX (fence.h)
@@ -40,6 +41,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "cuda_api.h"
 
@@ -306,6 +308,8 @@ const struct memory_facts *memory_facts_of(const struct shim_real *real, int dev
 void memory_reset(void);
 /* books_charge(); a refusal is logged. */
 bool memory_charge(int device, enum shim_kind kind, u64 bytes, u64 total);
+/* The driver has made what was charged, at @ptr: note it. */
+void memory_made(struct shim_allocation *made, cu_ptr ptr);
 /* cuMemAlloc(), as it is hooked: for other calls that are to give the same memory. */
 cu_result memory_allocate(cu_ptr *ptr, size_t bytes);
 /* With GVM_FENCE such memory would lie outside of the partition: say so once, and refuse it. */
@@ -420,10 +424,35 @@ void worker_stop(void);
 /* The child of a fork has no such thread. */
 void worker_reset(void);
 
-/* report.c */
+/* folder.c */
+
+#define FOLDER_TEXT_MAX 128
+/* In a GPU's folder: the file that had this name before. */
+#define FOLDER_WAS ".was."
+/*
+ * In the folder of a process: a file before it has its name. A GPU's folder is watched for
+ * writes of others, and our own would wake the worker up.
+ */
+#define FOLDER_NEW ".new"
 
 /* Remove what dead processes have left, and this one before exec(). */
-void report_init(void);
+void folder_init(void);
+/*
+ * NULL: it is made. Else why not. The folder around it goes when another process ends and it is
+ * empty, also between two steps of ours.
+ */
+const char *folder_make(void);
+/* Of the last folder_init() or folder_make(). */
+const char *folder_path(void);
+/* The text of a file. False: it cannot be read. *ret_date, if wanted: when it was written. */
+bool folder_read(const char *path, char text[FOLDER_TEXT_MAX], struct timespec *ret_date);
+/* Remove it with all that is in it; and the one around it, if it was the last. */
+void folder_remove(void);
+/* The same where the folders of GPUs have gone already. System calls only. */
+void folder_abandon(void);
+
+/* report.c */
+
 void report_publish(bool last);
 /* Descriptor to wait on for writes to our control files, or -1. */
 int report_watch_fd(void);
