@@ -97,6 +97,14 @@ cu_result memory_not_fenced(const char *call)
 	return CU_NOT_SUPPORTED;
 }
 
+void memory_made(struct shim_allocation *made, cu_ptr ptr)
+{
+	made->ptr = ptr;
+	books_add(made);
+	streams_note_device(made->device);
+	shim_wake_if_idle();
+}
+
 /* Memory as the application asked for it: managed, or of the device. */
 static cu_result allocate_as_asked(const struct shim_real *real, enum shim_kind kind,
 				   int device, size_t bytes, unsigned int flags, cu_ptr *ptr)
@@ -144,10 +152,7 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 		books_uncharge(made.device, kind, bytes);
 		return result;
 	}
-	made.ptr = *ptr;
-	books_add(&made);
-	streams_note_device(made.device);
-	shim_wake_if_idle();
+	memory_made(&made, *ptr);
 	return CU_OK;
 }
 

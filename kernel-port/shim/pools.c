@@ -381,10 +381,7 @@ static cu_result pool_allocate(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle
 		books_uncharge(made.device, made.kind, bytes);
 		return result;
 	}
-	made.ptr = *ptr;
-	books_add(&made);
-	streams_note_device(made.device);
-	shim_wake_if_idle();
+	memory_made(&made, *ptr);
 	return CU_OK;
 }
 
