@@ -114,6 +114,20 @@ int app_log_add(struct app_log *log, const struct app_record *record)
 	return status;
 }
 
+int app_log_begin(struct app_log *log, u64 arrival_ns, struct app_record **ret_record)
+{
+	struct app_record record = {
+		.id = log->record_count,
+		.arrival_ns = arrival_ns,
+		.outcome = APP_DROPPED,
+	};
+	int status = app_log_add(log, &record);
+
+	if (!status)
+		*ret_record = app_log_at(log, log->record_count - 1);
+	return status;
+}
+
 const struct app_record *app_log_next(struct app_log_reader *reader)
 {
 	const struct app_log *log = reader->log;

@@ -98,6 +98,12 @@ int app_log_add(struct app_log *log, const struct app_record *record);
 int app_log_add_gap(struct app_log *log, enum app_gaps kind, u64 gap_ns);
 void app_log_destroy(struct app_log *log);
 
+/*
+ * Append a record of what was asked for at @arrival_ns. It says "dropped" until app_log_end(),
+ * as the run may end first. Returns 0 or -ENOMEM; *ret_record is valid until the next record.
+ */
+int app_log_begin(struct app_log *log, u64 arrival_ns, struct app_record **ret_record);
+
 /* Record number @index, which is in memory: it is open, or the last one. */
 static inline struct app_record *app_log_at(const struct app_log *log, size_t index)
 {

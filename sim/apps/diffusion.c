@@ -284,26 +284,16 @@ static int diffusion_make_image(struct diffusion *diffusion)
 	return status;
 }
 
-/*
- * Blocking: make one image and log it. Its record says "dropped" until it ends, as the run may
- * end first.
- */
+/* Blocking: make one image and log it. */
 static int diffusion_log_image(struct diffusion *diffusion)
 {
-	struct app_log *log = diffusion->env->log;
-	struct app_record record = {
-		.id = log->record_count,
-		.arrival_ns = eng_now(),
-		.outcome = APP_DROPPED,
-	};
-	struct app_record *logged;
-	int status = app_log_add(log, &record);
+	struct app_record *record;
+	int status = app_log_begin(diffusion->env->log, eng_now(), &record);
 
 	if (status)
 		return status;
-	logged = app_log_at(log, log->record_count - 1);
 	status = diffusion_make_image(diffusion);
-	app_log_end(diffusion->env, logged, status);
+	app_log_end(diffusion->env, record, status);
 	return status;
 }
 

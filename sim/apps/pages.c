@@ -170,23 +170,16 @@ static int pages_play(struct pages *pages)
 			});
 }
 
-/* Blocking: one round. Its record says "dropped" until it ends, as the run may end first. */
+/* Blocking: one round, with its record. */
 static int pages_log_round(struct pages *pages)
 {
-	struct app_log *log = pages->env->log;
-	struct app_record record = {
-		.id = log->record_count,
-		.arrival_ns = eng_now(),
-		.outcome = APP_DROPPED,
-	};
-	struct app_record *logged;
-	int status = app_log_add(log, &record);
+	struct app_record *record;
+	int status = app_log_begin(pages->env->log, eng_now(), &record);
 
 	if (status)
 		return status;
-	logged = app_log_at(log, log->record_count - 1);
 	status = pages_play(pages);
-	app_log_end(pages->env, logged, status);
+	app_log_end(pages->env, record, status);
 	return status;
 }
 

@@ -268,25 +268,17 @@ static int phases_iterate(struct phases *phases)
 	return status;
 }
 
-/*
- * Blocking: one iteration for a user who asked at @arrival_ns. Its record says "dropped" until
- * it ends, as the run may end first.
- */
+/* Blocking: one iteration for a user who asked at @arrival_ns. */
 static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
 {
-	struct app_log *log = phases->env->log;
-	struct app_record record = { .id = log->record_count,
-				     .arrival_ns = arrival_ns,
-				     .outcome = APP_DROPPED };
-	struct app_record *logged;
-	int status = app_log_add(log, &record);
+	struct app_record *record;
+	int status = app_log_begin(phases->env->log, arrival_ns, &record);
 
 	if (status)
 		return status;
-	logged = app_log_at(log, log->record_count - 1);
 	phases->iterations++;
 	status = phases_iterate(phases);
-	app_log_end(phases->env, logged, status);
+	app_log_end(phases->env, record, status);
 	return status;
 }
 
