@@ -68,16 +68,27 @@ static void read_command(struct ctl_container *container)
 	strcpy(container->command, container->ended ? "(ended)" : "-");
 }
 
-static int append(struct ctl_list *list, const char *root, const char *pid, const char *gpu)
+/* A new row of the list, with zeros; NULL: out of memory. */
+static struct ctl_container *append(struct ctl_list *list)
 {
 	struct ctl_container *more =
 		reallocarray(list->containers, list->count + 1, sizeof(*more));
 
 	if (!more)
-		return -ENOMEM;
+		return NULL;
 	list->containers = more;
 	more += list->count++;
-	more->cgroup[0] = '\0';
+	*more = (struct ctl_container){ 0 };
+	return more;
+}
+
+static int append_process(struct ctl_list *list, const char *root, const char *pid,
+			  const char *gpu)
+{
+	struct ctl_container *more = append(list);
+
+	if (!more)
+		return -ENOMEM;
 	more->pid = strtoull(pid, NULL, 10);
 	more->gpu = strtoull(gpu, NULL, 10);
 	snprintf(more->path, sizeof(more->path), "%s/%s/%s", root, pid, gpu);
@@ -97,7 +108,7 @@ static int list_process(struct ctl_list *list, const char *root, const char *pid
 	count = scandir(path, &gpus, is_number, versionsort);
 	for (int i = 0; i < count; i++) {
 		if (!status)
-			status = append(list, root, pid, gpus[i]->d_name);
+			status = append_process(list, root, pid, gpus[i]->d_name);
 		free(gpus[i]);
 	}
 	if (count >= 0)
@@ -113,14 +124,12 @@ static int is_visible(const struct dirent *entry)
 static int append_cgroup(struct ctl_list *list, const char *root, const char *cgroup,
 			 const char *gpu)
 {
-	struct ctl_container *more =
-		reallocarray(list->containers, list->count + 1, sizeof(*more));
+	struct ctl_container *more = append(list);
 
 	if (!more)
 		return -ENOMEM;
-	list->containers = more;
-	more += list->count++;
-	*more = (struct ctl_container){ .gpu = strtoull(gpu, NULL, 10), .command = "-" };
+	more->gpu = strtoull(gpu, NULL, 10);
+	strcpy(more->command, "-");
 	snprintf(more->cgroup, sizeof(more->cgroup), "%s", cgroup);
 	make_printable(more->cgroup);
 	snprintf(more->path, sizeof(more->path), "%s/cgroup%s/%s", root, cgroup, gpu);
