@@ -467,10 +467,8 @@ int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 	if (status)
 		return status;
 	if (!trace->count)
-		return sim_user_error(err,
-				      "%s:%llu: no requests (failures: %llu, bad rows: %llu), "
-				      "allowed are files with at least one",
-				      path, csv.lines.line, trace->failures, trace->bad_rows);
+		return trace_lines_no_requests(&csv.lines, trace->failures, trace->bad_rows,
+					       err);
 	trace->two_responses = csv.form->two_responses;
 	strcpy(trace->attribution, csv.form->attribution);
 	return 0;

@@ -208,10 +208,8 @@ int trace_jsonl_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 	if (status)
 		return status;
 	if (!trace->count)
-		return sim_user_error(err,
-				      "%s:%llu: no requests (failures: %llu, bad rows: %llu), "
-				      "allowed are files with at least one",
-				      path, jsonl.lines.line, trace->failures, trace->bad_rows);
+		return trace_lines_no_requests(&jsonl.lines, trace->failures, trace->bad_rows,
+					       err);
 	strcpy(trace->attribution, TRACE_JSONL_ATTRIBUTION);
 	return 0;
 }

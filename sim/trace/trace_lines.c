@@ -55,3 +55,12 @@ int trace_lines_next_row(struct trace_lines *lines, struct sim_error *err)
 	ungetc(c, lines->file);
 	return status;
 }
+
+int trace_lines_no_requests(const struct trace_lines *lines, u64 failures, u64 bad_rows,
+			    struct sim_error *err)
+{
+	return sim_user_error(err,
+			      "%s:%llu: no requests (failures: %llu, bad rows: %llu), allowed "
+			      "are files with at least one",
+			      lines->path, lines->line, failures, bad_rows);
+}

@@ -34,4 +34,8 @@ int trace_lines_next(struct trace_lines *lines, struct sim_error *err);
  */
 int trace_lines_next_row(struct trace_lines *lines, struct sim_error *err);
 
+/* All lines were read, and no row had a request. Returns -SIM_EXIT_USER. */
+int trace_lines_no_requests(const struct trace_lines *lines, u64 failures, u64 bad_rows,
+			    struct sim_error *err);
+
 #endif
