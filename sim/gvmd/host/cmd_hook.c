@@ -36,12 +36,7 @@ static int run(int argc, char **argv, struct sim_error *err);
 
 /* clang-format off */
 static const struct command_option options[] = {
-	{ "memory", "SIZE", false,
-"what a GPU of this host has, for containers that are to have a\n"
-"share of it; without it a share is an error" },
-	{ "gpus", "DIR", false,
-"the host's GPUs, for limits of single ones;\n" HOST_GPUS " by default" },
-	{ "root", "DIR", false, "the module's control files; " HOOK_ROOT " by default" },
+	HOOK_OPTIONS,
 	{ NULL, NULL, false, NULL },
 };
 

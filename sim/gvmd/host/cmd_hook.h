@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "engine/types.h"
+#include "gvmd/host/host_gpus.h"
 #include "terminal/command.h"
 
 #define HOOK_ROOT "/sys/kernel/gvm" /* the control files of gvm.ko */
@@ -19,8 +20,19 @@ struct hook_target {
 
 extern const struct command command_hook;
 
+/* Rows of struct command_option: where limits go, for hook_take_option(). */
+/* clang-format off */
+#define HOOK_OPTIONS \
+	{ "memory", "SIZE", false, \
+"what a GPU of this host has, for containers that are to have a\n" \
+"share of it; without it a share is an error" }, \
+	{ "gpus", "DIR", false, \
+"the host's GPUs, for limits of single ones;\n" HOST_GPUS " by default" }, \
+	{ "root", "DIR", false, "the module's control files; " HOOK_ROOT " by default" }
+/* clang-format on */
+
 /*
- * Take an option of "gvmd hook" into the target @data; @command names itself in mistakes.
+ * Take one of HOOK_OPTIONS into @target; @command names itself in mistakes.
  * Returns 0 or a negative enum sim_exit.
  */
 int hook_take_option(const struct command *command, struct hook_target *target,
