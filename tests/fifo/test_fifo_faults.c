@@ -16,9 +16,7 @@ static void preempted_while_stalled(void)
 	 * a stalls at 10 on its first page. When it is frozen at 50, it cannot leave before the
 	 * replay at 200.
 	 */
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(50);
 	ck_assert(tsg_a.stalled);
 	fifo_disable(&tsg_a);
@@ -59,9 +57,7 @@ static void withheld_while_stalled(void)
 	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
 	struct fifo_burst a = ready_burst(2, 100), b = ready_burst(1, 30);
 
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(50);
 	ck_assert(tsg_a.stalled);
 	fifo_allow(&tsg_a, 0, false);
@@ -94,9 +90,7 @@ static void unmapped_ahead(void)
 	 * 1.
 	 */
 	map_four_blocks();
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(160);
 	evict_block(&tsg_a, 0);
 	evict_block(&tsg_a, 3);
@@ -110,9 +104,7 @@ static void unmapped_ahead(void)
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, &fault, 1), 1);
 	ck_assert_uint_eq(fault.va, VA + 2 * GVM_CHUNK_BYTES);
-	gmmu_flush(&gmmu);
-	map_block(2);
-	fifo_replay(&fifo);
+	serve_block(2);
 	eng_sleep_until(450);
 	ck_assert(tsg_a.stalled);
 	map_block(3);
@@ -135,9 +127,7 @@ static void faulting_kernel(void)
 
 	/* Two blocks a kernel. a stalls at 10; its slice of 100 is long over at each replay. */
 	map_block(2);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(50);
 	fifo_submit(&tsg_b, &b);
 	eng_sleep_until(300);
@@ -152,18 +142,14 @@ static void faulting_kernel(void)
 	eng_sleep_until(400);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_b.busy_ns, 0);
-	gmmu_flush(&gmmu);
-	map_block(1);
-	fifo_replay(&fifo);
+	serve_block(1);
 	/*
 	 * Now the kernel has all of its pages, and a makes room at once. The next kernel's
 	 * fault is separate.
 	 */
 	expect_end(&b, 460);
 	eng_sleep_until(700);
-	gmmu_flush(&gmmu);
-	map_block(3);
-	fifo_replay(&fifo);
+	serve_block(3);
 	ck_assert_int_eq(fifo_wait(&a), 0);
 }
 
@@ -184,25 +170,19 @@ static void between_fronts(void)
 	a.in_fronts = true;
 	map_block(2);
 	map_block(3);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(50);
 	fifo_submit(&tsg_b, &b);
 	eng_sleep_until(300);
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
 	/* The slice of a was over at 110. It leaves as soon as it has block 0. */
-	gmmu_flush(&gmmu);
-	map_block(0);
-	fifo_replay(&fifo);
+	serve_block(0);
 	expect_end(&b, 360);
 	/* From 370 on a does the work of block 0, and misses block 1 at 420. */
 	eng_sleep_until(500);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(gmmu.put - gmmu.get, 32);
-	gmmu_flush(&gmmu);
-	map_block(1);
-	fifo_replay(&fifo);
+	serve_block(1);
 	expect_end(&a, 650);
 }
 
@@ -224,9 +204,7 @@ static void whole_matrix(void)
 	/* a does the work of kernels 0 and 1, and misses block 3 as kernel 2 begins, at 210. */
 	for (u32 i = 0; i < 3; i++)
 		map_block(i);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(220);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_a.busy_ns, 200);
@@ -234,9 +212,7 @@ static void whole_matrix(void)
 	fifo_submit(&tsg_b, &b);
 	/* It keeps the GPU until it has all of the matrix. */
 	eng_sleep_until(300);
-	gmmu_flush(&gmmu);
-	map_block(3);
-	fifo_replay(&fifo);
+	serve_block(3);
 	/* Kernel 2 has begun, so it does not miss its blocks any more. */
 	eng_sleep_until(301);
 	evict_block(&tsg_a, 2);
@@ -260,15 +236,11 @@ static void unmapped_after_replay(void)
 	map_block(0);
 	map_block(2);
 	map_block(3);
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(150);
 	fifo_submit(&tsg_b, &b);
 	eng_sleep_until(300);
-	gmmu_flush(&gmmu);
-	map_block(1);
-	fifo_replay(&fifo);
+	serve_block(1);
 	/*
 	 * Blocks 1 and 2 are evicted at once. The access to block 1 was made; block 2 was only
 	 * looked at.
@@ -279,9 +251,7 @@ static void unmapped_after_replay(void)
 	eng_sleep_until(480);
 	ck_assert(tsg_a.stalled);
 	ck_assert_uint_eq(tsg_a.busy_ns, 200);
-	gmmu_flush(&gmmu);
-	map_block(2);
-	fifo_replay(&fifo);
+	serve_block(2);
 	expect_end(&a, 680);
 }
 
@@ -320,9 +290,7 @@ static void stalled_over_samples(void)
 
 	/* a stalls from 10 to 205. */
 	fifo.stall_ops = (struct fifo_stall_ops){ parts_by_date, &fifo };
-	a.touches = &touch;
-	a.touch_count = 1;
-	fifo_submit(&tsg_a, &a);
+	submit_touching(&tsg_a, &a, &touch);
 	eng_sleep_until(130);
 	fifo_update(&fifo);
 	ck_assert_uint_eq(tsg_a.stall.ns[FIFO_STALL_CPU], 90);

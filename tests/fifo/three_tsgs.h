@@ -48,6 +48,23 @@ static inline struct fifo_burst ready_burst(u32 kernels, u64 kernel_ns)
 	return (struct fifo_burst){ .kernels = kernels, .kernel_ns = kernel_ns };
 }
 
+/* Submit a burst whose kernels use what @touch says. Both stay until the burst has ended. */
+static inline void submit_touching(struct fifo_tsg *tsg, struct fifo_burst *burst,
+				   const struct gmmu_touch *touch)
+{
+	burst->touches = touch;
+	burst->touch_count = 1;
+	fifo_submit(tsg, burst);
+}
+
+/* What a driver does: drop the faults, map the block, replay. */
+static inline void serve_block(u32 index)
+{
+	gmmu_flush(&gmmu);
+	map_block(index);
+	fifo_replay(&fifo);
+}
+
 /* How the GPU has spent its time up to the last fifo_update(). */
 static inline void expect_usage(u64 busy_ns, u64 switching_ns, u64 stalled_ns, u64 switches)
 {
