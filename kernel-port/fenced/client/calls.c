@@ -236,28 +236,28 @@ CALL cu_result cuMemcpyDtoDAsync_v2(cu_ptr to, cu_ptr from, size_t bytes,
 		      NULL);
 }
 
-CALL cu_result cuMemsetD8Async(cu_ptr to, unsigned char value, size_t count,
-			       struct CUstream_st *stream)
+/* @count numbers of @width bytes. */
+static cu_result set(cu_ptr to, u32 value, u32 width, size_t count, struct CUstream_st *stream)
 {
 	return simple((struct fenced_request){ .call = FENCED_SET,
 					       .stream = stream_number(stream),
 					       .a = to,
 					       .b = count,
 					       .c = value,
-					       .d = 1 },
+					       .d = width },
 		      NULL);
+}
+
+CALL cu_result cuMemsetD8Async(cu_ptr to, unsigned char value, size_t count,
+			       struct CUstream_st *stream)
+{
+	return set(to, value, 1, count, stream);
 }
 
 CALL cu_result cuMemsetD32Async(cu_ptr to, unsigned int value, size_t count,
 				struct CUstream_st *stream)
 {
-	return simple((struct fenced_request){ .call = FENCED_SET,
-					       .stream = stream_number(stream),
-					       .a = to,
-					       .b = count,
-					       .c = value,
-					       .d = 4 },
-		      NULL);
+	return set(to, value, 4, count, stream);
 }
 
 /* The default stream waits for the others first, as CUDA's does. */
