@@ -121,10 +121,3 @@ void gvm_fence_buddy_free(struct gvm_fence_buddy *buddy, u64 base, u64 bytes)
 	GVM_ASSERT(!buddy->largest[node]);
 	buddy_set(buddy, node, level, buddy_whole(buddy, level));
 }
-
-u64 gvm_fence_buddy_largest(const struct gvm_fence_buddy *buddy)
-{
-	u8 order = buddy->largest[1];
-
-	return order ? 1ull << (buddy->leaf_shift + order - 1u) : 0;
-}

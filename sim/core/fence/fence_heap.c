@@ -208,21 +208,3 @@ u64 gvm_fence_heap_free(struct gvm_fence_heap *heap, u64 address)
 	heap_put_in_bin(heap, extent);
 	return bytes;
 }
-
-u64 gvm_fence_heap_bytes_at(const struct gvm_fence_heap *heap, u64 address)
-{
-	const struct gvm_fence_extent *extent = heap_find_used(heap, address);
-
-	return extent ? extent->bytes : 0;
-}
-
-u64 gvm_fence_heap_largest(const struct gvm_fence_heap *heap)
-{
-	const struct gvm_fence_extent *extent;
-	u64 largest = 0;
-
-	list_for_each_entry(extent, &heap->order, order)
-		if (extent->is_free)
-			largest = max(largest, extent->bytes);
-	return largest;
-}

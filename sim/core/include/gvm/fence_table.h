@@ -61,12 +61,6 @@ int gvm_fence_heap_alloc(struct gvm_fence_heap *heap, u64 bytes, u64 *ret_addres
  */
 u64 gvm_fence_heap_free(struct gvm_fence_heap *heap, u64 address);
 
-/* The bytes of the allocation that begins at @address, or 0. CONTEXT: atomic. */
-u64 gvm_fence_heap_bytes_at(const struct gvm_fence_heap *heap, u64 address);
-
-/* The largest free extent, in bytes. CONTEXT: atomic. */
-u64 gvm_fence_heap_largest(const struct gvm_fence_heap *heap);
-
 /* Most leaves of a buddy tree: 1 << 16. */
 #define GVM_FENCE_BUDDY_DEPTH 16u
 
@@ -99,9 +93,6 @@ int gvm_fence_buddy_alloc(struct gvm_fence_buddy *buddy, u64 bytes, u64 *ret_bas
 
 /* Free what alloc returned: @bytes at @base. Free buddies become one. CONTEXT: atomic. */
 void gvm_fence_buddy_free(struct gvm_fence_buddy *buddy, u64 base, u64 bytes);
-
-/* The largest free part, in bytes; 0: none. CONTEXT: atomic. */
-u64 gvm_fence_buddy_largest(const struct gvm_fence_buddy *buddy);
 
 /* What a tenant's fence has done. */
 struct gvm_fence_counts {
