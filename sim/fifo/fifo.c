@@ -263,18 +263,17 @@ void fifo_set_ring(struct fifo_tsg *tsg, u32 launches)
 /* The burst that was submitted first of those from kernel @ordinal on, or NULL. */
 static struct fifo_burst *tsg_burst_from(struct fifo_tsg *tsg, u64 ordinal)
 {
-	struct fifo_channel *channel = &tsg->main;
+	struct fifo_channel *channel;
 	struct fifo_burst *first = NULL;
 
-	do {
+	fifo_for_each_channel(tsg, channel) {
 		struct fifo_burst *burst = channel->first;
 
 		while (burst && burst->ordinal < ordinal)
 			burst = burst->next;
 		if (burst && (!first || burst->ordinal < first->ordinal))
 			first = burst;
-		channel = channel->next;
-	} while (channel != &tsg->main);
+	}
 	return first;
 }
 
@@ -368,20 +367,19 @@ static bool burst_misses_at(struct fifo_burst *burst, u64 va)
 
 void fifo_unmapped(struct fifo_tsg *tsg, u64 va)
 {
-	struct fifo_channel *channel = &tsg->main;
+	struct fifo_channel *channel;
 	bool updated = false, misses = false;
 
-	do {
+	fifo_for_each_channel(tsg, channel) {
 		struct fifo_burst *burst = channel->first;
 
-		channel = channel->next;
 		if (!burst || !burst->touch_count)
 			continue;
 		if (!updated)
 			fifo_update(tsg->fifo);
 		updated = true;
 		misses |= burst_misses_at(burst, va);
-	} while (channel != &tsg->main);
+	}
 	if (misses)
 		tsg_plan(tsg);
 }
@@ -473,28 +471,22 @@ bool fifo_busy(const struct fifo_tsg *tsg)
 
 u64 fifo_pending_kernels(const struct fifo_tsg *tsg)
 {
-	const struct fifo_channel *channel = &tsg->main;
+	const struct fifo_channel *channel;
 	u64 pending = 0;
 
-	do {
+	fifo_for_each_channel(tsg, channel)
 		for (const struct fifo_burst *burst = channel->first; burst;
 		     burst = burst->next)
 			pending += burst_launched(burst, eng_now()) - burst->done_kernels;
-		channel = channel->next;
-	} while (channel != &tsg->main);
 	return pending;
 }
 
 u64 fifo_ended_kernels(const struct fifo_tsg *tsg)
 {
-	const struct fifo_channel *channel = &tsg->main;
+	const struct fifo_channel *channel;
 	u64 ended = tsg->ended_kernels;
 
-	do {
-		const struct fifo_burst *burst = channel->first;
-
-		ended += burst ? burst->done_kernels : 0;
-		channel = channel->next;
-	} while (channel != &tsg->main);
+	fifo_for_each_channel(tsg, channel)
+		ended += channel->first ? channel->first->done_kernels : 0;
 	return ended;
 }

@@ -98,7 +98,10 @@ bool tsg_is_faulting(const struct fifo_tsg *tsg)
 	       burst->cursor.ordinal < burst->faulting_ordinal;
 }
 
-/* Does the kernel at the cursor touch its blocks one after the other? burst_footprint() has looked. */
+/*
+ * Does the kernel at the cursor touch its blocks one after the other? burst_footprint() has
+ * looked.
+ */
 static bool burst_is_bit_by_bit(const struct fifo_burst *burst)
 {
 	return burst->footprint.first >= burst->footprint.end;
@@ -126,8 +129,9 @@ static u64 burst_kernel_end_ordinal(struct fifo_burst *burst)
 }
 
 /*
- * The end of the blocks that the kernel at the cursor faults on together, and for which it stays on
- * the GPU: all that it touches at once, or its front in what it goes through bit by bit.
+ * The end of the blocks that the kernel at the cursor faults on together, and for which it
+ * stays on the GPU: all that it touches at once, or its front in what it goes through bit by
+ * bit.
  */
 static u64 burst_front_end(struct fifo_burst *burst, u32 front_blocks)
 {
@@ -139,8 +143,8 @@ static u64 burst_front_end(struct fifo_burst *burst, u32 front_blocks)
 }
 
 /*
- * A burst stalls at its cursor and faults on the blocks up to @end: the end of the faults that it
- * reports.
+ * A burst stalls at its cursor and faults on the blocks up to @end. Returns the end of the
+ * faults that it reports.
  */
 static u64 burst_window_end(struct fifo_burst *burst, u64 end)
 {

@@ -31,15 +31,13 @@
 /* Take the burst that was submitted first of those that are not taken yet; NULL: none. */
 static struct fifo_burst *tsg_take_next(struct fifo_tsg *tsg, struct fifo_channel **ret_channel)
 {
-	struct fifo_channel *channel = &tsg->main, *first = NULL;
+	struct fifo_channel *channel, *first = NULL;
 	struct fifo_burst *burst;
 
-	do {
+	fifo_for_each_channel(tsg, channel)
 		if (channel->untaken &&
 		    (!first || channel->untaken->ordinal < first->untaken->ordinal))
 			first = channel;
-		channel = channel->next;
-	} while (channel != &tsg->main);
 	if (!first)
 		return NULL;
 	burst = first->untaken;
@@ -50,13 +48,12 @@ static struct fifo_burst *tsg_take_next(struct fifo_tsg *tsg, struct fifo_channe
 
 static void tsg_take_none(struct fifo_tsg *tsg)
 {
-	struct fifo_channel *channel = &tsg->main;
+	struct fifo_channel *channel;
 
-	do {
+	fifo_for_each_channel(tsg, channel) {
 		channel->untaken = channel->first;
 		channel->room = tsg->ring;
-		channel = channel->next;
-	} while (channel != &tsg->main);
+	}
 }
 
 /*
@@ -109,7 +106,7 @@ static void burst_stop_launching(struct fifo_burst *burst, const struct fifo_cha
 
 void tsg_bound_launches(struct fifo_tsg *tsg)
 {
-	struct fifo_channel *channel = &tsg->main;
+	struct fifo_channel *channel;
 	struct fifo_burst *burst;
 	bool stands = false;
 	u64 free_ns = 0; /* when the thread has launched the bursts before */
@@ -131,10 +128,7 @@ void tsg_bound_launches(struct fifo_tsg *tsg)
 		free_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
 	}
 	tsg->launch_end_ns = max(tsg->launch_end_ns, free_ns);
-	channel = &tsg->main;
-	do {
+	fifo_for_each_channel(tsg, channel)
 		if (channel->first)
 			channel->first->seen_kernels = channel->first->done_kernels;
-		channel = channel->next;
-	} while (channel != &tsg->main);
 }

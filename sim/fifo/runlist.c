@@ -466,14 +466,12 @@ static void entry_hold(struct fifo_entry *entry)
 		faulting += tsg_faults(tsg);
 	entry->faults = faulting;
 	fifo_for_each_in(entry, tsg) {
-		struct fifo_channel *channel = &tsg->main;
 		bool held = faulting && tsg->loaded && faulting > tsg_faults(tsg);
+		struct fifo_channel *channel;
 
-		do {
+		fifo_for_each_channel(tsg, channel)
 			if (channel->first)
 				burst_hold(channel->first, held);
-			channel = channel->next;
-		} while (channel != &tsg->main);
 	}
 }
 

@@ -303,6 +303,11 @@ struct fifo_tsg {
 			continue;        \
 		else
 
+/* Each channel of a TSG, its main one first. */
+#define fifo_for_each_channel(tsg, channel)   \
+	for (channel = &(tsg)->main; channel; \
+	     channel = (channel)->next == &(tsg)->main ? NULL : (channel)->next)
+
 /* What a partition has, and how its TSGs share it. */
 struct fifo_share {
 	u32 sm_ppm;

@@ -113,8 +113,9 @@ struct sim_pte_finding sim_gpu_check_page_tables(struct sim_gpu *gpu)
 
 	if (!seen)
 		found.error = SIM_PTE_NO_MEMORY;
-	fifo_for_each_tsg(&gpu->fifo, i, tsg) if (!found.error) found =
-		check_process(container_of(tsg, struct sim_process, tsg), seen);
+	fifo_for_each_tsg(&gpu->fifo, i, tsg)
+		if (!found.error)
+			found = check_process(container_of(tsg, struct sim_process, tsg), seen);
 	if (found.error)
 		gvm_warn("%s: %s (TSG %u, address 0x%llx, chunk %u)", gpu->name,
 			 pte_errors[found.error], found.tsg, found.va, found.chunk);
