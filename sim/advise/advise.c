@@ -73,7 +73,7 @@ bool advise_honours(const struct advise *advise, const struct advise_candidate *
 
 	if (!system->honours || stage_resolve(advise, candidate, &config, &ignored))
 		return false;
-	does = system->honours(&config, file);
+	does = sim_system_honours(system, &config, file);
 	config_destroy(&config);
 	return does;
 }

@@ -233,7 +233,7 @@ static int print_honoured(const struct sim_system *system)
 	for (u32 i = 0; i < gvm_control_count(); i++) {
 		const struct gvm_control_file *file = gvm_control_at(i);
 
-		if (!file->store || !system->honours || !system->honours(&config, file->name))
+		if (!file->store || !sim_system_honours(system, &config, file->name))
 			continue;
 		printf("%s `%s`", any ? "," : "", file->name);
 		any = true;

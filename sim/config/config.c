@@ -21,6 +21,12 @@ size_t config_gpu_index(const struct config *config, const struct cfg_container 
 	return 0;
 }
 
+bool config_is_on(const struct config *config, const struct cfg_container *container,
+		  size_t gpu)
+{
+	return container->enabled && config_gpu_index(config, container) == gpu;
+}
+
 const struct cfg_gpu *config_gpu(const struct config *config,
 				 const struct cfg_container *container)
 {

@@ -245,4 +245,8 @@ const struct cfg_gpu *config_gpu(const struct config *config,
 				 const struct cfg_container *container);
 size_t config_gpu_index(const struct config *config, const struct cfg_container *container);
 
+/* Is @container enabled, and on the GPU of index @gpu? */
+bool config_is_on(const struct config *config, const struct cfg_container *container,
+		  size_t gpu);
+
 #endif

@@ -43,12 +43,11 @@ static u64 initial_bytes(const struct advice *advice, const struct sim_container
 			 const char *file, u64 none)
 {
 	const struct cfg_container *cfg = container->cfg;
-	const struct sim_system *system = advice->machine->system;
 	u64 bytes = none;
 
 	for (size_t i = 0; i < cfg->control_count; i++)
 		if (!strcmp(cfg->controls[i].file, file) && *cfg->controls[i].text &&
-		    system->honours(advice->machine->config, file))
+		    sim_system_honours(advice->machine->system, advice->machine->config, file))
 			gvm_parse_bytes(cfg->controls[i].text, &bytes);
 	return bytes;
 }
@@ -94,8 +93,7 @@ static double advise_demand(const struct advice *advice, const struct sim_contai
 	if (share > 1)
 		advise(advice,
 		       "containers.%s: past saturation: the requests of %.1f s need %.1f s of "
-		       "GPU "
-		       "time or more",
+		       "GPU time or more",
 		       container->cfg->name, (double)within_ns / 1e9, (double)least_ns / 1e9);
 	return share;
 }
@@ -138,8 +136,7 @@ static void advise_gpu(const struct advice *advice, const struct sim_gpu *gpu, u
 	if (!said && sums.demands > 1 && sums.share > 1)
 		advise(advice,
 		       "%s: past saturation: the requests of %zu containers need %.0f %% of "
-		       "its time "
-		       "or more",
+		       "its time or more",
 		       gpu->name, sums.demands, 100 * sums.share);
 }
 
@@ -151,7 +148,7 @@ static void advise_policy(const struct advice *advice)
 	const char *file;
 
 	for (u32 i = 0; (file = policy_writes(machine, i, place)); i++)
-		if (!machine->system->honours(machine->config, file))
+		if (!sim_system_honours(machine->system, machine->config, file))
 			advise(advice, "%s: %s: %s does not honour %s, and refuses the write",
 			       machine->config->policy, place, machine->system->keys.name,
 			       file);

@@ -136,7 +136,7 @@ static const char *container_wanted_text(const struct sim_container *container,
 
 	if (system->setting)
 		return system->setting(config, container->cfg, control->file);
-	if (control->text[0] && system->honours(config, control->file))
+	if (control->text[0] && sim_system_honours(system, config, control->file))
 		return control->text;
 	return NULL;
 }

@@ -76,7 +76,8 @@ static bool event_apply(struct machine *machine, const struct cfg_event *event)
 {
 	struct sim_container *container = event_container(machine, event);
 
-	if (event->file[0] && !machine->system->honours(machine->config, event->file))
+	if (event->file[0] &&
+	    !sim_system_honours(machine->system, machine->config, event->file))
 		return true;
 	if (!container)
 		return false;

@@ -88,7 +88,7 @@ static int policy_write(void *data, u32 index, const char *file, const char *tex
 			->write_file(&container->cuda, file, text);
 	if (!container->process.running || !control)
 		return -ENOENT;
-	if (!machine->system->honours(machine->config, control->name))
+	if (!sim_system_honours(machine->system, machine->config, control->name))
 		return -EOPNOTSUPP;
 	return sim_container_write(container, control->name, text, !no_wait);
 }

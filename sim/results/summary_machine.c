@@ -203,7 +203,8 @@ static int find_ignored_of_container(struct summary *summary, const struct sim_c
 	for (size_t i = 0; !status && i < ran->cfg->control_count; i++) {
 		const struct cfg_control *control = &ran->cfg->controls[i];
 
-		if (!*control->text || machine->system->honours(machine->config, control->file))
+		if (!*control->text ||
+		    sim_system_honours(machine->system, machine->config, control->file))
 			continue;
 		snprintf(key, sizeof(key), "containers.%s.%s", ran->cfg->name, control->file);
 		status = add_ignored(summary, key);
@@ -218,7 +219,7 @@ static bool policy_is_ignored(const struct machine *machine)
 
 	for (u32 i = 0; i < gvm_control_count(); i++)
 		if (gvm_control_at(i)->store &&
-		    machine->system->honours(config, gvm_control_at(i)->name))
+		    sim_system_honours(machine->system, config, gvm_control_at(i)->name))
 			return false;
 	return *config->policy;
 }
@@ -244,7 +245,7 @@ static int find_ignored(struct summary *summary, const struct machine *machine)
 	for (size_t i = 0; !status && i < config->event_count; i++) {
 		const char *file = config->events[i].file;
 
-		if (!file[0] || machine->system->honours(config, file))
+		if (!file[0] || sim_system_honours(machine->system, config, file))
 			continue;
 		snprintf(key, sizeof(key), "events.%zu.file", i);
 		status = add_ignored(summary, key);

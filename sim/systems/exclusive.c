@@ -8,18 +8,10 @@
  */
 #include "systems/system.h"
 
-static bool exclusive_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
-}
-
 const struct sim_system system_exclusive = {
 	.keys = {
 		.name = "exclusive",
 		.summary = "every container has a whole GPU of its own",
 	},
 	.own_gpu = true,
-	.honours = exclusive_honours,
 };

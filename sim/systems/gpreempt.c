@@ -47,13 +47,6 @@ static const struct cfg_key gpreempt_rows[] = {
 		       "true", "swapping that overlaps copies"),
 };
 
-static bool gpreempt_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
-}
-
 static const char *gpreempt_setting(const struct config *config,
 				    const struct cfg_container *container,
 				    const char *control_file)
@@ -82,7 +75,6 @@ const struct sim_system system_gpreempt = {
 		.bytes = sizeof(struct gpreempt_keys),
 	},
 	.own_gpu = false,
-	.honours = gpreempt_honours,
 	.setting = gpreempt_setting,
 	.memory = gpreempt_memory,
 };

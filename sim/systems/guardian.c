@@ -192,12 +192,6 @@ struct guardian_tenant {
 	u64 found, found_rest;	   /* likewise, in ppm */
 };
 
-static bool is_here(const struct config *config, const struct cfg_container *container,
-		    size_t gpu)
-{
-	return container->enabled && config_gpu_index(config, container) == gpu;
-}
-
 /* What an enabled container declares, or an equal power of two. */
 static u64 declared_bytes(const struct config *config, const struct cfg_container *container,
 			  u64 memory)
@@ -208,7 +202,7 @@ static u64 declared_bytes(const struct config *config, const struct cfg_containe
 	if (container->guardian.partition)
 		return container->guardian.partition;
 	for (size_t i = 0; i < config->container_count; i++)
-		count += is_here(config, &config->containers[i], gpu);
+		count += config_is_on(config, &config->containers[i], gpu);
 	while (bytes * 2 * count <= memory)
 		bytes *= 2;
 	return bytes;
@@ -261,7 +255,7 @@ static int guardian_check_gpu(struct cfg_load *load, const struct config *config
 		const struct cfg_container *container = &config->containers[i];
 		u64 declared;
 
-		if (!is_here(config, container, gpu))
+		if (!config_is_on(config, container, gpu))
 			continue;
 		declared = declared_bytes(config, container, profile->memory);
 		if (gvm_fence_table_open(&table, i, declared, guardian_mode(keys), &partition))
@@ -504,10 +498,7 @@ static struct sim_memory_policy guardian_memory(const struct config *config)
 			.family_high = keys->group_high,
 			.family_low = keys->group_low,
 		};
-	return (struct sim_memory_policy){
-		.manager = &sim_manager_nvuvm,
-		.host_fragmented = config->host.fragmented,
-	};
+	return sim_system_nvidia_memory(config);
 }
 
 /* Contexts of their own: there is no common one. */

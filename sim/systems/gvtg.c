@@ -138,9 +138,8 @@ static const struct cfg_key gvtg_rows[] = {
 		 "tables: a second of its work",
 		 CFG_RANGE(0, 10000000)),
 	GVTG_KEY(host_policy, ENUM, "first",
-		 "work of the container with vgpu.type \"host\" preempts workloads, or waits "
-		 "for "
-		 "their end",
+		 "work of the container with vgpu.type \"host\" preempts workloads, or "
+		 "waits for their end",
 		 .words = host_policy_words),
 	GVTG_KEY(fences, INTEGER, "0",
 		 "fence registers of the GPU, 4 for each vGPU and the host; 0: any number",
@@ -287,10 +286,11 @@ static void dispatch_fire(struct eng_timer *timer)
 		gvtg->withdrawn = false;
 		fifo_allow(machine_tsg(machine), machine->dispatched, false);
 	} else if (fifo_next_burst(machine_tsg(machine), machine->dispatched,
-				   &machine->dispatched, &launched))
+				   &machine->dispatched, &launched)) {
 		fifo_allow(machine_tsg(machine), machine->dispatched, false);
-	else
+	} else {
 		eng_timer_set(&gvtg->complete, eng_now());
+	}
 }
 
 static void complete_fire(struct eng_timer *timer)
@@ -321,7 +321,6 @@ static void machine_watch(struct gvtg_machine *machine)
 static void queue_fire(struct eng_timer *timer)
 {
 	struct gvtg_machine *machine = container_of(timer, struct gvtg_machine, queue);
-
 	u64 launched;
 
 	if (!fifo_next_burst(machine_tsg(machine), machine->queued, &machine->queued,
@@ -381,12 +380,6 @@ static void gvtg_stop(struct cuda_device *device)
 		eng_timer_cancel(&gvtg->machines[i].queue);
 }
 
-static bool is_on(const struct config *config, const struct cfg_container *container,
-		  size_t gpu)
-{
-	return container->enabled && config_gpu_index(config, container) == gpu;
-}
-
 static bool is_host(const struct cfg_container *container)
 {
 	return !strcmp(container->vgpu_type, HOST_TYPE);
@@ -403,7 +396,7 @@ static u32 container_parts(const struct config *config, const struct cfg_contain
 	if (*container->vgpu_type)
 		return (u32)strtoul(container->vgpu_type + strlen(TYPE_PREFIX), NULL, 10);
 	for (size_t i = 0; i < config->container_count; i++)
-		count += is_on(config, &config->containers[i], gpu);
+		count += config_is_on(config, &config->containers[i], gpu);
 	while (parts < count && parts < PARTS_MAX)
 		parts *= 2;
 	return parts;
@@ -567,7 +560,7 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 		for (size_t k = 0; k <= i; k++) {
 			const struct cfg_container *other = &config->containers[k];
 
-			if (!is_on(config, other, gpu))
+			if (!config_is_on(config, other, gpu))
 				continue;
 			taken += eighths[container_parts(config, other)];
 			hosts += is_host(other);
@@ -601,13 +594,6 @@ static void gvtg_part(const struct config *config, const struct cfg_container *c
 	gpu->memory_total = gpu->memory;
 }
 
-static bool gvtg_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
-}
-
 /* The manager is never used: nothing faults. */
 static struct sim_memory_policy gvtg_memory(const struct config *config)
 {
@@ -625,7 +611,6 @@ const struct sim_system system_gvtg = {
 	},
 	.part = gvtg_part,
 	.frame_buffers = true,
-	.honours = gvtg_honours,
 	.memory = gvtg_memory,
 	.library = &gvtg_library,
 };

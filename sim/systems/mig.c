@@ -84,14 +84,6 @@ static bool mig_honours(const struct config *config, const char *control_file)
 	return !strcmp(control_file, "compute.timeslice");
 }
 
-static struct sim_memory_policy mig_memory(const struct config *config)
-{
-	return (struct sim_memory_policy){
-		.manager = &sim_manager_nvuvm,
-		.host_fragmented = config->host.fragmented,
-	};
-}
-
 static u64 part_of(u64 whole, u32 share, u32 shares)
 {
 	return (u64)((unsigned __int128)whole * share / shares);
@@ -298,5 +290,5 @@ const struct sim_system system_mig = {
 	.part = mig_part,
 	.own_parts = true,
 	.honours = mig_honours,
-	.memory = mig_memory,
+	.memory = sim_system_nvidia_memory,
 };

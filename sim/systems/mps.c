@@ -18,27 +18,11 @@
  */
 #include "systems/system.h"
 
-static bool mps_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
-}
-
-static struct sim_memory_policy mps_memory(const struct config *config)
-{
-	return (struct sim_memory_policy){
-		.manager = &sim_manager_nvuvm,
-		.host_fragmented = config->host.fragmented,
-	};
-}
-
 const struct sim_system system_mps = {
 	.keys = {
 		.name = "mps",
 		.summary = "one GPU, all containers side by side: NVIDIA's MPS",
 		.common_server = true,
 	},
-	.honours = mps_honours,
-	.memory = mps_memory,
+	.memory = sim_system_nvidia_memory,
 };

@@ -26,7 +26,10 @@ struct sim_system {
 	bool own_parts;	    /* each part, by its name, is simulated as a GPU of its own */
 	bool frame_buffers; /* a container has its part of the memory, and never pages */
 	bool has_pressure;  /* applications can listen for pressure events */
-	/* Does it honour this control file ("gmem.limit.high"), as @config configures it? */
+	/*
+	 * Does it honour this control file ("gmem.limit.high"), as @config configures it? NULL:
+	 * it honours none.
+	 */
 	bool (*honours)(const struct config *config, const char *control_file);
 	/*
 	 * The text that the system writes to this file when @container starts, in place of the
@@ -62,6 +65,16 @@ static inline const struct sim_system *sim_system_of(const struct cfg_keys *keys
 {
 	return container_of(keys, struct sim_system, keys);
 }
+
+/* Does a system honour this control file, as @cfg configures it? */
+static inline bool sim_system_honours(const struct sim_system *system, const struct config *cfg,
+				      const char *control_file)
+{
+	return system->honours && system->honours(cfg, control_file);
+}
+
+/* Memory as NVIDIA's driver manages it: for systems that change nothing about it. */
+struct sim_memory_policy sim_system_nvidia_memory(const struct config *config);
 
 /* The system @name, or NULL. */
 const struct sim_system *sim_system_find(const char *name);

@@ -369,21 +369,6 @@ static const struct cuda_library tgs_library = {
 	.advice = tgs_advice,
 };
 
-static bool tgs_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
-}
-
-static struct sim_memory_policy tgs_memory(const struct config *config)
-{
-	return (struct sim_memory_policy){
-		.manager = &sim_manager_nvuvm,
-		.host_fragmented = config->host.fragmented,
-	};
-}
-
 const struct sim_system system_tgs = {
 	.keys = {
 		.name = "tgs",
@@ -391,7 +376,6 @@ const struct sim_system system_tgs = {
 		CFG_KEYS(tgs_rows),
 		.bytes = sizeof(struct tgs_keys),
 	},
-	.honours = tgs_honours,
-	.memory = tgs_memory,
+	.memory = sim_system_nvidia_memory,
 	.library = &tgs_library,
 };

@@ -147,12 +147,6 @@ static const struct vgpu_type *type_find(const struct cfg_gpu *gpu, const char *
 	return NULL;
 }
 
-static bool is_on(const struct config *config, const struct cfg_container *container,
-		  size_t gpu)
-{
-	return container->enabled && config_gpu_index(config, container) == gpu;
-}
-
 /* The type of a container's vGPU; one without a type that the GPU has gets an equal part. */
 static const struct vgpu_type *container_type(const struct config *config,
 					      const struct cfg_container *container)
@@ -164,8 +158,8 @@ static const struct vgpu_type *container_type(const struct config *config,
 	if (type)
 		return type;
 	for (size_t i = 0; i < config->container_count; i++)
-		count += is_on(config, &config->containers[i],
-			       config_gpu_index(config, container));
+		count += config_is_on(config, &config->containers[i],
+				      config_gpu_index(config, container));
 	type = gpu_types(gpu);
 	while (type->max < count && type[1].name)
 		type++;
@@ -216,7 +210,7 @@ static int check_room(struct cfg_load *load, const struct config *config,
 	     other++) {
 		const struct vgpu_type *beside;
 
-		if (!is_on(config, other, config_gpu_index(config, container)))
+		if (!config_is_on(config, other, config_gpu_index(config, container)))
 			continue;
 		beside = container_type(config, other);
 		gigabytes += beside->gigabytes;
@@ -280,7 +274,7 @@ static struct fifo_turns vgpu_turns(const struct config *config, size_t gpu)
 	if (keys->policy == VGPU_BEST_EFFORT)
 		return (struct fifo_turns){ 0 };
 	for (size_t i = 0; i < config->container_count; i++)
-		if (is_on(config, &config->containers[i], gpu))
+		if (config_is_on(config, &config->containers[i], gpu))
 			most = max(most, container_type(config, &config->containers[i])->max);
 	if (!keys->frequency)
 		frequency = most <= FEW ? FREQUENCY_FEW : FREQUENCY_MANY;
@@ -288,13 +282,6 @@ static struct fifo_turns vgpu_turns(const struct config *config, size_t gpu)
 		.length_ns = NS_PER_S / frequency,
 		.count = keys->policy == VGPU_FIXED_SHARE ? most : 0,
 	};
-}
-
-static bool vgpu_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
 }
 
 /* Who manages memory does not matter: nothing faults. */
@@ -314,7 +301,6 @@ const struct sim_system system_vgpu = {
 	},
 	.part = vgpu_part,
 	.frame_buffers = true,
-	.honours = vgpu_honours,
 	.memory = vgpu_memory,
 	.turns = vgpu_turns,
 };

@@ -377,21 +377,6 @@ static int xsched_check(struct cfg_load *load, const struct config *config)
 	return 0;
 }
 
-static bool xsched_honours(const struct config *config, const char *control_file)
-{
-	(void)config;
-	(void)control_file;
-	return false;
-}
-
-static struct sim_memory_policy xsched_memory(const struct config *config)
-{
-	return (struct sim_memory_policy){
-		.manager = &sim_manager_nvuvm,
-		.host_fragmented = config->host.fragmented,
-	};
-}
-
 const struct sim_system system_xsched = {
 	.keys = {
 		.name = "xsched",
@@ -400,7 +385,6 @@ const struct sim_system system_xsched = {
 		.bytes = sizeof(struct xsched_keys),
 		.check_containers = xsched_check,
 	},
-	.honours = xsched_honours,
-	.memory = xsched_memory,
+	.memory = sim_system_nvidia_memory,
 	.library = &xsched_library,
 };

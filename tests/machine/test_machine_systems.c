@@ -48,7 +48,7 @@ static void switch_gvm_on(void)
 
 static bool honours(const char *system, const char *file)
 {
-	return sim_system_find(system)->honours(&config_of(system)->config, file);
+	return sim_system_honours(sim_system_find(system), &config_of(system)->config, file);
 }
 
 static bool has(const char *system, const char *mechanism)
