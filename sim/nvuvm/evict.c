@@ -19,14 +19,15 @@
  */
 static int evict_from_block(struct nvuvm *nvuvm, u32 chunk, struct gvm_eviction *eviction)
 {
-	bool keep = eviction->keep;
+	bool keep = eviction->keep, stays;
 	int status;
 
 	/* nvuvm_pmm_leave_block() leaves an EVICTING chunk with its evictor. */
 	eviction->keep = false;
 	status = gvm_block_evict(&nvuvm->memory, chunk, eviction);
 	eviction->keep = keep;
-	if (status ? status != -ENOENT : eviction->left_bytes > 0)
+	stays = status ? status != -ENOENT : eviction->left_bytes > 0;
+	if (stays)
 		nvuvm_pmm_putback(nvuvm, chunk);
 	else if (!status)
 		nvuvm->stats.evictions++;

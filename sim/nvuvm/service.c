@@ -70,10 +70,7 @@ static struct nvuvm_container *visit_container(const struct block_visit *visit)
 	return nvuvm_range_of(visit->range)->owner;
 }
 
-/*
- * The faulted pages that wait. A pin to the CPU is ignored: the GPU cannot map host memory
- * here.
- */
+/* The faulted pages that wait. A pin to the CPU is ignored (thrash.c). */
 static u32 visit_throttle(const struct block_visit *visit, u32 faulted)
 {
 	struct nvuvm_thrash *thrash = &visit_entry(visit)->thrash;
@@ -110,11 +107,11 @@ static int visit_populate_locked(const struct block_visit *visit)
 		return status;
 	status = nvuvm_mmu_ops.chunk_alloc(nvuvm, &chunk);
 	hooks->alloc_end(nvuvm, owner, !status);
-	if (!status)
-		gvm_block_attach_locked(visit->range, visit->index, chunk);
-	if (!status)
-		visit_entry(visit)->gpu_state = true;
-	return status;
+	if (status)
+		return status;
+	gvm_block_attach_locked(visit->range, visit->index, chunk);
+	visit_entry(visit)->gpu_state = true;
+	return 0;
 }
 
 /*

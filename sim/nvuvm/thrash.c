@@ -37,8 +37,8 @@
  *  3. Dates have a resolution of 1 ns, there it is 64 ns.
  *  4. The fault handler ends its turn after 5 batches with throttled faults
  *     (uvm_perf_fault_max_throttle_per_service). The core's loop knows only the 20 batches.
- *  5. The service of a GPU fault does not obey a pin to the CPU, since the simulated GMMU has
- *     no mappings of host memory. The page is migrated.
+ *  5. The service of a GPU fault does not obey a pin to the CPU: the page is migrated. The
+ *     driver maps it in host memory. Only advice does that here (advice.c).
  *  6. Faults of the CPU are not throttled (block_cpu_fault_locked asks for a hint as well), and
  *     bring in no neighbours: the driver's prefetcher fills the host's part of a block by its
  *     density, too. No application here touches memory on the CPU once the GPU has it.
