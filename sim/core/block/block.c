@@ -329,8 +329,10 @@ int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *e
 	}
 	if (last)
 		return 0;
+	if (stays)
+		eviction->left_bytes = gvm_clock_putback_rest(memory->device, chunk);
 	/* Nothing to put back: the last block has left by itself. */
-	if (!stays || !(eviction->left_bytes = gvm_clock_putback_rest(memory->device, chunk)))
+	if (!eviction->left_bytes)
 		return -ENOENT;
 	if (left && stays == -EBUSY)
 		return 0;
