@@ -76,6 +76,28 @@ static int scratch_write(const struct app_log *log, size_t count)
 	return 0;
 }
 
+/* Read @count records of the scratch file, from number @first on. Returns 0 or -1. */
+static int scratch_read(const struct app_log *log, size_t first, size_t count,
+			struct app_record *records)
+{
+	char *bytes = (char *)records;
+	size_t left = count * sizeof(*records);
+	off_t at = (off_t)(first * sizeof(*records));
+
+	while (left) {
+		ssize_t got = pread(log->scratch, bytes, left, at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -1;
+		bytes += got;
+		at += got;
+		left -= (size_t)got;
+	}
+	return 0;
+}
+
 /*
  * Put the oldest records into the scratch file, up to the first one that is open. Too few are
  * not worth it. If the file fails, the records that are left stay in memory.
@@ -131,29 +153,18 @@ int app_log_begin(struct app_log *log, u64 arrival_ns, struct app_record **ret_r
 const struct app_record *app_log_next(struct app_log_reader *reader)
 {
 	const struct app_log *log = reader->log;
-	size_t wanted, bytes = 0;
 
 	if (reader->failed || reader->next == log->record_count)
 		return NULL;
 	if (reader->next >= log->passed)
 		return app_log_at(log, reader->next++);
 	if (!reader->left) {
-		wanted = log->passed - reader->next;
-		reader->have = wanted < APP_LOG_READ ? wanted : APP_LOG_READ;
-		wanted = reader->have * sizeof(*reader->buffer);
-		while (bytes < wanted) {
-			ssize_t got =
-				pread(log->scratch, (char *)reader->buffer + bytes,
-				      wanted - bytes,
-				      (off_t)(reader->next * sizeof(*reader->buffer) + bytes));
+		size_t wanted = log->passed - reader->next;
 
-			if (got < 0 && errno == EINTR)
-				continue;
-			if (got <= 0) {
-				reader->failed = true;
-				return NULL;
-			}
-			bytes += (size_t)got;
+		reader->have = wanted < APP_LOG_READ ? wanted : APP_LOG_READ;
+		if (scratch_read(log, reader->next, reader->have, reader->buffer)) {
+			reader->failed = true;
+			return NULL;
 		}
 		reader->left = reader->have;
 	}
