@@ -210,6 +210,32 @@ static int print_table(struct table *table, struct sim_error *err)
 	return failed ? sim_runtime_error(err, "out of memory") : 0;
 }
 
+/* Is candidate number @index the best one of its system? Of equals the first one is. */
+static bool is_best_of_system(const struct advise *advise, size_t index)
+{
+	const struct advise_candidate *candidate = advise->candidates[index];
+
+	for (size_t k = 0; k < advise->count; k++) {
+		const struct advise_candidate *other = advise->candidates[k];
+
+		if (strcmp(advise_system(other), advise_system(candidate)) != 0)
+			continue;
+		if (advise_is_better(other, candidate) ||
+		    (k < index && other->ran && !advise_is_better(candidate, other)))
+			return false;
+	}
+	return true;
+}
+
+static bool is_of_a_finalist(const struct advise *advise,
+			     const struct advise_candidate *candidate)
+{
+	for (size_t k = 0; k < advise->finalist_count; k++)
+		if (!strcmp(advise_system(advise->finalists[k]), advise_system(candidate)))
+			return true;
+	return false;
+}
+
 /* The finalists, the yardstick, and the best candidate of each other system. */
 static int print_candidates(const struct advise *advise, struct sim_error *err)
 {
@@ -225,20 +251,9 @@ static int print_candidates(const struct advise *advise, struct sim_error *err)
 			      advise_system(advise->yardstick), true);
 	for (size_t i = 0; i < advise->count && rows < ROWS_MAX; i++) {
 		const struct advise_candidate *candidate = advise->candidates[i];
-		bool other = candidate->ran && candidate != advise->yardstick;
 
-		for (size_t k = 0; k < advise->finalist_count; k++)
-			other = other && strcmp(advise_system(advise->finalists[k]),
-						advise_system(candidate)) != 0;
-		/* The best one of its system, the first of equals. */
-		for (size_t k = 0; other && k < advise->count; k++)
-			if (!strcmp(advise_system(advise->candidates[k]),
-				    advise_system(candidate)) &&
-			    (advise_is_better(advise->candidates[k], candidate) ||
-			     (k < i && advise->candidates[k]->ran &&
-			      !advise_is_better(candidate, advise->candidates[k]))))
-				other = false;
-		if (!other)
+		if (!candidate->ran || candidate == advise->yardstick ||
+		    is_of_a_finalist(advise, candidate) || !is_best_of_system(advise, i))
 			continue;
 		put_candidate(&table, advise, candidate, advise_system(candidate), true);
 		rows++;
@@ -361,8 +376,7 @@ static int print_advice(struct advise *advise, const struct signals *signals,
 	       100 * advise->question->target);
 	if (advise->yardstick && advise->yardstick->kept < advise->promise_count)
 		printf("A GPU for each container keeps no more than %zu of %zu: sharing is not "
-		       "what "
-		       "breaks the rest.\n",
+		       "what breaks the rest.\n",
 		       advise->yardstick->kept, advise->promise_count);
 	status = print_files(advise, err);
 	if (!status)

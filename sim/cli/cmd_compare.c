@@ -377,6 +377,32 @@ static void name_runs(struct comparison *comparison)
 	}
 }
 
+/* May run number @run be one of the picture, and of a CSV file? Each folder is given once. */
+static int check_run(const struct comparison *comparison, size_t run, struct sim_error *err)
+{
+	const char *path = comparison->paths[run], *name = comparison->names[run];
+	json_t *json = json_string(name);
+
+	/* The picture's names are JSON. */
+	if (!json)
+		return sim_user_error(
+			err,
+			"compare: \"%s\" is not UTF-8, allowed: a folder whose name "
+			"is",
+			name);
+	json_decref(json);
+	if (strpbrk(name, ",\"\r\n"))
+		return sim_user_error(err,
+				      "compare: \"%s\" has a comma, a quote or a line end, "
+				      "allowed: a folder without them",
+				      name);
+	for (size_t k = 0; k < run; k++)
+		if (!strcmp(comparison->paths[k], path))
+			return sim_user_error(err, "compare: %s is given twice, allowed: once",
+					      path);
+	return 0;
+}
+
 static int compare(struct comparison *comparison, struct sim_error *err)
 {
 	size_t loaded = 0;
@@ -384,27 +410,7 @@ static int compare(struct comparison *comparison, struct sim_error *err)
 
 	name_runs(comparison);
 	for (; !status && loaded < comparison->count; loaded++) {
-		json_t *name = json_string(comparison->names[loaded]);
-
-		/* The picture's names are JSON. */
-		if (!name)
-			status = sim_user_error(err,
-						"compare: \"%s\" is not UTF-8, allowed: a "
-						"folder whose name is",
-						comparison->names[loaded]);
-		json_decref(name);
-		if (!status && strpbrk(comparison->names[loaded], ",\"\r\n"))
-			status =
-				sim_user_error(err,
-					       "compare: \"%s\" has a comma, a quote or a line "
-					       "end, allowed: a folder without them",
-					       comparison->names[loaded]);
-		for (size_t k = 0; !status && k < loaded; k++)
-			if (!strcmp(comparison->paths[k], comparison->paths[loaded]))
-				status = sim_user_error(err,
-							"compare: %s is given twice, allowed: "
-							"once",
-							comparison->paths[loaded]);
+		status = check_run(comparison, loaded, err);
 		if (!status)
 			status = folder_load(&comparison->folders[loaded],
 					     comparison->paths[loaded], err);

@@ -240,6 +240,26 @@ int writer_end(struct writer *writer, struct sim_error *err)
 	return writer_error(err, path, "be written", writer->error);
 }
 
+/*
+ * A file is there plain or packed: remove the form of @name that an earlier run may have left.
+ */
+static void remove_other_form(const struct writer *writer, const char *name)
+{
+	size_t length, ending = strlen(PACKED_ENDING);
+	char path[PATH_MAX];
+
+	writer_path(writer, name, path, sizeof(path));
+	length = strlen(path);
+	if (is_csv(path)) {
+		strcat(path, PACKED_ENDING);
+		unlink(path);
+	} else if (length > ending && !strcmp(path + length - ending, PACKED_ENDING)) {
+		path[length - ending] = '\0';
+		if (is_csv(path))
+			unlink(path);
+	}
+}
+
 int writer_commit(struct writer *writer, struct sim_error *err)
 {
 	char temporary[PATH_MAX];
@@ -264,20 +284,8 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 		fsync(fd);
 		close(fd);
 	}
-	for (size_t i = 0; i < writer->count; i++) {
-		size_t length = strlen(writer->names[i]), ending = strlen(PACKED_ENDING);
-
-		writer_path(writer, writer->names[i], path, sizeof(path));
-		if (is_csv(path)) {
-			strcat(path, PACKED_ENDING);
-			unlink(path);
-		} else if (length > ending &&
-			   !strcmp(path + strlen(path) - ending, PACKED_ENDING)) {
-			path[strlen(path) - ending] = '\0';
-			if (is_csv(path))
-				unlink(path);
-		}
-	}
+	for (size_t i = 0; i < writer->count; i++)
+		remove_other_form(writer, writer->names[i]);
 	writer->count = 0;
 	writer->made_count = 0;
 	return 0;
