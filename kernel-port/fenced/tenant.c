@@ -471,8 +471,7 @@ static void farewell(struct tenant *tenant)
 	}
 	fprintf(stderr,
 		"gvmfenced: client %llu (process %d) has left: %llu launches, %llu refused; "
-		"its "
-		"%llu bytes are free\n",
+		"its %llu bytes are free\n",
 		tenant->id, tenant->pid, tenant->launches, tenant->refused, tenant->bytes);
 	if (tenant->sample.counts.sampled)
 		fprintf(stderr,

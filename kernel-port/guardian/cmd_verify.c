@@ -51,8 +51,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 		return status;
 	}
 	printf("%s: verified: mode %s, bounds in %s, margin %llu; %llu fenced accesses, %llu "
-	       "to "
-	       "variables, %llu confined by hardware, %llu jumps through tables\n",
+	       "to variables, %llu confined by hardware, %llu jumps through tables\n",
 	       line.operands[0], modes[report.mode],
 	       report.pass == PATCH_CONST ? "constants" : "parameters", report.margin,
 	       report.accesses, report.direct, report.confined, report.tables);

@@ -270,9 +270,8 @@ static int server_live(struct llm_server *server)
 	/*
 	 * A process whose context died ends, and its memory goes back. So does a stopped one.
 	 */
-	if (server->dead) {
+	if (server->dead)
 		cuda_process_exit(server->env->cuda);
-	}
 	if (llm_sessions_close(server, server->dead))
 		status = -ENOMEM;
 	server_end_client(server);

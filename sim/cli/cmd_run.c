@@ -223,8 +223,7 @@ static void print_refused_writes(const struct machine *machine)
 			continue;
 		fprintf(stderr,
 			"gvmsim: note: policy %s: %llu of %llu writes were refused, the first "
-			"at "
-			"%llu.%03llu s: %s of %s: %s\n",
+			"at %llu.%03llu s: %s of %s: %s\n",
 			report->name, report->refused, report->refused + report->applied,
 			row->time_ns / NS_PER_S, row->time_ns / 1000000 % 1000, row->file,
 			machine->config->containers[row->container].name,

@@ -103,8 +103,7 @@ static const struct cfg_key machine_rows[] = {
 	     CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0")),
 	ROOT("gpu.flops_bf16_mma", INTEGER, gpu.flops_bf16_mma,
 	     "bf16 peak of mma.sync, FLOP/s: Ampere's instruction, which FlashAttention 2 "
-	     "uses; "
-	     "0: gpu.flops_bf16",
+	     "uses; 0: gpu.flops_bf16",
 	     CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0")),
 	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
 		"GPU time of a kernel beside its memory traffic and arithmetic"),
@@ -269,8 +268,7 @@ static const struct cfg_key event_rows[] = {
 	      CFG_RANGE(0, 1000 * CFG_PPM), CFG_DEFAULT("0")),
 	EVENT("sleep", INTEGER, sleep,
 	      "an LLM server sleeps: its KV cache is dropped, and its weights are copied to "
-	      "the "
-	      "host (1) or dropped (2); 0: no change",
+	      "the host (1) or dropped (2); 0: no change",
 	      CFG_RANGE(0, 2), CFG_DEFAULT("0")),
 	EVENT("wake", BOOL, wake, "an LLM server that sleeps gets its memory back and goes on",
 	      CFG_DEFAULT("false")),

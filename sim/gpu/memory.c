@@ -22,6 +22,7 @@ static bool gpu_fence_passed(void *data, const struct gvm_fence *fence)
 static int fence_wait(struct sim_gpu *gpu, const struct gvm_fence *fence)
 {
 	int status = pcie_wait(&gpu->link, PCIE_H2D, fence->sequence[GVM_ENGINE_IN]);
+
 	if (!status)
 		status = pcie_wait(&gpu->link, PCIE_D2H, fence->sequence[GVM_ENGINE_OUT]);
 	/* A sequence number of the clearing engine is the time at which the clear is done. */

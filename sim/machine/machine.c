@@ -95,6 +95,13 @@ static void machine_stop_all(struct machine *machine)
 	}
 }
 
+/* Blocking: interrupt an actor, and wait for its end. */
+static void end_actor(struct eng_actor *actor)
+{
+	eng_interrupt(actor);
+	eng_join(actor);
+}
+
 static void supervisor_main(void *data)
 {
 	struct machine *machine = data;
@@ -113,12 +120,9 @@ static void supervisor_main(void *data)
 	       !machine->interrupted && !machine->status)
 		eng_wait(&machine->finished, ENG_NEVER, false);
 	machine_close_books(machine);
-	eng_interrupt(events);
-	eng_join(events);
-	eng_interrupt(policy);
-	eng_join(policy);
-	eng_interrupt(recorder);
-	eng_join(recorder);
+	end_actor(events);
+	end_actor(policy);
+	end_actor(recorder);
 	machine_stop_all(machine);
 }
 

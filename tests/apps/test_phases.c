@@ -312,12 +312,10 @@ static const struct {
 	  "b: does nothing, allowed: a phase with kernels or host" },
 	{ "{}", "[{" PHASE ", \"small\": {\"name\": \"c\"}}]",
 	  "b: no field \"name\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, "
-	  "graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
+	  "kernels, graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
 	{ "{}", "[{" PHASE ", \"small\": {\"once\": true}}]",
 	  "b: no field \"once\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, "
-	  "graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
+	  "kernels, graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
 	{ "{\"w\": {\"bytes\": 1}}",
 	  "[{" PHASE ", \"layers\": 64, \"reads\": [\"w\", \"w\", \"w\", \"w\", \"w\"]}]",
 	  "b: touches 5 tensors in each of 64 layers, allowed: up to 256 in all" },

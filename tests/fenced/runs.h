@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* A manager and its clients, over a driver library of the host's memory: for tests of gvmfenced. */
+/* For tests of gvmfenced: a manager and its clients, over a driver of the host's memory. */
 #ifndef TESTS_FENCED_RUNS_H
 #define TESTS_FENCED_RUNS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* gvmfenced: what is left when clients or their kernels end badly, or say what no client says. */
+/* gvmfenced: what is left when clients or kernels end badly, or say what no client says. */
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/socket.h>

@@ -504,8 +504,8 @@ static const struct {
 	  "not found" },
 	/* The tenant's own parameters stand behind the bounds. */
 	{ ".version 8.3\n.target sm_90\n.address_size 64\n.const .align 8 .b64 gvmf_format[3] "
-	  "= {0, "
-	  "1, 0};\n.visible .entry k (.param .u64 gvmf_base, .param .u64 gvmf_mask, .param "
+	  "= {0, 1, 0};\n.visible .entry k (.param .u64 gvmf_base, .param .u64 gvmf_mask, "
+	  ".param "
 	  ".u64 a)"
 	  "{ ret; }",
 	  "not the last" },
@@ -590,11 +590,11 @@ START_TEST(stores_that_may_reach_spilled_addresses_are_counted)
 		{ "st.shared.u32 [%rd1], %r1;", 0, 0 },
 		{ FENCE "st.global.u32 [%gvmf_a], %r1;", 0, 0 },
 		{ ".reg .pred %gvmf_p, %gvmf_q; mov.b64 %gvmf_s, %rd1; and.b64 %gvmf_t, "
-		  "%gvmf_s, "
-		  "%gvmf_mask2; or.b64 %gvmf_a, %gvmf_t, %gvmf_base; isspacep.shared %gvmf_p, "
+		  "%gvmf_s, %gvmf_mask2; or.b64 %gvmf_a, %gvmf_t, %gvmf_base; isspacep.shared "
+		  "%gvmf_p, "
 		  "%gvmf_s; isspacep.local %gvmf_q, %gvmf_s; or.pred %gvmf_p, %gvmf_p, "
-		  "%gvmf_q; "
-		  "selp.b64 %gvmf_a, %gvmf_s, %gvmf_a, %gvmf_p; st.u32 [%gvmf_a], %r1;",
+		  "%gvmf_q; selp.b64 %gvmf_a, %gvmf_s, %gvmf_a, %gvmf_p; st.u32 [%gvmf_a], "
+		  "%r1;",
 		  1, 0 },
 	};
 	struct verify_report report;

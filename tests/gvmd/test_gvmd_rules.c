@@ -163,8 +163,7 @@ START_TEST(a_write_that_no_file_takes_is_a_mistake)
 		   "rules.0.then.0.value: \"2\" is not for this file, allowed: 0 to 1");
 	assert_bad(WRITES("compute.timeslice", "20s"),
 		   "rules.0.then.0.value: \"20s\" is not for this file, allowed: 1 to 16000000 "
-		   "us, "
-		   "such as \"2ms\"");
+		   "us, such as \"2ms\"");
 	assert_bad(
 		WRITES("gmem.limit.high", "lots"),
 		"rules.0.then.0.value: \"lots\" is not for this file, allowed: bytes such as "
