@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The table of systems, made from list.h, and what several of them have. */
+/* The table of systems, made from list.h. */
 #include "systems/system.h"
 
 #include <stddef.h>
@@ -19,12 +19,4 @@ const struct sim_system *sim_system_find(const char *name)
 			return sim_system_of(*keys);
 	}
 	return NULL;
-}
-
-struct sim_memory_policy sim_system_nvidia_memory(const struct config *config)
-{
-	return (struct sim_memory_policy){
-		.manager = &sim_manager_nvuvm,
-		.host_fragmented = config->host.fragmented,
-	};
 }
