@@ -190,26 +190,55 @@ static int make_runs(const struct advise *advise, const char *path, struct sweep
 	if (!status)
 		status = sweep_runs_prepare(ret_runs, ret_sweep, advise->question->out, NULL, 0,
 					    err);
+	ret_runs->go_on = true;
 	if (!status)
 		status = sweep_runs_make(ret_runs, &all, false, signals, &seconds, err);
 	return status;
 }
 
-/* Make the runs of a stage, and give each candidate its numbers. */
-static int run_once(struct advise *advise, const struct stage *stage,
-		    const struct signals *signals, struct sim_error *err)
+/* Leave out the candidates of @stage with a run that cannot be made. They say why. */
+static void leave_out_failed(struct stage *stage, const struct sweep_runs *runs)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < stage->count; i++) {
+		struct advise_candidate *candidate = stage->candidates[i];
+		const char *why = "";
+
+		for (size_t k = 0; !*why && k < runs->per_point; k++)
+			why = runs->runs[i * runs->per_point + k].run.why;
+		snprintf(candidate->cannot, sizeof(candidate->cannot), "%s", why);
+		if (!*why)
+			stage->candidates[kept++] = candidate;
+	}
+	stage->count = kept;
+}
+
+/*
+ * Make the runs of a stage, and give each candidate its numbers. Candidates with a run that
+ * cannot be made are left out of the stage and of its file. *@ret_again: some were. Then the
+ * runs of the others are made, but are still to be read.
+ */
+static int run_able(struct advise *advise, struct stage *stage, const struct signals *signals,
+		    bool *ret_again, struct sim_error *err)
 {
 	struct sweep sweep = { 0 };
 	struct sweep_runs runs = { 0 };
 	struct sweep_numbers numbers = { 0 };
+	size_t before = stage->count;
 	char path[PATH_MAX];
 	int status = write_stage(advise, stage, path, err);
 
 	if (!status)
 		status = make_runs(advise, path, &sweep, &runs, signals, err);
-	if (!status)
+	if (status == -SIM_EXIT_USER && runs.count == before * runs.per_point)
+		leave_out_failed(stage, &runs);
+	*ret_again = stage->count < before;
+	if (*ret_again)
+		status = 0;
+	else if (!status)
 		status = sweep_numbers_take(&numbers, &runs, err);
-	for (size_t i = 0; !status && i < stage->count; i++)
+	for (size_t i = 0; !status && !*ret_again && i < stage->count; i++)
 		take(advise, stage->candidates[i], &numbers, i);
 	sweep_numbers_destroy(&numbers);
 	sweep_runs_destroy(&runs);
@@ -217,46 +246,11 @@ static int run_once(struct advise *advise, const struct stage *stage,
 	return status;
 }
 
-/*
- * Run the candidates of a stage one by one, since one of them cannot run: it says why. The file of
- * the stage then has all that can.
- */
-static int run_one_by_one(struct advise *advise, const struct stage *stage,
-			  const struct signals *signals, struct sim_error *err)
-{
-	struct stage able = *stage;
-	char path[PATH_MAX];
-	int status = 0;
-
-	able.count = 0;
-	able.candidates = calloc(stage->count, sizeof(*able.candidates));
-	if (!able.candidates)
-		return sim_runtime_error(err, "out of memory");
-	for (size_t i = 0; i < stage->count && !status; i++) {
-		struct advise_candidate *candidate = stage->candidates[i];
-		struct stage alone = *stage;
-
-		alone.candidates = &candidate;
-		alone.count = 1;
-		status = run_once(advise, &alone, signals, err);
-		if (status == -SIM_EXIT_USER) {
-			snprintf(candidate->cannot, sizeof(candidate->cannot), "%.250s",
-				 err->text);
-			status = 0;
-		} else {
-			able.candidates[able.count++] = candidate;
-		}
-	}
-	if (!status && able.count)
-		status = write_stage(advise, &able, path, err);
-	free(able.candidates);
-	return status;
-}
-
 int stage_run(struct advise *advise, const struct stage *stage, const struct signals *signals,
 	      struct sim_error *err)
 {
 	struct stage able = *stage;
+	bool again = true;
 	int status = 0;
 
 	able.count = 0;
@@ -267,10 +261,8 @@ int stage_run(struct advise *advise, const struct stage *stage, const struct sig
 		if (resolves(advise, stage->candidates[i]))
 			able.candidates[able.count++] = stage->candidates[i];
 	advise->runs += able.count * (stage->seeds ? advise->question->seeds : 1);
-	if (able.count)
-		status = run_once(advise, &able, signals, err);
-	if (status == -SIM_EXIT_USER)
-		status = run_one_by_one(advise, &able, signals, err);
+	while (!status && again && able.count)
+		status = run_able(advise, &able, signals, &again, err);
 	free(able.candidates);
 	return status;
 }

@@ -321,7 +321,10 @@ static int print_hurts(const struct advise *advise, struct sim_error *err)
 	if (first && first->candidate->kept < advise->hurts[0].candidate->kept)
 		printf("%s breaks a promise first.\n", first->words);
 	else if (first)
-		printf("None of these breaks a promise. %s costs most.\n", first->words);
+		printf("%s %s costs most.\n",
+		       advise->hurts[0].candidate->kept ? "None of these breaks a promise." :
+							  "As it is, no promise is kept.",
+		       first->words);
 	return 0;
 }
 
@@ -345,7 +348,7 @@ static void print_not_searched(const struct advise *advise)
 		       "profile\n");
 	printf("Not judged: isolation. Under mps a fault of one container ends the others, "
 	       "too.\n"
-	       "Runs: %zu, with those of other seeds.\n",
+	       "Runs: %zu in all.\n",
 	       advise->runs);
 }
 

@@ -37,6 +37,7 @@ struct cached_run {
 
 	char key[CFG_HASH_MAX];
 	enum run_cache_state state;
+	char why[256];	/* it failed for a mistake of the user: its error; else empty */
 	pid_t child;	/* while RUNNING */
 	int child_says; /* descriptor of the child's standard error */
 };

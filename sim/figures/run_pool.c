@@ -46,6 +46,7 @@ struct pool {
 	char host[HOST_ROOM]; /* two hosts may have a process of the same PID */
 	const struct signals *signals;
 	struct timespec began;
+	const struct cached_run *failed; /* the first one, if the others were made nevertheless */
 };
 
 /* The folder in which a child of this process makes a run. */
@@ -157,8 +158,9 @@ static int put_in_place(const struct cached_run *run, const char *temporary,
 
 /*
  * Pass on a child's error: the last line that begins with "gvmsim: ". Notes may come before it.
+ * A mistake of the user is kept in the run, too.
  */
-static int child_error(const struct cached_run *run, int child_status, struct sim_error *err)
+static int child_error(struct cached_run *run, int child_status, struct sim_error *err)
 {
 	static const char prefix[] = "gvmsim: ";
 	off_t size = lseek(run->child_says, 0, SEEK_END);
@@ -166,6 +168,7 @@ static int child_error(const struct cached_run *run, int child_status, struct si
 	ssize_t length = pread(run->child_says, text, SAYS_MAX - 1,
 			       max(size - (SAYS_MAX - 1), (off_t)0));
 	char *line = text, *next = text;
+	bool user = WIFEXITED(child_status) && WEXITSTATUS(child_status) == SIM_EXIT_USER;
 
 	if (WIFSIGNALED(child_status))
 		return sim_runtime_error(err, "%s: its run was killed by signal %d", run->label,
@@ -181,7 +184,9 @@ static int child_error(const struct cached_run *run, int child_status, struct si
 	line[strcspn(line, "\n")] = '\0';
 	sim_runtime_error(err, "%s: its run failed: %s", run->label,
 			  *line ? line : "it ended without a message");
-	return WEXITSTATUS(child_status) == SIM_EXIT_USER ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
+	if (user)
+		snprintf(run->why, sizeof(run->why), "%s", *line ? line : "no message");
+	return user ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
 }
 
 /* Take the children that have ended. Keep the results of each, or pass on its error. */
@@ -192,6 +197,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 	for (size_t i = 0; !status && i < pool->count; i++) {
 		struct cached_run *run = &pool->runs[i];
 		char temporary[PATH_ROOM];
+		struct sim_error later; /* only the first one counts */
 		int child_status;
 
 		if (run->state != RUN_CACHE_RUNNING ||
@@ -203,7 +209,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 			if (!status)
 				status = put_in_place(run, temporary, err);
 		} else {
-			status = child_error(run, child_status, err);
+			status = child_error(run, child_status, pool->failed ? &later : err);
 		}
 		close(run->child_says);
 		run->state = RUN_CACHE_MADE;
@@ -211,6 +217,10 @@ static int reap(struct pool *pool, struct sim_error *err)
 		pool->made++;
 		if (status)
 			cache_folder_remove(temporary);
+		if (status == -SIM_EXIT_USER && pool->store->go_on) {
+			pool->failed = pool->failed ? pool->failed : run;
+			status = 0;
+		}
 	}
 	return status;
 }
@@ -290,7 +300,7 @@ static int run_all(struct pool *pool, struct sim_error *err)
 		draw_progress(pool);
 	}
 	kill_all(pool);
-	return status;
+	return !status && pool->failed ? -SIM_EXIT_USER : status;
 }
 
 static size_t count_cores(void)

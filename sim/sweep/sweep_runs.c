@@ -245,6 +245,15 @@ size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part
 	return missing;
 }
 
+/* Why runs failed: @made have their own mistakes, and others may be the same runs. */
+static void note_mistakes(struct sweep_runs *runs, const struct cached_run *made, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; *made[i].why && k < runs->count; k++)
+			if (!strcmp(runs->runs[k].run.key, made[i].key))
+				memcpy(runs->runs[k].run.why, made[i].why, sizeof(made[i].why));
+}
+
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
 		    const struct signals *signals, double *ret_seconds, struct sim_error *err)
 {
@@ -252,6 +261,7 @@ int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool
 		.folder = runs->folder,
 		.keep = SIZE_MAX,
 		.shared = shared,
+		.go_on = runs->go_on,
 	};
 	size_t wanted = sweep_runs_missing(runs, part), count = 0;
 	struct cached_run *missing = calloc(wanted + 1, sizeof(*missing));
@@ -269,6 +279,8 @@ int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool
 	for (size_t i = 0; !status && i < runs->count; i++)
 		if (is_missing(runs, i, part))
 			runs->runs[i].made = true;
+	if (status)
+		note_mistakes(runs, missing, wanted);
 	free(missing);
 	return status;
 }

@@ -42,6 +42,7 @@ struct sweep_runs {
 	size_t count;
 	size_t different; /* runs that are not the same as another one */
 	size_t per_point; /* number of seeds, or 1 */
+	bool go_on;	  /* the caller's: a mistake of the user in a run does not end the others */
 	char folder[PATH_MAX];
 	struct sweep_container *containers; /* that a run has; each name and report once */
 	size_t container_count;
@@ -73,8 +74,9 @@ size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part
 
 /*
  * Make the missing runs of a part, as many at a time as there are cores. @shared: other hosts
- * may work in the folder. The first run that fails ends the others; so does one of @signals.
- * Returns 0 and the wall time, or a negative enum sim_exit; finished runs stay.
+ * may work in the folder. The first run that fails ends the others, unless they are to go on; so
+ * does one of @signals. Returns 0 and the wall time, or a negative enum sim_exit; finished runs
+ * stay. Then run.why of each run has its mistake, if it had one.
  */
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
 		    const struct signals *signals, double *ret_seconds, struct sim_error *err);

@@ -40,7 +40,7 @@ find whole/runs -mindepth 1 -maxdepth 1 | sort | cmp - before || fail "the secon
 set -- vllm-diffusion-40g --set duration=60s --runs 5 --seeds 1
 "$gvmsim" advise "$@" --out few >table 2>.err || true
 grep -q "candidates beyond 5 runs" table || fail "what the budget left out: $(cat table .err)"
-grep -q "^Runs: 10, " table || fail "5 runs, and 5 that show what hurts: $(cat table)"
+grep -q "^Runs: 10 in all" table || fail "5 runs, and 5 that show what hurts: $(cat table)"
 
 # That search, killed again and again, says the same in the end. A kill comes when so many runs are stored.
 for count in 1 3 7; do
@@ -66,6 +66,30 @@ grep -q "gvmctl set PID gmem.limit.high .* # images" table || fail "control file
 grep -q "^  mig: .*gpu_memory_utilization" table || fail "why mig cannot: $(cat table)"
 # mig's run fails, and those of the others are still in the stage's file.
 grep -q '"gvm"' first/systems.json || fail "the stage has lost candidates: $(cat first/systems.json)"
+
+# No run is made twice, even if it fails, and a failure ends none of the others: mig and vgpu cannot hold
+# the model. A preloaded library notes the command line of each process.
+cat >spy.c <<'END'
+#include <stdio.h>
+__attribute__((constructor)) static void note(void)
+{
+	char line[4096];
+	FILE *own = fopen("/proc/self/cmdline", "r"), *list = fopen(LIST, "a");
+	size_t size = own ? fread(line, 1, sizeof(line), own) : 0;
+
+	for (size_t i = 0; i < size; i++)
+		line[i] = line[i] && line[i] != '\n' ? line[i] : ' ';
+	if (list && fprintf(list, "%.*s\n", (int)size, line) > 0)
+		fclose(list);
+}
+END
+cc -shared -fPIC -DLIST="\"$PWD/processes\"" -o spy.so spy.c
+LD_PRELOAD=$PWD/spy.so "$gvmsim" advise three-tenants --set duration=5s --runs 13 --seeds 1 --out spied >table 2>.err || true
+grep -q "^  vgpu: [^ ]*three-tenants.json:containers.chat.app.gpu_memory_utilization: " table || fail "why vgpu cannot: $(cat table)"
+grep -q "^As it is, no promise is kept" table || fail "a promise that is not kept cannot break: $(cat table)"
+sed -n 's/--out [^ ]*//; s/.* run --quiet/run/p' processes | sort >made
+[ "$(grep -c . made)" = 18 ] || fail "13 runs and 5 that show what hurts: $(cat made .err)"
+[ -z "$(uniq -d made)" ] || fail "made twice: $(uniq -d made)"
 
 # Load that one GPU cannot do, and two can.
 "$gvmsim" advise three-tenants --set duration=70s --set containers.search.app.slo_ttft=0.3s \
