@@ -228,6 +228,8 @@ static bool read_access(struct reader *reader, const char *where, const json_t *
 		access->tensor++;
 	if (access->tensor < program->tensor_count)
 		return true;
+	if (!program->tensor_count)
+		return reject(reader, where, "no tensor \"%.64s\", app.tensors has none", name);
 	for (u32 i = 0; i < program->tensor_count; i++)
 		cfg_append(known, sizeof(known), "%s%s", i ? ", " : "",
 			   program->tensors[i].name);

@@ -104,6 +104,11 @@ static int run(int argc, char **argv, struct sim_error *err)
 					       "'%s' is no topic, did you mean '%s'?", topic,
 					       guess.name);
 	}
+	if (line.operand_count > 1 + !strcmp(topic, "keys") &&
+	    (!strcmp(topic, "keys") || !strcmp(topic, "schema")))
+		return command_mistake(&command_help, err, "%d words behind '%s', expected %s",
+				       line.operand_count - 1, topic,
+				       strcmp(topic, "keys") ? "none" : "1 at most");
 	if (line.operand_count > 2 ||
 	    (strcmp(topic, "keys") && (strcmp(topic, "schema") || line.operand_count > 1)))
 		return command_mistake(&command_help, err, "'%s' is no topic, allowed are %s",

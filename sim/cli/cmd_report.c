@@ -10,6 +10,7 @@
 #include "figures/make.h"
 #include "figures/published.h"
 #include "report/report.h"
+#include "results/writer.h"
 #include "terminal/signals.h"
 
 #define HARDWARE_MAX 2048
@@ -118,6 +119,7 @@ static int parse_and_run(int argc, char **argv, struct report_args *args, struct
 	char hardware[HARDWARE_MAX];
 	struct command_line line;
 	struct signals signals;
+	struct writer writer;
 	int status = command_parse(&command_report, argc, argv, take_option, args, &line, err);
 
 	if (status)
@@ -128,6 +130,11 @@ static int parse_and_run(int argc, char **argv, struct report_args *args, struct
 		return command_mistake(&command_report, err, "%d files, expected 1 at most",
 				       line.operand_count);
 	args->request.sets = args->sets;
+	/* Minutes of runs come first: a folder that cannot be written is said before them. */
+	status = writer_open(&writer, args->request.out, err);
+	if (status)
+		return status;
+	writer_abort(&writer);
 	validate_hardware(hardware, sizeof(hardware));
 	figure_runs_begin(&args->request.use, &signals);
 	status = report_make(line.operand_count ? line.operands[0] : NULL, &args->request,

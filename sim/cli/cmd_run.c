@@ -120,13 +120,33 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return 0;
 }
 
+/* Print a list, "a, b", in lines of at most 80 columns. */
+static void print_wrapped(const char *list)
+{
+	size_t column = 0;
+
+	while (*list) {
+		size_t length = strcspn(list, " ");
+
+		if (column && column + 1 + length > 80) {
+			putchar('\n');
+			column = 0;
+		}
+		column += (size_t)printf("%s%.*s", column ? " " : "  ", (int)length, list);
+		list += length + (list[length] == ' ');
+	}
+	putchar('\n');
+}
+
 static int print_help(struct sim_error *err)
 {
 	char scenarios[512];
 
 	command_print_head(&command_run);
 	config_list_scenarios(scenarios, sizeof(scenarios));
-	printf("Scenarios that come with gvmsim:\n  %s\n\nSystems:\n", scenarios);
+	puts("Scenarios that come with gvmsim:");
+	print_wrapped(scenarios);
+	puts("\nSystems:");
 	for (const struct cfg_keys *const *system = sim_systems; *system; system++)
 		printf("  %-16s  %s\n", (*system)->name, (*system)->summary);
 	putchar('\n');

@@ -230,14 +230,31 @@ static int print_slurm(const struct sweep *sweep, const struct sweep_args *args,
 	return status ? status : command_flush(err);
 }
 
+/* Options that exclude each other. */
+static int check_options(const struct sweep_args *args, struct sim_error *err)
+{
+	if (args->is_part && args->tasks)
+		return command_mistake(&command_sweep, err,
+				       "--part and --slurm are given, allowed: one of them");
+	if (args->is_part && (args->search.objective || args->search.bound_count))
+		return command_mistake(&command_sweep, err,
+				       "--part makes runs and searches nothing, allowed: no %s",
+				       !args->search.objective ? "--subject-to" :
+				       args->search.more       ? "--maximise" :
+								 "--minimise");
+	return 0;
+}
+
 static int run_sweep(const struct sweep *sweep, const struct sweep_args *args,
 		     struct sim_error *err)
 {
 	struct sweep_runs runs;
 	struct signals signals;
 	char out[PATH_MAX];
-	int status = sweep_check_plots(sweep, err);
+	int status = check_options(args, err);
 
+	if (!status)
+		status = sweep_check_plots(sweep, err);
 	if (status)
 		return status;
 	snprintf(out, sizeof(out), "%s%s", args->out ? args->out : "results/sweeps/",

@@ -277,6 +277,11 @@ static int validate(struct published_args *args, const struct command_line *line
 			return status;
 		whole_file_abort(&file);
 	}
+	if (args->deviations) {
+		status = deviations_check(args->deviations, err);
+		if (status)
+			return status;
+	}
 	status = published_open(&published, (const char *const *)line->operands,
 				(size_t)line->operand_count, args->seeds, &args->request, err);
 

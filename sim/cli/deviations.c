@@ -266,6 +266,27 @@ static int copy(const struct published *published, const char *file, bool all, F
 		       0;
 }
 
+int deviations_check(const char *path, struct sim_error *err)
+{
+	FILE *in = fopen(path, "r");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	if (!in)
+		return sim_user_error(err, "%s: cannot be read: %s", path, strerror(errno));
+	while (!found && getline(&line, &room, in) >= 0)
+		found = table_name(line) != NULL;
+	free(line);
+	fclose(in);
+	if (found)
+		return 0;
+	return sim_user_error(err,
+			      "%s: has no table to rewrite, allowed: lines " BEGIN
+			      "FIGURE" BEGIN_END " and " END,
+			      path);
+}
+
 int deviations_update(const struct published *published, const char *path, bool all,
 		      struct sim_error *err)
 {
@@ -274,7 +295,7 @@ int deviations_update(const struct published *published, const char *path, bool 
 	int status;
 
 	if (!in)
-		return sim_user_error(err, "%s: %s", path, strerror(errno));
+		return sim_user_error(err, "%s: cannot be read: %s", path, strerror(errno));
 	status = whole_file_open(&file, path, err);
 	if (status) {
 		fclose(in);

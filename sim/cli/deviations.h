@@ -16,6 +16,9 @@
 struct published;
 struct sim_error;
 
+/* Can the file @path be read, and has it a table? To be called before minutes of runs. */
+int deviations_check(const char *path, struct sim_error *err);
+
 /*
  * Rewrite the tables of the file @path. A table of a figure that was not asked for
  * stays, and so do spreads without seeds and scores of a part of the figures (@all is

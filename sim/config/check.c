@@ -390,6 +390,9 @@ static int set_timeline_interval(struct cfg_load *load)
 	if (config->timeline_interval && config->timeline_interval < CFG_MSEC)
 		return cfg_reject(load, "output.timeline_interval",
 				  "is too short, allowed: 0s, or 1ms to 3600s");
+	if (config->trace.to && config->trace.from >= config->trace.to)
+		return cfg_reject(load, "output.trace_from",
+				  "is not before output.trace_to, allowed: an earlier time");
 	if (!config->timeline_interval)
 		config->timeline_interval =
 			least > TIMELINE_INTERVAL ?

@@ -10,6 +10,22 @@
 #include "config/value.h"
 #include "engine/error.h"
 
+json_t *cfg_json_read(FILE *stream, json_error_t *ret_bad)
+{
+	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf };
+	size_t known = 0;
+	int byte = getc(stream);
+
+	/* No JSON begins with these bytes. A pipe takes one byte back, so only one is. */
+	while (known < sizeof(mark) && byte == mark[known]) {
+		known++;
+		byte = getc(stream);
+	}
+	if (byte != EOF)
+		ungetc(byte, stream);
+	return json_loadf(stream, JSON_REJECT_DUPLICATES, ret_bad);
+}
+
 /*
  * A mistake is reported as "file:LINE:COLUMN: what", as compilers do. A key that is given twice
  * is named instead.
@@ -24,7 +40,7 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 
 	if (!stream)
 		return cfg_error(err, file, "", "cannot be read: %s", strerror(errno));
-	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
+	*ret_root = cfg_json_read(stream, &bad);
 	fclose(stream);
 	if (*ret_root)
 		return 0;

@@ -145,6 +145,11 @@ int cfg_check_missing(struct cfg_load *load)
 	}
 	if (!missing.key)
 		return 0;
+	if (missing.key->scope == CFG_SCOPE_CONFIG && !strncmp(missing.path, "gpu.", 4) &&
+	    !cfg_settings_find(&load->settings, "gpu.profile"))
+		return cfg_error(load->err, missing.origin, "gpu.profile",
+				 "is missing, allowed: the name of a GPU, such as "
+				 "\"a100-40g\"; without one, gpu needs all of its keys");
 	if (*missing.others) {
 		if (missing.unlisted)
 			snprintf(more, sizeof(more), " and %zu more", missing.unlisted);

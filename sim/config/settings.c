@@ -251,11 +251,15 @@ static int walk_key(const struct walk *walk, const struct place *place, json_t *
 			return walk_error(walk, place,
 					  "unknown key, allowed: constants, a profile names no "
 					  "other profile");
-		if (!value || !source || !*source || json_object_size(json) != 2)
+		if (!value || !source || !*source)
 			return walk_error(
 				walk, place,
 				"has no source, allowed: {\"value\": ..., \"source\": "
 				"\"...\"}");
+		if (json_object_size(json) != 2)
+			return walk_error(walk, place,
+					  "has more than a value and its source, allowed: "
+					  "{\"value\": ..., \"source\": \"...\"}");
 		json = value;
 	}
 	for (const struct cfg_setting *twin = settings_newest(settings, place->path); twin;

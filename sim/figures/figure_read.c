@@ -174,6 +174,19 @@ static void read_run(const struct place *root, const struct place *entry,
 		append_sets(point, "set", &run->sets);
 }
 
+/* Is a label that is given twice a mistake: are both runs at the same place? */
+static void check_label(const struct place *entry, const struct figure *figure)
+{
+	const struct figure_run *run = &figure->runs[figure->run_count - 1];
+	struct place label = place_member(entry, "label");
+
+	for (size_t i = 0; i + 1 < figure->run_count; i++)
+		if (!strcmp(figure->runs[i].label, run->label) &&
+		    (isnan(run->x) ? isnan(figure->runs[i].x) : figure->runs[i].x == run->x))
+			place_fail(&label, "\"%.60s\" is the name of two runs, allowed: of one",
+				   run->name);
+}
+
 /* The number of runs of an entry: one, or one for each point. */
 static size_t count_points(const struct place *entry)
 {
@@ -218,6 +231,7 @@ static void read_runs(const struct place *root, struct figure *figure)
 			if (!run->folder && !run->scenario && !figure->scenario)
 				place_fail(&entry, "has no scenario, allowed: a scenario here "
 						   "or for the whole figure");
+			check_label(&entry, figure);
 			figure->folder_count += run->folder != NULL;
 		}
 	}

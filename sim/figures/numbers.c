@@ -11,6 +11,32 @@
 #include "figures/value.h"
 #include "results/writer.h"
 
+/*
+ * Do all expressions name numbers that runs have? Folders of hosts lack some, so figures of
+ * folders are not checked.
+ */
+static int check_names(const struct figure_data *data, struct sim_error *err)
+{
+	const struct figure *figure = data->figure;
+	int status = 0;
+
+	for (size_t i = 0; i < figure->panel_count && !figure->folder_count; i++) {
+		const struct figure_panel *panel = &figure->panels[i];
+
+		for (size_t k = 0; !status && k < panel->part_count; k++) {
+			char where[64];
+
+			if (*panel->parts[k].key)
+				snprintf(where, sizeof(where), "panels[%zu].parts[%zu].value",
+					 i, k);
+			else
+				snprintf(where, sizeof(where), "panels[%zu].value", i);
+			status = value_check_known(data, panel->parts[k].value, where, err);
+		}
+	}
+	return status;
+}
+
 int figure_data_take(struct figure_data *data, struct sim_error *err)
 {
 	const struct figure *figure = data->figure;
@@ -28,6 +54,8 @@ int figure_data_take(struct figure_data *data, struct sim_error *err)
 		    results_load_json(file, RESULTS_WRITTEN, &data->configs[run], &ignored))
 			data->configs[run] = NULL;
 	}
+	if (!status)
+		status = check_names(data, err);
 	if (!status)
 		status = curves_take(data, err);
 	for (size_t i = 0; !status && i < data->cell_count; i++) {

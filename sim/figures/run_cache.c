@@ -91,6 +91,13 @@ static int load_config(struct cached_run *run, struct sim_error *err)
 	status = config_load(&machine_registry, run->scenario, overrides, count, &run->config,
 			     err);
 	free(overrides);
+	/* Without settings of the user, the mistake is one of the figure's file. */
+	if (status && run->figure && !run->set_count) {
+		struct sim_error why = *err;
+
+		snprintf(err->text, sizeof(err->text), "figure %.60s, run %.60s: %.800s",
+			 run->figure, run->label, why.text);
+	}
 	return status;
 }
 

@@ -9,13 +9,15 @@
 
 #include "config/units.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "figures/data.h"
 #include "figures/row_value.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
 #include "results/summary.h"
 
-#define NS_PER_S 1e9
+#define NS_PER_S       1e9
+#define VALUE_PATH_MAX 256
 
 /* The value at a dotted path below @json; NULL: there is none. */
 static const json_t *walk(const json_t *json, const char *path)
@@ -65,6 +67,75 @@ static double statistic(const struct figure_data *data, size_t run, const char *
 		known = true;
 	}
 	return known ? sum : (double)NAN;
+}
+
+/*
+ * Offer the paths of the numbers below @json to @guess, "NAME.PATH" each. Is @wanted one of
+ * them, or an object that has some?
+ */
+static bool offer_paths(struct guess *guess, const json_t *json, const char *name,
+			const char *wanted)
+{
+	bool found = !strcmp(name, wanted);
+	const char *key;
+	json_t *member;
+
+	if (!json_is_object(json)) {
+		guess_offer(guess, name);
+		return found;
+	}
+	json_object_foreach((json_t *)json, key, member) {
+		char path[VALUE_PATH_MAX];
+
+		snprintf(path, sizeof(path), "%s.%s", name, key);
+		found = offer_paths(guess, member, path, wanted) || found;
+	}
+	return found;
+}
+
+/* Has any run the statistic @text, if it has the container? If not, say so. */
+static int check_statistic(const struct figure_data *data, const char *text, const char *where,
+			   struct sim_error *err)
+{
+	const char *path = strchr(text, '.');
+	bool has_container = false, found = false;
+	char name[64];
+	struct guess guess;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(path - text), text);
+	guess_begin(&guess, text);
+	for (size_t run = 0; run < data->figure->run_count && !found; run++) {
+		const json_t *containers = json_object_get(data->summaries[run], "containers");
+		const char *container = figure_container(data, run, name);
+
+		if (!container)
+			continue;
+		has_container = true;
+		found = offer_paths(&guess, json_object_get(containers, container), name, text);
+	}
+	/* Another scenario may lack the container: the picture says so. */
+	if (!has_container || found)
+		return 0;
+	return sim_user_error(err, "%s:%s: no run has \"%s\"%s%s%s", data->figure->file, where,
+			      text, *guess.name ? ", did you mean \"" : "",
+			      *guess.name ? guess.name : "", *guess.name ? "\"?" : "");
+}
+
+int value_check_known(const struct figure_data *data, const json_t *value, const char *where,
+		      struct sim_error *err)
+{
+	const char *text = json_string_value(value);
+	json_t *operands = json_object_iter_value(json_object_iter((json_t *)value));
+	int status = 0;
+
+	if (text)
+		return check_statistic(data, text, where, err);
+	if (json_object_get(value, "of"))
+		return check_statistic(data, json_string_value(json_object_get(value, "of")),
+				       where, err);
+	for (size_t i = 0; !status && i < json_array_size(operands); i++)
+		status = value_check_known(data, json_array_get(operands, i), where, err);
+	return status;
 }
 
 /*

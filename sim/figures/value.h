@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 struct figure_data;
+struct sim_error;
 
 /*
  * Does a checked expression in @run of the figure use the results of run @used? Curves count as
@@ -21,6 +22,14 @@ bool value_uses(const struct figure_data *data, size_t run, const json_t *value,
  */
 bool value_lacks(const struct figure_data *data, size_t run, const json_t *value,
 		 char *ret_name, size_t size);
+
+/*
+ * Does a checked expression name statistics that a run with their container has? The results of
+ * the runs are known. @where: its place in the figure's file. Returns 0 or -SIM_EXIT_USER: none
+ * has this one; a name that is near is in the message.
+ */
+int value_check_known(const struct figure_data *data, const json_t *value, const char *where,
+		      struct sim_error *err);
 
 /*
  * The value of a checked expression in @run of the figure; NAN: it is not known. @published:

@@ -116,7 +116,8 @@ static int plan_find_policy(struct gvmd_plan *plan, struct sim_error *err)
 				  known);
 	guess_describe(json_is_string(named) ? json_string_value(named) : "", known, right,
 		       sizeof(right));
-	return plan_error(plan, "policy", err, "is not known, %s%s", right,
+	return plan_error(plan, "policy", err, "\"%.40s\" is not known, %s%s",
+			  json_is_string(named) ? json_string_value(named) : "", right,
 			  strchr(right, '?') ? "" : ", or \"plugin\"");
 }
 
@@ -292,7 +293,7 @@ static int plan_open(struct gvmd_plan *plan, struct sim_error *err)
 	if (status)
 		return status;
 	if (*missing)
-		return plan_error(plan, missing, err, "missing, and without a default");
+		return plan_error(plan, missing, err, "is missing, and has no default");
 	if (!plan->period_ns)
 		plan->period_ns = policy->period_ns;
 	if (plan->period_ns < GVMD_PERIOD_MIN_NS)

@@ -14,10 +14,14 @@
 #define HIGH	       "gmem.limit.high"
 #define LOW	       "gmem.limit.low"
 
-/* A number of bytes for printf()'s "%.1f %s", in GiB, or in MiB below one. */
-#define SIZE(bytes)                                                   \
-	(double)(bytes) / ((bytes) < 1ull << 30 ? 1 << 20 : 1 << 30), \
-		(bytes) < 1ull << 30 ? "MiB" : "GiB"
+/* A number of bytes for printf()'s "%.1f %s", in GiB, MiB or KiB. */
+#define SIZE(bytes)                                         \
+	(double)(bytes) / ((bytes) < 1ull << 20 ? 1 << 10 : \
+			   (bytes) < 1ull << 30 ? 1 << 20 : \
+						  1 << 30), \
+		(bytes) < 1ull << 20 ? "KiB" :              \
+		(bytes) < 1ull << 30 ? "MiB" :              \
+				       "GiB"
 
 struct advice {
 	const struct machine *machine;
@@ -59,10 +63,15 @@ static void advise_container(const struct advice *advice, const struct sim_conta
 	u64 context = container->config->gpu.context;
 	const char *name = container->cfg->name;
 
+	if (container->cfg->start >= advice->machine->config->duration)
+		advise(advice,
+		       "containers.%s.start: is not before the end of the run, so it never "
+		       "starts",
+		       name);
 	if (high < context)
 		advise(advice,
 		       "containers.%s." HIGH ": %.1f %s are less than the context of its "
-		       "process takes, %.1f %s",
+		       "process, which takes %.1f %s",
 		       name, SIZE(high), SIZE(context));
 	if (low != GVM_NO_LIMIT && low > high)
 		advise(advice,

@@ -46,7 +46,9 @@ static int csv_read_text(struct csv *csv, struct sim_error *err)
 	if (getline(&csv->text, &csv->room, csv->stream) < 0) {
 		if (ferror(csv->stream))
 			return sim_runtime_error(err, "%s: cannot be read: %s", csv->file,
-						 strerror(errno));
+						 errno == EBADMSG ?
+							 "its .zst is damaged or cut off" :
+							 strerror(errno));
 		return 0;
 	}
 	csv->line++;

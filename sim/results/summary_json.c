@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/value.h"
 #include "engine/error.h"
 
 #define KEY_MAX 256
@@ -375,7 +376,7 @@ int results_load_json(const char *file, const char *wanted, json_t **ret_root,
 		fclose(stream);
 		return sim_user_error(err, "%s: is a folder, allowed: a file", file);
 	}
-	*ret_root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
+	*ret_root = cfg_json_read(stream, &bad);
 	fclose(stream);
 	if (*ret_root)
 		return 0;

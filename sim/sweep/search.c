@@ -2,12 +2,25 @@
 #include "sweep/search.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config/units.h"
 #include "engine/error.h"
+
+/* Whether the unit is of the metric's kind is known when the metric is. */
+static bool is_number_or_has_unit(const char *text)
+{
+	u64 value;
+	char *end;
+
+	if (isfinite(strtod(text, &end)) && end > text && !*end)
+		return true;
+	return units_parse_size(text, &value) == UNITS_OK ||
+	       units_parse_duration(text, &value) == UNITS_OK;
+}
 
 int search_add_bound(struct search *search, const char *text, struct sim_error *err)
 {
@@ -32,6 +45,12 @@ int search_add_bound(struct search *search, const char *text, struct sim_error *
 	else
 		bound->relation = or_equal ? SEARCH_MORE_OR_EQUAL : SEARCH_MORE;
 	snprintf(bound->text, sizeof(bound->text), "%s", value + 1 + or_equal);
+	if (!is_number_or_has_unit(bound->text))
+		return sim_user_error(
+			err,
+			"--subject-to: \"%s\" is no value, allowed: a number, also with "
+			"a unit, such as 2s or 1.5G",
+			bound->text);
 	search->bound_count++;
 	return 0;
 }

@@ -34,6 +34,24 @@ static int check_sets(const struct sweep *sweep, const char *const *sets, size_t
 	return 0;
 }
 
+/* Nor can the file's "set". */
+static int check_own_sets(const struct sweep *sweep, struct sim_error *err)
+{
+	for (size_t i = 0; sweep->sets[i]; i++)
+		for (size_t axis = 0; axis < sweep->axis_count; axis++) {
+			const char *key = sweep->axes[axis].key;
+			size_t length = strlen(key);
+
+			if (!strncmp(sweep->sets[i], key, length) &&
+			    sweep->sets[i][length] == '=')
+				return sim_user_error(err,
+						      "%s:set.%s: is set for each point, too, "
+						      "allowed: one of them",
+						      sweep->file, key);
+		}
+	return 0;
+}
+
 /* Set the run's own keys: the point's, then the seed. */
 static int set_own(struct sweep_run *run, const struct sweep *sweep)
 {
@@ -185,7 +203,9 @@ int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const
 	if (snprintf(runs->folder, sizeof(runs->folder), "%s/runs", out) >=
 	    (int)sizeof(runs->folder) - WRITER_NAME_MAX)
 		return sim_user_error(err, "%.60s...: name of a folder is too long", out);
-	status = check_sets(sweep, sets, set_count, err);
+	status = check_own_sets(sweep, err);
+	if (!status)
+		status = check_sets(sweep, sets, set_count, err);
 	if (!status)
 		status = run_cache_hash_program(program, err);
 	if (status)

@@ -301,6 +301,36 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 	return 1;
 }
 
+static bool trace_csv_has(const struct trace_csv *csv, const char *column)
+{
+	for (int i = 0; i < csv->columns; i++)
+		if (!strcmp(csv->cells[i], column))
+			return true;
+	return false;
+}
+
+/*
+ * A header that belongs to no form: has it the first column of one? Then say which of the others
+ * is missing. Returns 0: it has not.
+ */
+static int trace_csv_lacks(const struct trace_csv *csv, struct sim_error *err)
+{
+	for (size_t i = 0; i < sizeof(trace_csv_forms) / sizeof(trace_csv_forms[0]); i++) {
+		const struct trace_csv_form *form = &trace_csv_forms[i];
+
+		for (int role = 1;
+		     trace_csv_has(csv, form->columns[0]) && role < TRACE_CSV_ROLE_COUNT;
+		     role++)
+			if (!trace_csv_has(csv, form->columns[role]))
+				return sim_user_error(err,
+						      "%s:%llu: column '%s' is missing, needed "
+						      "beside '%s'",
+						      csv->lines.path, csv->lines.line,
+						      form->columns[role], form->columns[0]);
+	}
+	return 0;
+}
+
 /* Read the first line and find the form that it belongs to. */
 static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 {
@@ -323,6 +353,9 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 		if (status)
 			return status < 0 ? status : 0;
 	}
+	status = trace_csv_lacks(csv, err);
+	if (status)
+		return status;
 	return sim_user_error(
 		err,
 		"%s:%llu: unknown header, its first column is '%s'; accepted are BurstGPT "

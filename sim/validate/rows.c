@@ -291,9 +291,10 @@ static int parse_stream(FILE *stream, struct hw_line *line)
 		status = sim_user_error(line->err, "%s: is a folder, allowed: a file",
 					line->file);
 	else if (!status && ferror(stream))
-		status = sim_runtime_error(line->err, "%s: %s", line->file, strerror(errno));
+		status = sim_runtime_error(line->err, "%s: cannot be read: %s", line->file,
+					   strerror(errno));
 	if (!status && !line->rows->count)
-		status = sim_user_error(line->err, "%s: no measurement of memory", line->file);
+		status = sim_user_error(line->err, "%s: has no measurement", line->file);
 	free(text);
 	return status;
 }
@@ -306,7 +307,7 @@ int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err)
 
 	*rows = (struct hw_rows){ 0 };
 	if (!stream)
-		return sim_user_error(err, "%s: %s", file, strerror(errno));
+		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
 	status = parse_stream(stream, &line);
 	fclose(stream);
 	if (status)
