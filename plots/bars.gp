@@ -73,14 +73,17 @@ no_bar(row) = lacks eq "" && strcol("panel") eq key && (strcol("ours") eq "" || 
 why_none(row) = strcol("ours") ne "" ? (of_panel("ours") < 0 ? "-" . number(-of_panel("ours")) : "0") : of_panel("ours_at_least") > 0 ? "> " . number(of_panel("ours_at_least")) : "none"
 colour(row) = by_run ? c_run_number[(row >= first ? int(row - first) : 0) % 6 + 1] : c_ours_number
 
+# gnuplot 5.4 crashes on a file of one row if all labels of a plot lack a place, so each has one.
 label_y(y) = y == y ? y : floor_y
 label_text(y) = y == y ? number(y) : ""
 
-plot numbers_csv using (place($0) - beside_by($0, side)):(ours($0)):(colour($0)) with boxes linecolor rgb variable, \
-	numbers_csv using (place($0) + side):(published($0)) with boxes linecolor rgb c_published, \
+plot numbers_csv using (place($0) - beside_by($0, side)):(ours($0)):(colour($0)) with boxes linecolor rgb variable \
+		title beside ? "ours, simulated" : "simulated", \
+	numbers_csv using (place($0) + side):(published($0)) with boxes linecolor rgb c_published \
+		title word_published, \
 	numbers_csv using (place($0) - beside_by($0, number_side)):(label_y(ours($0))):(label_text(ours($0))) with labels \
-		center offset 0,0.6 font number_font textcolor rgb c_text, \
+		center offset 0,0.6 font number_font textcolor rgb c_text notitle, \
 	numbers_csv using (place($0) + number_side):(label_y(published($0))):(label_text(published($0))) with labels \
-		center offset 0,0.6 font number_font textcolor rgb c_text, \
+		center offset 0,0.6 font number_font textcolor rgb c_text notitle, \
 	numbers_csv using (place($0) - beside_by($0, number_side)):(label_y(no_bar($0))):(no_bar($0) == no_bar($0) ? why_none($0) : "") with labels center offset 0,0.6 \
-		font number_font textcolor rgb c_ours
+		font number_font textcolor rgb c_ours notitle

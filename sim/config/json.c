@@ -5,26 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/json_read.h"
 #include "config/steps.h"
 #include "config/message.h"
 #include "config/value.h"
 #include "engine/error.h"
-
-json_t *cfg_json_read(FILE *stream, json_error_t *ret_bad)
-{
-	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf };
-	size_t known = 0;
-	int byte = getc(stream);
-
-	/* No JSON begins with these bytes. A pipe takes one byte back, so only one is. */
-	while (known < sizeof(mark) && byte == mark[known]) {
-		known++;
-		byte = getc(stream);
-	}
-	if (byte != EOF)
-		ungetc(byte, stream);
-	return json_loadf(stream, JSON_REJECT_DUPLICATES, ret_bad);
-}
 
 /*
  * A mistake is reported as "file:LINE:COLUMN: what", as compilers do. A key that is given twice

@@ -18,12 +18,6 @@ struct cfg_value {
 };
 
 /*
- * Read a JSON file from @stream, whose byte order mark is skipped. NULL: *ret_bad says why. A key
- * that is given twice is a mistake. The caller owns the JSON.
- */
-json_t *cfg_json_read(FILE *stream, json_error_t *ret_bad);
-
-/*
  * Read @json as a value of @key. False: it is none, and @ret_wrong has the problem ("640 has no
  * unit").
  */

@@ -185,7 +185,7 @@ static int child_error(struct cached_run *run, int child_status, struct sim_erro
 	sim_runtime_error(err, "%s: its run failed: %s", run->label,
 			  *line ? line : "it ended without a message");
 	if (user)
-		snprintf(run->why, sizeof(run->why), "%s", *line ? line : "no message");
+		snprintf(run->why, sizeof(run->why), "%.250s", *line ? line : "no message");
 	return user ? -SIM_EXIT_USER : -SIM_EXIT_RUNTIME;
 }
 

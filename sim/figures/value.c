@@ -116,9 +116,16 @@ static int check_statistic(const struct figure_data *data, const char *text, con
 	/* Another scenario may lack the container: the picture says so. */
 	if (!has_container || found)
 		return 0;
-	return sim_user_error(err, "%s:%s: no run has \"%s\"%s%s%s", data->figure->file, where,
-			      text, *guess.name ? ", did you mean \"" : "",
-			      *guess.name ? guess.name : "", *guess.name ? "\"?" : "");
+	if (*guess.name)
+		return sim_user_error(err,
+				      "%s:%s: no run has the number \"%s\", did you mean "
+				      "\"%s\"?",
+				      data->figure->file, where, text, guess.name);
+	return sim_user_error(err,
+			      "%s:%s: no run has the number \"%s\", allowed: "
+			      "CONTAINER.PATH of summary.json, such as %s.%s",
+			      data->figure->file, where, text, name,
+			      summary_metrics[SUMMARY_FAULTS].key);
 }
 
 int value_check_known(const struct figure_data *data, const json_t *value, const char *where,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "config/value.h"
+#include "config/json_read.h"
 #include "engine/error.h"
 
 #define KEY_MAX 256

@@ -57,7 +57,22 @@ wrong() {
 	expect 2 "^gvmsim: .wrong.json:$1" figure .wrong.json --out none
 	[ ! -e none ] || fail "$2: wrote something"
 }
-rm -rf results out
+# A single bar: gnuplot crashed on it.
+jq '.runs = [.runs[0]] | .panels = [.panels[0]]' .mine.json >.one.json
+"$gvmsim" figure .one.json --out one >/dev/null 2>.err || fail "one bar: $(cat .err)"
+[ -s one/.one.png ] && [ -s one/.one.svg ] || fail "one bar is not drawn"
+
+# A number that no run has is named, with one that is near.
+jq '.panels[0].value = {"add": ["diffusion.images", "diffusion.fautls"]}' .mine.json >.unknown.json
+"$gvmsim" figure .unknown.json --out none >.out 2>.err && fail "a number that no run has: $(cat .out)"
+tail -n 1 .err | grep -qF '.unknown.json:panels[0].value: no run has the number "diffusion.fautls", did you mean "diffusion.faults"?' ||
+	fail "a number that no run has: $(cat .err)"
+[ ! -s .out ] && [ ! -e none ] || fail "a number that no run has: wrote $(ls none) $(cat .out)"
+
+rm -rf results out one
+wrong "runs\[1\].label: \"stock\" is the name of two runs" '.runs[1].label = "stock"'
+jq '.runs[1].system = "gost"' .mine.json >.wrong.json
+expect 2 '^gvmsim: figure .wrong, run half: --set:system.name: "gost" is not known, did you mean "ghost"' figure .wrong.json --out none
 wrong "colour: unknown key, allowed: title, " '.colour = 1'
 wrong "panels\[1\].parts\[0\].valu: unknown key, did you mean \"value\"?" '.panels[1].parts[0].valu = 1'
 wrong "title: is missing" 'del(.title)'

@@ -37,8 +37,12 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 	advised "containers.diffusion.gmem.limit.low: 8.0 GiB are protected, above its gmem.limit.high of 4.0 GiB" \
 		$base --system gvm $short --set containers.diffusion.gmem.limit.low=8G --set containers.diffusion.gmem.limit.high=4G \
 		--set containers.vllm.gmem.limit.high=20G
-	advised "containers.diffusion.gmem.limit.high: 1.0 MiB are less than the context of its process takes, 300.0 MiB" \
+	advised "containers.diffusion.gmem.limit.high: 1.0 MiB are less than the context of its process, which takes 300.0 MiB" \
 		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1M
+	advised "containers.diffusion.gmem.limit.high: 1.0 KiB are less than the context of its process, which takes 300.0 MiB" \
+		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1K
+	advised "containers.diffusion.start: is not before the end of the run, so it never starts" \
+		$base --system gvm $short --set containers.diffusion.start=1s --set containers.diffusion.gmem.limit.high=1G
 }
 
 # A rule that may never fire writes what the system does not have.

@@ -91,6 +91,54 @@ expect 1 "containers.p: an iteration takes no time, so the run would never end" 
 	run .phases.json --quiet --out .never
 rm -rf .never
 
+# A scenario of one's own, and a trace.
+# own FILTER: .own.json with this change
+own() {
+	jq -n "{ name: \"own\", duration: \"2s\", gpu: { profile: \"a100-40g\" }, containers: { p: { app: {
+		type: \"phases\", profile: \"lora-llama-3.2-3b\" } } } } | $1" >.own.json
+}
+own 'del(.gpu)'
+expect 2 '.own.json:gpu.profile: is missing, allowed: the name of a GPU, such as "a100-40g"' run .own.json
+own '.containers.p.app.tensors = {}'
+expect 2 'no tensor "weights", app.tensors has none$' run .own.json
+own '.output = { timeline: "trace", trace_from: "1s", trace_to: "1s" }'
+expect 2 '.own.json:output.trace_from: is not before output.trace_to, allowed: an earlier time' run .own.json
+own '.policy.file = ".policy.json"'
+echo '{ "policy": "ruls" }' >.policy.json
+expect 2 '.policy.json:policy: "ruls" is not known, did you mean "rules"' run .own.json
+echo '{ "policy": "rules" }' >.policy.json
+expect 2 '.policy.json:rules: is missing, and has no default$' run .own.json
+mkdir gpus
+own '.gpu.profile = "mine"'
+echo '{ "extends": "a100-40g", "gpu": { "memory": { "value": "4G", "source": "Assumption.", "unit": "B" } } }' >gpus/mine.json
+expect 2 'gpus/mine.json:gpu.memory: has more than a value and its source' run .own.json
+rm -r gpus
+printf '%s\n' "Timestamp,Request tokens" 0,3 >.lacks.csv
+expect 2 ".lacks.csv:1: column 'Response tokens' is missing, needed beside 'Timestamp'" trace info .lacks.csv
+# Editors put a byte order mark in front.
+own .
+{ printf '\357\273\277' && cat .own.json; } >.mark.json
+"$gvmsim" run .mark.json --quiet --out out || fail "a byte order mark"
+rm -r out
+
+# What takes minutes is not begun if its result has no place.
+echo text >.text.md
+expect 2 "none.md: cannot be read: No such file" validate published --deviations none.md
+expect 2 ".text.md: has no table to rewrite, allowed: lines <!-- gvmsim validate published: FIGURE -->" \
+	validate published --deviations .text.md
+expect 2 "none: cannot be read: No such file" validate hardware none
+expect 1 ".text.md: cannot write results there: Not a directory" report --out .text.md
+expect 2 "help: 2 words behind 'keys', expected 1 at most" help keys gpu link
+expect 2 "help: 1 words behind 'schema', expected none" help schema gpu
+expect_nothing_written
+
+# A compressed file that is cut off.
+own '.output = { activity: true, compress: "zstd" }'
+"$gvmsim" run .own.json --quiet --out .cut
+head -c 40 .cut/activity.csv.zst >.part
+mv .part .cut/activity.csv.zst
+expect 1 ".cut/activity.csv: cannot be read: its .zst is damaged or cut off" explain .cut worst
+
 # Help goes to stdout and is no mistake.
 for words in "--help" "run --help" "figure --help" "figure ablation --help" \
 	"figure alone-vs-shared --help" "figure --help memory-contention" \

@@ -50,6 +50,18 @@ expect 2 "'3/3' is wrong, allowed: 0/N to N-1/N" sweep s.json --part 3/3
 expect 2 "\"vllm.ttft\" is no bound" sweep s.json --subject-to vllm.ttft
 expect 2 "is a second objective" sweep s.json --minimise vllm.faults --maximise vllm.faults
 
+# Contradictions.
+mistake "s.json:set.duration: is set for each point, too, allowed: one of them" \
+	'"set": {"duration": "1s"}, "grid": {"duration": ["2s"]}'
+printf '{"scenario": "vllm-diffusion-80g", "grid": {"duration": ["1s", "2s"]}}' >s.json
+expect 2 "sweep: --part and --slurm are given, allowed: one of them" sweep s.json --part 0/2 --slurm 2 --out out
+for search in "--minimise vllm.faults" "--maximise vllm.faults" "--subject-to vllm.faults<1"; do
+	# shellcheck disable=SC2086
+	expect 2 "sweep: --part makes runs and searches nothing, allowed: no ${search%% *}" sweep s.json --part 0/2 $search --out out
+done
+expect 2 'subject-to: "x" is no value, allowed: a number' sweep s.json --subject-to 'vllm.faults<x' --out out
+[ ! -e out ] || fail "contradictions wrote $(find out)"
+
 # A comment of the batch script cannot become a command.
 mkdir "$(printf 'a\nb')"
 expect 2 "has a line end" sweep s.json --out "$(printf 'a\nb')" --slurm 2
