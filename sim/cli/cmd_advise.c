@@ -39,7 +39,7 @@ static const struct command_option options[] = {
 const struct command command_advise = {
 	.name = "gvmsim advise",
 	.operands = "SCENARIO",
-	.summary = "which way of sharing keeps all promises, on how few GPUs",
+	.summary = "which way of sharing keeps all promises",
 	.about =
 "The promises are app.slo_ttft and app.slo_itl of the scenario's containers. Tries every\n"
 "system, then limits and priorities of the best ones, then more GPUs if one cannot do.\n"

@@ -22,7 +22,7 @@ static const struct command_option options[] = {
 const struct command command_explain = {
 	.name = "gvmsim explain",
 	.operands = "RUN REQUEST",
-	.summary = "why one request was late: its time by cause, with the culprits",
+	.summary = "why one request was late: its time by cause",
 	.about =
 "RUN is a results folder of a run with output.activity=true. REQUEST is its id in\n"
 "requests.csv, \"worst\" (the longest wait for a first token), or one of these behind\n"

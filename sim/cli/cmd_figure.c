@@ -42,7 +42,7 @@ static int run(int argc, char **argv, struct sim_error *err);
 const struct command command_figure = {
 	.name = "gvmsim figure",
 	.operands = "NAME|list|all [NAME]...",
-	.summary = "a published figure or a comparison, as table and picture",
+	.summary = "a figure of the papers, or yours: table, picture",
 	.about =
 "Prints a table, writes its numbers as CSV files, and draws a picture with gnuplot\n"
 "(PNG and SVG). The last line printed is the picture's path. A figure is a JSON\n"

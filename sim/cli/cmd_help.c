@@ -128,7 +128,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 const struct command command_help = {
 	.name = "gvmsim help",
 	.operands = "COMMAND|keys|schema [PART]",
-	.summary = "a command, all keys of a scenario, or a JSON Schema of them for editors",
+	.summary = "a command, a scenario's keys, or their JSON Schema",
 	.about =
 "COMMAND: the same as gvmsim COMMAND --help.\n"
 "\n"

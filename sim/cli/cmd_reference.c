@@ -121,7 +121,7 @@ static int run(int argc, char **argv, struct sim_error *err);
 const struct command command_reference = {
 	.name = "gvmsim reference",
 	.operands = "[DOCUMENT]",
-	.summary = "keys, control files, systems, figures: the reference documents",
+	.summary = "the reference documents: keys, systems, results",
 	.about =
 "Prints the tables that the program works by, as Markdown: the documents in\n"
 "docs/reference.\n",

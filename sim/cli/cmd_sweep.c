@@ -37,7 +37,7 @@ static const struct command_option options[] = {
 const struct command command_sweep = {
 	.name = "gvmsim sweep",
 	.operands = "FILE",
-	.summary = "many runs that differ in a few keys: CSV, pictures, the best point",
+	.summary = "many runs that differ in a few keys; the best one",
 	.about =
 "FILE is JSON: a scenario, and a grid, a list or random draws of its keys. Runs are\n"
 "made on all cores. Writes sweep.csv with a row per run, intervals.csv with intervals\n"

@@ -56,7 +56,7 @@ static const struct command_option options[] = {
 static const struct command command_hardware = {
 	.name = "gvmsim validate hardware",
 	.operands = "[FILE]",
-	.summary = "the times of a real GPU beside those of the simulated one",
+	.summary = "the times of a real GPU beside the simulated ones",
 	.about =
 "Runs the loops that were measured on a real GPU over a simulated one with NVIDIA's\n"
 "driver, and prints for each the measured time, the predicted one, and the error,\n"

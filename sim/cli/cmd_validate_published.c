@@ -36,7 +36,7 @@ static const struct command_option options[] = {
 const struct command command_validate_published = {
 	.name = "gvmsim validate published",
 	.operands = "[FIGURE]...",
-	.summary = "all published values beside their predictions, and a score",
+	.summary = "published values beside predictions, with a score",
 	.about =
 "Puts every published value that a figure compares (plots/reference) beside the\n"
 "figure's own prediction. The error is |ln(predicted / published)|: 0.22 is 25 %,\n"

@@ -31,7 +31,7 @@ static int run(int argc, char **argv, struct sim_error *err);
 const struct command command_validate_results = {
 	.name = "gvmsim validate results",
 	.operands = "MEASURED PREDICTED",
-	.summary = "a simulation beside the collected results of a real host",
+	.summary = "a simulation beside results of a real host",
 	.about =
 "Puts a results folder that gvmcollect wrote on real hardware beside a simulated one.\n"
 "For every metric that both know of a container of the same name (times, rates, kernel\n"

@@ -24,13 +24,12 @@ static const struct command gvmsim = {
 	.name = "gvmsim",
 	.operands = "COMMAND ...",
 	.about =
-"gvmsim simulates containers that share one GPU: their kernels, the GPU's time slices,\n"
-"its memory with page faults over the PCIe link, and the driver that manages all of\n"
-"it. It replays real request traces and runs hundreds of times faster than the real\n"
-"thing. The same scenario and seed give the same results again.\n",
+"gvmsim simulates containers that share one GPU: their kernels, the GPU's time\n"
+"slices, its memory with page faults over the PCIe link, and the driver that\n"
+"manages it. It replays recorded requests, hundreds of times as fast as a GPU.\n"
+"The same scenario and seed give the same results again.\n",
 	.examples =
-"  An LLM server next to a diffusion pipeline, first with a GPU each, then sharing\n"
-"  one:\n"
+"  An LLM server and a diffusion pipeline, first with a GPU each, then on one:\n"
 "    gvmsim run vllm-diffusion-80g --system exclusive --out results/alone\n"
 "    gvmsim run vllm-diffusion-80g --system stock --out results/shared\n"
 "  What sharing did to them, side by side and as a picture:\n"
