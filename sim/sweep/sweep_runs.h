@@ -42,7 +42,7 @@ struct sweep_runs {
 	size_t count;
 	size_t different; /* runs that are not the same as another one */
 	size_t per_point; /* number of seeds, or 1 */
-	bool go_on;	  /* the caller's: a mistake of the user in a run does not end the others */
+	bool go_on; /* the caller's: a mistake of the user in a run does not end the others */
 	char folder[PATH_MAX];
 	struct sweep_container *containers; /* that a run has; each name and report once */
 	size_t container_count;

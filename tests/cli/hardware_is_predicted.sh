@@ -39,7 +39,7 @@ expect 1 'the same accesses that fault' validate hardware walk.txt
 # Mistakes are one line.
 sed 's/^pcie 4096 .*/pcie 4096 fast/' "$rows" >bad.txt
 expect 2 'bad.txt:[0-9]*: allowed is a number above 0, not "fast"' validate hardware bad.txt
-expect 2 'none.txt: No such file' validate hardware none.txt
+expect 2 'none.txt: cannot be read: No such file' validate hardware none.txt
 expect 2 'no profile "nope"' validate hardware "$rows" --gpu nope
 expect 2 "validate: unknown command 'software', allowed are hardware" validate software
 expect 2 'validate: no command is given, allowed are hardware' validate
