@@ -293,7 +293,7 @@ static int plan_open(struct gvmd_plan *plan, struct sim_error *err)
 	if (status)
 		return status;
 	if (*missing)
-		return plan_error(plan, missing, err, "is missing, and has no default");
+		return plan_error(plan, missing, err, "missing, and without a default");
 	if (!plan->period_ns)
 		plan->period_ns = policy->period_ns;
 	if (plan->period_ns < GVMD_PERIOD_MIN_NS)

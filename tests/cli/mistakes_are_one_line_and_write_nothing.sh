@@ -107,7 +107,7 @@ own '.policy.file = ".policy.json"'
 echo '{ "policy": "ruls" }' >.policy.json
 expect 2 '.policy.json:policy: "ruls" is not known, did you mean "rules"' run .own.json
 echo '{ "policy": "rules" }' >.policy.json
-expect 2 '.policy.json:rules: is missing, and has no default$' run .own.json
+expect 2 '.policy.json:rules: missing, and without a default$' run .own.json
 mkdir gpus
 own '.gpu.profile = "mine"'
 echo '{ "extends": "a100-40g", "gpu": { "memory": { "value": "4G", "source": "Assumption.", "unit": "B" } } }' >gpus/mine.json

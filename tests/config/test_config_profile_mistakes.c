@@ -65,7 +65,8 @@ START_TEST(profiles_must_say_where_numbers_come_from)
 	assert_bad_profile(
 		"gpus/tiny.json",
 		"{\"gpu\": {\"memory\": {\"value\": 5, \"source\": \"x\", \"n\": 1}}}",
-		message);
+		"gpus/tiny.json:gpu.memory: has more than a value and its source, allowed: "
+		"{\"value\": ..., \"source\": \"...\"}");
 }
 END_TEST
 

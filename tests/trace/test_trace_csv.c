@@ -172,6 +172,8 @@ static const struct {
 	{ "a\033[31mrather long name of a first column,b\n1,2\n",
 	  ":1: unknown header, its first column is 'a?[31mrather long name of a "
 	  "firs...'; " ACCEPTED },
+	{ "Timestamp,Response tokens\n1,2\n",
+	  ":1: column 'Request tokens' is missing, needed beside 'Timestamp'" },
 	{ "Timestamp,Request tokens,Response tokens,Timestamp\n1,2,3,4\n",
 	  ":1: column 'Timestamp': is there twice, allowed is once" },
 	{ HEAD6 ROW6("5") "6,ChatGPT,472,18,490\n",
