@@ -62,15 +62,15 @@ table() {
 	echo "| LLM server | exclusive | stock | ghost |"
 	echo "|---|---|---|---|"
 	table "$@"
-} >table
+} >table.made
 if [ "$update" = --update ]; then
-	awk '/^\| LLM server/ { while ((getline line < "table") > 0) print line; skip = 1 }
-		skip && /^\|/ { next } { skip = 0; print }' "$page" >page
-	cp page "$page"
+	awk '/^\| LLM server/ { while ((getline line < "table.made") > 0) print line; skip = 1 }
+		skip && /^\|/ { next } { skip = 0; print }' "$page" >page.made
+	cp page.made "$page"
 	exit 0
 fi
 sed -n '/^| LLM server/,/^$/p' "$page" | sed '/^$/d' >said
-diff -u said table || {
+diff -u said table.made || {
 	echo "$page: the table is not what the runs say; tests/tree/metrics.sh --update writes it"
 	exit 1
 }
