@@ -73,9 +73,11 @@ fi
 "$source/kernel-port/linux/build.sh" "$source" "$out/linux" "$tree"
 
 if [ "$3" = --nvidia ]; then
-	# KASAN and lockdep make all of it several times slower.
+	# KASAN and lockdep make all of it several times slower. The part vidmem, of 128 MB, needs more than
+	# 1 GB with KASAN's shadow and kmemleak's records.
 	GVM_BOOT_SECONDS=${GVM_BOOT_SECONDS:-7200}
-	export GVM_BOOT_SECONDS
+	GVM_BOOT_MEMORY=${GVM_BOOT_MEMORY:-3G}
+	export GVM_BOOT_SECONDS GVM_BOOT_MEMORY
 	# Each driver has a folder, so that none is compiled again for another one's sake.
 	number=
 	[ ! -f "${4:-}/Kbuild" ] || number=$(sed -n 's/.*NV_VERSION_STRING=\\"\(.*\)\\".*/\1/p' "$4/Kbuild")

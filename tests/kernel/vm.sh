@@ -22,6 +22,7 @@ need_vm() {
 # the timer, and panics if QEMU was not let run meanwhile. A thread that cannot be killed for long is
 # reported. What the kernel does not know, such as GVM_TEST_SEED, it puts into the environment of the
 # first process; what of these is in ours gets there. vm_devices: options of QEMU for devices.
+# GVM_BOOT_MEMORY: of the machine, 1G by default.
 # GVM_BOOT_ICOUNT=1: one processor, and a nanosecond is an instruction, so that times are counts that repeat.
 boot() {
 	limit=$1
@@ -36,7 +37,7 @@ boot() {
 		processors="-accel tcg,thread=single -smp 1 -icount shift=0,sleep=off -rtc clock=vm"
 	# shellcheck disable=SC2086 # vm_devices and processors are lists of words
 	timeout --kill-after=10 "$limit" qemu-system-x86_64 $processors \
-		-m 1G ${vm_devices:-} -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
+		-m "${GVM_BOOT_MEMORY:-1G}" ${vm_devices:-} -nodefaults -no-user-config -nographic -no-reboot -serial stdio \
 		-kernel "$kernel" -initrd "$initramfs" \
 		-append "console=ttyS0 panic=-1 printk.devkmsg=on slub_debug=FZPU init_on_alloc=0 preempt=full nowatchdog \
 no_timer_check sysctl.kernel.hung_task_timeout_secs=40 rcupdate.rcu_cpu_stall_suppress=1 mitigations=off \
