@@ -6,8 +6,9 @@
 
 /*
  * Memory on a GPU is allocated after its VA space there is registered, or after advice to keep
- * memory on that GPU (gvm_uvm_prefers()), so attaching comes first. A GPU may be registered again, by a second thread even before the first one has freed
- * all that the last registration had. So unregistering does not detach.
+ * memory on that GPU (gvm_uvm_prefers()), so attaching comes first. A GPU may be registered
+ * again, by a second thread even before the first one has freed all that the last registration
+ * had. So unregistering does not detach.
  *
  * With HMM the driver moves pages of a process that are not in managed memory, and drops its
  * record of what was evicted on munmap(). Such a VA space is refused.

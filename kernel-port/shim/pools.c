@@ -346,7 +346,9 @@ static cu_result call_driver(const struct shim_real *real, cu_ptr *ptr, size_t b
 			    real->cuMemAllocAsync(ptr, bytes, stream);
 }
 
-/* @pool NULL: of the device's current pool. Memory of a pool is no context's, and outlives it. */
+/*
+ * @pool NULL: of the device's current pool. Memory of a pool is no context's, and outlives it.
+ */
 static cu_result pool_allocate(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle_st *pool,
 			       struct CUstream_st *stream, bool per_thread)
 {

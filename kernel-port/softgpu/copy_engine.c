@@ -108,8 +108,8 @@ static bool softgpu_copy(struct softgpu_channel *channel, u32 launch)
 }
 
 /*
- * Fill @bytes at @target with the pattern, from its byte @first on. A page may begin and end in the
- * middle of one.
+ * Fill @bytes at @target with the pattern, from its byte @first on. A page may begin and end in
+ * the middle of one.
  */
 static void softgpu_fill(u8 *target, u64 bytes, const u8 *pattern, u32 width, u32 first)
 {

@@ -85,8 +85,8 @@ static long softgpu_ioctl_fail(struct softgpu *gpu, void __user *user)
 }
 
 /*
- * The machine sleeps. UVM keeps locks from the one call to the other, so both have to come in turn.
- * Guarded by softgpu_sleep_lock, which is taken first.
+ * The machine sleeps. UVM keeps locks from the one call to the other, so both have to come in
+ * turn. Guarded by softgpu_sleep_lock, which is taken first.
  */
 static DEFINE_MUTEX(softgpu_sleep_lock);
 static bool softgpu_sleeps;

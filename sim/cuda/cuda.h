@@ -99,8 +99,8 @@ struct cuda_burst_config {
 	u32 pages_at_once;
 	u32 faults_per_page; /* threads with addresses of their own in a page; 0 is 1 */
 	/*
-	 * What kernels access bit by bit they go through in order, and fault on the next blocks of
-	 * it, gpu.fault.front. Else the threads of a kernel fault on all of it side by side.
+	 * What kernels access bit by bit they go through in order, and fault on the next blocks
+	 * of it, gpu.fault.front. Else the threads of a kernel fault on all of it side by side.
 	 */
 	bool in_fronts;
 	struct cuda_stream *stream;	    /* NULL: the default stream */
