@@ -6,6 +6,10 @@
 #   build-programs.sh OUT [BUILD]
 set -eu
 
+if ! command -v dh >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
+	echo "dh or dpkg-buildpackage is missing: install the packages debhelper and dpkg-dev" >&2
+	exit 1
+fi
 top=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
