@@ -38,14 +38,6 @@ struct cuda_memory {
 
 enum cuda_mode { CUDA_READ, CUDA_WRITE };
 
-/* What an application, or a library under it, tells the driver of new memory (cuMemAdvise). */
-enum cuda_advice {
-	CUDA_NO_ADVICE,
-	CUDA_PREFER_DEVICE,	 /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION, the GPU */
-	CUDA_ACCESSED_BY_DEVICE, /* CU_MEM_ADVISE_SET_ACCESSED_BY, the GPU */
-	CUDA_READ_MOSTLY,	 /* CU_MEM_ADVISE_SET_READ_MOSTLY */
-};
-
 /*
  * What a kernel accesses: @chunks chunks of 2 MB of an allocation, from chunk @first on, in
  * order. Without @masks these are all pages. Else chunks come in groups of @chunks_per_mask,

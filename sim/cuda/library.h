@@ -8,7 +8,7 @@
 #define SIM_CUDA_LIBRARY_H
 
 #include "config/config.h"
-#include "cuda/cuda.h"
+#include "cuda/types.h"
 
 /*
  * device->library_data and context->library_data are the library's. No call may block.

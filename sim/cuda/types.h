@@ -13,6 +13,14 @@
  */
 #define CUDA_RING_LAUNCHES 1022u
 
+/* What an application, or a library under it, tells the driver of new memory (cuMemAdvise). */
+enum cuda_advice {
+	CUDA_NO_ADVICE,
+	CUDA_PREFER_DEVICE,	 /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION, the GPU */
+	CUDA_ACCESSED_BY_DEVICE, /* CU_MEM_ADVISE_SET_ACCESSED_BY, the GPU */
+	CUDA_READ_MOSTLY,	 /* CU_MEM_ADVISE_SET_READ_MOSTLY */
+};
+
 struct cuda_context;
 struct cuda_library;
 struct cuda_op;

@@ -17,7 +17,7 @@
 
 struct sim_error;
 
-#define SWEEP_AXES_MAX	  12
+#define SWEEP_AXES_MAX	  24
 #define SWEEP_METRICS_MAX 12 /* that a file or a command line names */
 #define SWEEP_PLOTS_MAX	  8
 #define SWEEP_POINTS_MAX  100000

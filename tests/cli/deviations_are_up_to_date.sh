@@ -37,7 +37,7 @@ grep -q 'open.md:1: this table has no end, allowed: <!-- end -->' .err || fail "
 cmp open.md was.md || fail "a document with a mistake is changed"
 [ ! -e open.md.tmp ] || fail "a temporary file is left"
 "$gvmsim" validate published prefill --deviations none.md >/dev/null 2>.err && fail "no document"
-grep -q 'none.md: No such file' .err || fail "$(cat .err)"
+grep -q 'none.md: cannot be read: No such file' .err || fail "$(cat .err)"
 
 cp "$source/DEVIATIONS.md" now.md
 "$gvmsim" validate published "$@" --deviations now.md >/dev/null 2>.err || fail "$(cat .err)"

@@ -162,9 +162,9 @@ rm -r one two
 echo '{ "policy": "dyn", "high": "vllm", "low": "sd" }' >bad.json
 expect 2 'bad.json:low: no container "sd", allowed: vllm, diffusion' run s.json --set policy.file=bad.json
 echo '{ "policy": "rule" }' >bad.json
-expect 2 'bad.json:policy: is not known, did you mean "rules"?' run s.json --set policy.file=bad.json
+expect 2 'bad.json:policy: "rule" is not known, did you mean "rules"?' run s.json --set policy.file=bad.json
 echo '{ "policy": "none-of-them" }' >bad.json
-expect 2 'bad.json:policy: is not known, allowed: "rules", "dyn", ' run s.json --set policy.file=bad.json
+expect 2 'bad.json:policy: "none-of-them" is not known, allowed: "rules", "dyn", ' run s.json --set policy.file=bad.json
 echo '{ "policy": ' >bad.json
 expect 2 'bad.json:2:0: ' run s.json --set policy.file=bad.json
 echo '{ "plugin": "./none.so" }' >bad.json

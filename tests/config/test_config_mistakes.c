@@ -101,7 +101,8 @@ START_TEST(keys_of_another_application_are_named)
 	assert_bad_set(
 		"containers.two={\"app\": {\"type\": \"diffusion\", \"trace.file\": \"x\"}}",
 		"--set:containers.two.app.trace.file: no key of this app.type, allowed: type, "
-		"profile, memory, read_mostly, pressure, text_weights, clip_weights, denoiser_weights, "
+		"profile, memory, read_mostly, pressure, text_weights, clip_weights, "
+		"denoiser_weights, "
 		"decoder_weights, denoiser_activation, denoiser_layers, decoder_activation, "
 		"steps, passes_per_step, text_passes, text_flops, denoiser_flops, "
 		"denoiser_traffic, "
@@ -154,7 +155,8 @@ START_TEST(unknown_keys_are_named)
 	assert_bad(
 		"\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
 		"s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
-		"profile, memory, read_mostly, pressure, model, quantization, weights, embeddings, "
+		"profile, memory, read_mostly, pressure, model, quantization, weights, "
+		"embeddings, "
 		"expert_weights, tensor_parallel, token_bytes, "
 		"experts, experts_per_token, kv_bytes_per_token, workspace, "
 		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "

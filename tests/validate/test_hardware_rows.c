@@ -112,8 +112,8 @@ START_TEST(mistakes_name_file_and_line)
 		const char *text;
 		const char *said;
 	} cases[] = {
-		{ "", ": no measurement of memory" },
-		{ "launch submit 4.5\n", ": no measurement of memory" },
+		{ "", ": has no measurement" },
+		{ "launch submit 4.5\n", ": has no measurement" },
 		{ "pcie 4096 1 2 3\nnonsense 3\n", ":2: unknown measurement \"nonsense\"" },
 		{ "pcie 4096 1 2\n", ":1: values are missing behind \"2\"" },
 		{ "pcie\n", ":1: values are missing behind \"pcie\"" },
