@@ -105,6 +105,29 @@ static json_t *metrics_of(const struct advise *advise)
 	return metrics;
 }
 
+/* A sweep sets a key for all runs or in its points: what a point sets is set in each of them. */
+static void sets_to_points(json_t *sets, json_t *list)
+{
+	const char *key;
+	json_t *value, *point;
+	size_t i;
+	void *next;
+
+	json_object_foreach_safe(sets, next, key, value)
+	{
+		bool in_points = false;
+
+		json_array_foreach(list, i, point)
+			in_points |= json_object_get(point, key) != NULL;
+		if (!in_points)
+			continue;
+		json_array_foreach(list, i, point)
+			if (!json_object_get(point, key))
+				json_object_set(point, key, value);
+		json_object_del(sets, key);
+	}
+}
+
 /* A stage as a sweep. */
 static json_t *sweep_of(const struct advise *advise, const struct stage *stage)
 {
@@ -121,7 +144,8 @@ static json_t *sweep_of(const struct advise *advise, const struct stage *stage)
 				    json_integer((json_int_t)advise->question->seeds));
 	}
 	for (size_t i = 0; i < stage->count; i++)
-		json_array_append(list, stage->candidates[i]->keys);
+		json_array_append_new(list, json_copy(stage->candidates[i]->keys));
+	sets_to_points(sets, list);
 	json_object_set_new(root, "list", list);
 	json_object_set_new(root, "metrics", metrics_of(advise));
 	if (stage->plot)
@@ -231,7 +255,7 @@ static int run_able(struct advise *advise, struct stage *stage, const struct sig
 
 	if (!status)
 		status = make_runs(advise, path, &sweep, &runs, signals, err);
-	if (status == -SIM_EXIT_USER && runs.count == before * runs.per_point)
+	if (status == -SIM_EXIT_USER && runs.runs && runs.count == before * runs.per_point)
 		leave_out_failed(stage, &runs);
 	*ret_again = stage->count < before;
 	if (*ret_again)
