@@ -65,7 +65,7 @@ static struct shim_descriptor watch_fd = SHIM_NO_DESCRIPTOR;
 /* As where fs.inotify.max_user_instances or max_user_watches is reached. */
 static void tell_unwatched(void)
 {
-	shim_warn("%s: %s: what is written to control files is not seen", folder_path(),
+	shim_warn("%s: %s: writes to control files are not seen", folder_path(),
 		  strerror(errno));
 }
 

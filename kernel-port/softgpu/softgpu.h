@@ -419,10 +419,7 @@ bool softgpu_event_take(struct softgpu *gpu, struct softgpu_event *ret_event);
 /* Whether the operation has to fail now: SOFTGPU_FAIL asked for it. */
 bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
 
-/*
- * Wait while SOFTGPU_FAIL has set a count, which does not go down:
- * SOFTGPU_HOLD_*. A minute at most.
- */
+/* Wait while SOFTGPU_FAIL has set a count of SOFTGPU_HOLD_*. A minute at most. */
 void softgpu_hold(struct softgpu *gpu, enum softgpu_failure failure);
 
 /*
@@ -498,10 +495,7 @@ int softgpu_channel_engine(void *gpu);
 struct softgpu_channel *softgpu_channel_new(struct softgpu_space *space, u32 ring_entries);
 void softgpu_channel_free(struct softgpu_channel *channel);
 
-/*
- * Run the next word of a push. Returns false if it has to be tried again.
- * LOCKING: softgpu.lock.
- */
+/* Run the next word of a push. False: it has to be tried again. LOCKING: softgpu.lock. */
 bool softgpu_channel_word(struct softgpu_channel *channel, u32 word);
 
 /*
@@ -554,8 +548,8 @@ int softgpu_push(struct softgpu *gpu, struct softgpu_push *push, const u32 *word
 void softgpu_engine_faults_init(struct softgpu *gpu);
 
 /*
- * A push faults, and its channel leaves the engine until UVM has serviced
- * that. LOCKING: softgpu.lock.
+ * A push faults. Its channel is off the engine until UVM has serviced that. LOCKING:
+ * softgpu.lock.
  */
 void softgpu_engine_fault_post(struct softgpu_user_channel *channel, u64 va, u32 type,
 			       enum softgpu_op op, bool host);
@@ -580,10 +574,7 @@ void softgpu_faults_destroy(struct softgpu *gpu);
 void softgpu_faults_begin(struct softgpu *gpu);
 void softgpu_faults_end(struct softgpu *gpu);
 
-/*
- * The GPU wakes up, and UVM is about to read its registers. LOCKING: UVM
- * sleeps, and writes none.
- */
+/* The GPU wakes up. UVM will read its registers, and still sleeps: it writes none. */
 void softgpu_faults_wake(struct softgpu *gpu);
 
 /*

@@ -68,6 +68,11 @@ static void advise_container(const struct advice *advice, const struct sim_conta
 		       "containers.%s.start: is not before the end of the run, so it never "
 		       "starts",
 		       name);
+	if (container->cfg->read_mostly && container->cfg->memory != CFG_MEMORY_MANAGED)
+		advise(advice,
+		       "containers.%s.app.read_mostly: has no effect, as app.memory is "
+		       "unmanaged",
+		       name);
 	if (high < context)
 		advise(advice,
 		       "containers.%s." HIGH ": %.1f %s are less than the context of its "

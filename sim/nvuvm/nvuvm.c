@@ -28,8 +28,9 @@
  *
  * The real driver judges the model, and so does the published GVM's: docs/softgpu.md. The same
  * patterns of access give the same batches, copies, victims and TLB invalidates, in the same
- * order, with three exceptions: a batch larger than memory (pmm.c), pages that thrash
- * (thrash.c), and discards of the driver 580 (tests/kernel/judge_expected.txt).
+ * order, with four exceptions: a batch larger than memory (pmm.c), pages that thrash (thrash.c),
+ * writes to pages that are read mostly (advice.c), and discards of the driver 580
+ * (tests/kernel/judge_expected.txt).
  *
  * Two policies decide at the hook points. nvuvm_driver_hooks are the driver's own; "limits" and
  * "fast_path" make them the published GVM's. nvuvm_policy_hooks are the core's.

@@ -47,7 +47,7 @@ struct block_visit {
 	struct gvm_range *range;
 	u32 index;
 	u32 faulted;	 /* pages, of those that can be serviced */
-	u32 written;	 /* of these, with "read mostly" pages that are to be written */
+	u32 written;	 /* of these, if the range is read mostly: pages to be written */
 	u32 throttled;	 /* of these, pages that wait for a later batch */
 	bool stays;	 /* others of these stay in host memory, by advice */
 	bool found_none; /* the last search for a victim found none */
@@ -115,7 +115,7 @@ static int visit_populate_locked(const struct block_visit *visit)
 }
 
 /*
- * Map the pages that have come in. With "read mostly" those that are not to be written keep
+ * Map the pages that have come in. In a range that is read mostly, pages without a write keep
  * their copies on the host (uvm_va_block_make_resident_read_duplicate).
  */
 static void visit_finish_locked(const struct block_visit *visit, u32 pages)
@@ -130,7 +130,10 @@ static void visit_finish_locked(const struct block_visit *visit, u32 pages)
 					GVM_ACCESS_ATOMIC);
 }
 
-/* @faulted: pages that are not on the GPU. @upgraded: pages that are, without their copies. */
+/*
+ * @faulted: pages that are not on the GPU. @upgraded: read-only pages there, which become
+ * writable and lose their copies on the host.
+ */
 static int visit_migrate_locked(const struct block_visit *visit, u32 faulted, u32 upgraded)
 {
 	struct gvm_range *range = visit->range;
@@ -141,8 +144,8 @@ static int visit_migrate_locked(const struct block_visit *visit, u32 faulted, u3
 	int status;
 
 	/*
-	 * A fault looks up the policy of each page that it brings in, and copies run by run; a
-	 * prefetch and a promotion look it up once.
+	 * A fault looks up the policy of each page that it brings in or makes writable, and
+	 * copies run by run; a prefetch and a promotion look it up once.
 	 */
 	gvm_cost(GVM_COST_PAGE, hweight32(upgraded));
 	if (faulted && !visit->advised && !visit->stays) {

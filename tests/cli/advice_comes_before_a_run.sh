@@ -41,6 +41,9 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1M
 	advised "containers.diffusion.gmem.limit.high: 1.0 KiB are less than the context of its process, which takes 300.0 MiB" \
 		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1K
+	advised "containers.diffusion.app.read_mostly: has no effect, as app.memory is unmanaged" \
+		$base --system stock $short --set containers.diffusion.app.memory=unmanaged \
+		--set containers.diffusion.app.read_mostly=true
 	advised "containers.diffusion.start: is not before the end of the run, so it never starts" \
 		$base --system gvm $short --set containers.diffusion.start=1s --set containers.diffusion.gmem.limit.high=1G
 }

@@ -65,7 +65,7 @@ START_TEST(a_broken_context_is_survived)
 END_TEST
 
 /*
- * Anything may come over the socket. What is no message ends the connection, and nothing else.
+ * A client may send anything. Bytes that are no message end its connection, and nothing else.
  */
 START_TEST(messages_of_any_bytes_harm_nobody)
 {

@@ -208,10 +208,10 @@ static void *reader_main(void *data)
 }
 
 /*
- * The driver sees a fault while other kernels of the TSG make accesses all the time, of which
- * none faults.
+ * Four kernels access memory all the time, without a fault. The driver still sees the fault of a
+ * fifth kernel.
  */
-static void seen(struct softgpu_tenant *tenant)
+static void fault_beside_accesses(struct softgpu_tenant *tenant)
 {
 	struct reader readers[READERS] = { 0 };
 	void *page = softgpu_managed(tenant, SOFTGPU_MB);
@@ -246,7 +246,7 @@ static void seen(struct softgpu_tenant *tenant)
 	guest_check(softgpu_stats().unseen_passes <= PASSES_MAX,
 		    "the driver sees each fault within %llu passes",
 		    softgpu_stats().unseen_passes);
-	guest_check(errors == 0, "and these read what is there");
+	guest_check(errors == 0, "the four kernels read the right words");
 	munmap(page, SOFTGPU_MB);
 	munmap(p, SOFTGPU_MB);
 }
@@ -264,7 +264,7 @@ void test_softgpu_scheduling(struct softgpu_tenant *tenant)
 	disabled(&first, &second);
 	preempted(&first);
 	together(tenant, &first);
-	seen(tenant);
+	fault_beside_accesses(tenant);
 	softgpu_kernel_free(&first);
 	softgpu_kernel_free(&second);
 	softgpu_detach(&other);

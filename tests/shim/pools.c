@@ -104,7 +104,7 @@ static unsigned long long used_of(struct CUmemPoolHandle_st *pool)
 	return bytes;
 }
 
-/* What an application hears of pools, whatever stands behind them. */
+/* The answers of calls about pools. A managed pool gives the same. */
 static void task_pools(int number)
 {
 	struct shim_pool_props props = {

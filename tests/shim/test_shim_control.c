@@ -20,7 +20,7 @@ START_TEST(a_control_file_is_never_empty)
 }
 END_TEST
 
-/* A script writes faster than the shim takes: the last value holds, whatever came before. */
+/* A script writes faster than the shim takes: the last value holds. */
 START_TEST(the_last_write_of_a_control_file_holds)
 {
 	struct program program;
@@ -266,8 +266,8 @@ START_TEST(control_files_that_cannot_be_watched_are_named)
 	start(&program, true, "ask", "no_watches", 3, NULL);
 	wait_ready(&program);
 	await(&program, "gmem.current", "3145728\n");
-	ck_assert_msg(strstr(content("log"), "what is written to control files is not seen"),
-		      "%s", content("log"));
+	ck_assert_msg(strstr(content("log"), "writes to control files are not seen"), "%s",
+		      content("log"));
 	go_to_end(&program);
 }
 END_TEST
