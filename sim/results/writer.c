@@ -93,12 +93,16 @@ static int create_temporary(const char *path)
 	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 	int fd = open(path, flags, 0666);
 
-	if (fd >= 0 || errno != EEXIST || unlink(path))
+	if (fd >= 0 || errno != EEXIST || (unlink(path) && errno != ENOENT))
 		return fd;
 	return open(path, flags, 0666);
 }
 
-/* Write a page into a file and remove the file again. Returns 0 or an errno. */
+/*
+ * Write a page into a file that has no name any more, so that a kill leaves nothing. Only one
+ * that comes between the two calls leaves an empty file: see writer_remove_stale(). Returns 0
+ * or an errno.
+ */
 static int probe_folder(const struct writer *writer)
 {
 	static const char page[PROBE_BYTES];
@@ -111,11 +115,11 @@ static int probe_folder(const struct writer *writer)
 	fd = create_temporary(path);
 	if (fd < 0)
 		return errno;
+	unlink(path);
 	written = write(fd, page, sizeof(page));
 	if (written != (ssize_t)sizeof(page))
 		error = written < 0 ? errno : ENOSPC;
 	close(fd);
-	unlink(path);
 	return error;
 }
 

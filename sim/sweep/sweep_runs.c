@@ -293,9 +293,8 @@ int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool
 	for (size_t i = 0; i < runs->count; i++)
 		if (is_missing(runs, i, part))
 			missing[count++] = runs->runs[i].run;
-	status = wanted ? run_pool_make(missing, wanted, wanted, &store, signals, ret_seconds,
-					err) :
-			  0;
+	/* With no run to make, it still removes what a killed sweep has left. */
+	status = run_pool_make(missing, wanted, wanted, &store, signals, ret_seconds, err);
 	for (size_t i = 0; !status && i < runs->count; i++)
 		if (is_missing(runs, i, part))
 			runs->runs[i].made = true;
