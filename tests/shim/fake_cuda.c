@@ -6,6 +6,7 @@
  *
  * FAKE_MEMORY: bytes of each of the two devices. FAKE_REPORT: a file to which the library
  * appends what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12.
+ * FAKE_QUERY: microseconds of its thread that a question about an event takes.
  * FAKE_NO_FREE: memory cannot be freed. FAKE_DEVICE: a file that it opens and keeps, as
  * NVIDIA's keeps /dev/nvidia-uvm. Calls for memory are in fake_memory.c.
  */
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fake_inside.h"
@@ -316,8 +318,30 @@ FAKE cu_result cuEventRecord(struct CUevent_st *event, struct CUstream_st *strea
 	return CU_OK;
 }
 
+static long long own_time_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+/* What a call takes of its thread's processor: FAKE_QUERY microseconds. */
+static void compute_for_a_query(void)
+{
+	const char *microseconds = getenv("FAKE_QUERY");
+	long long until_ns;
+
+	if (!microseconds)
+		return;
+	until_ns = own_time_ns() + strtol(microseconds, NULL, 10) * 1000;
+	while (own_time_ns() < until_ns)
+		;
+}
+
 FAKE cu_result cuEventQuery(struct CUevent_st *event)
 {
+	compute_for_a_query();
 	return event->after <= ended ? CU_OK : CU_NOT_READY;
 }
 

@@ -3,6 +3,8 @@
  * libgvm_shim.so between unmodified programs and a driver library over host memory: what they
  * compute, what is counted, what is charged, and what is left behind.
  */
+#include <dirent.h>
+
 #include "runs.h"
 
 static const char *const ways[] = { "linked", "dlsym", "ask" };
@@ -66,6 +68,63 @@ START_TEST(pending_launches_are_seen_and_end)
 	go_on(&program);
 	finish(&program);
 	assert_nothing_left();
+}
+END_TEST
+
+/* The first line of a file in /proc; empty if there is none. */
+static void first_line(const char *path, char *line, int size)
+{
+	FILE *file = fopen(path, "r");
+
+	*line = '\0';
+	if (!file)
+		return;
+	if (!fgets(line, size, file))
+		*line = '\0';
+	fclose(file);
+}
+
+/* Nanoseconds that the shim's thread of a process has computed; 0: there is no such thread. */
+static long long shims_thread_ns(pid_t pid)
+{
+	char path[512], line[64];
+	const struct dirent *entry;
+	long long time_ns = 0;
+	DIR *threads;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	threads = opendir(path);
+	while (threads && (entry = readdir(threads))) {
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", (int)pid, entry->d_name);
+		first_line(path, line, sizeof(line));
+		if (strcmp(line, "gvm-shim\n") != 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/schedstat", (int)pid,
+			 entry->d_name);
+		first_line(path, line, sizeof(line));
+		time_ns = strtoll(line, NULL, 10);
+	}
+	if (threads)
+		closedir(threads);
+	return time_ns;
+}
+
+/* A look of 1 ms, made 2 ms after the last one, would be a third of a processor. */
+START_TEST(the_shims_thread_looks_less_often_if_a_look_takes_long)
+{
+	struct program program;
+	long long used_ns;
+
+	start(&program, true, "ask", "pending", 7, "FAKE_QUERY=1000");
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 7\nnr_ended_kernels: 0\nnr_pending_kernels: 7\n");
+	used_ns = shims_thread_ns(program.pid);
+	sleep(2);
+	used_ns = shims_thread_ns(program.pid) - used_ns;
+	ck_assert_int_gt(used_ns, 0);
+	ck_assert_int_lt(used_ns, 2000000000 / 10);
+	go_to_end(&program);
 }
 END_TEST
 
@@ -462,6 +521,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, launches_are_counted_exactly);
 	tcase_add_test(tests, sixty_four_streams_of_eight_threads_are_counted);
 	tcase_add_test(tests, pending_launches_are_seen_and_end);
+	tcase_add_test(tests, the_shims_thread_looks_less_often_if_a_look_takes_long);
 	tcase_add_test(tests, the_end_of_a_part_of_a_queue_is_seen);
 	tcase_add_test(tests, memory_is_redirected_and_freed);
 	tcase_add_test(tests, a_limit_holds_to_the_byte);
