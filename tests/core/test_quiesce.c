@@ -135,7 +135,7 @@ START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
 END_TEST
 
 /*
- * Issue 13, finding 7: one broken invariant took the machine down. Now the device is dead: it
+ * Once one broken invariant took the machine down. Now the device is dead: it
  * answers -EIO, changes nothing, and frees no memory that may be in use.
  */
 START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)

@@ -110,7 +110,7 @@ static void thaw(void)
 	ck_assert_int_eq(gvm_compute_thaw(container), 0);
 }
 
-/* Issue 13: with O_NONBLOCK a read does not sleep, even in the middle of a writer's RPC. */
+/* With O_NONBLOCK a read does not sleep, even in the middle of a writer's RPC. */
 static void peek(void)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -256,7 +256,7 @@ static void live_beside_it(void)
 }
 
 /*
- * Issue 13, finding 1: the freeze waited with the device's mutex, for as long as the tenant
+ * Once the freeze waited with the device's mutex, for as long as the tenant
  * chose.
  */
 START_TEST(nobody_waits_while_a_faulting_tsg_is_preempted)
@@ -357,6 +357,35 @@ START_TEST(a_resume_starts_nothing_that_a_quiesce_is_stopping)
 }
 END_TEST
 
+static void attach_while_quiesce_gives_up(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *quiescer;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert_int_eq(gvm_container_attach(&device, 1, &container), 0);
+	ck_assert_int_eq(gvm_compute_freeze(container), 0);
+	ck_assert(gvm_activity_begin(&device, GVM_ACTIVITY_FAULTS));
+	quiescer = eng_spawn("quiescer", quiescer_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(RPC_NS), 0);
+	ck_assert_int_eq(gvm_tsg_attach(container, &tsgs[0], 0), 0);
+	ck_assert_str_eq(calls, "");
+	eng_join(quiescer);
+	ck_assert_int_eq(quiesced, -ETIMEDOUT);
+	gvm_activity_end(&device, GVM_ACTIVITY_FAULTS);
+}
+
+/* No resume follows, which would freeze it. */
+START_TEST(a_tsg_that_joins_while_a_quiesce_gives_up_is_frozen)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", attach_while_quiesce_gives_up, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	ck_assert_str_eq(calls, "d0p0");
+}
+END_TEST
+
 static void resumer_main(void *data)
 {
 	(void)data;
@@ -403,6 +432,7 @@ static void add_hostage_tests(TCase *tests)
 static void add_quiesce_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_resume_starts_nothing_that_a_quiesce_is_stopping);
+	tcase_add_test(tests, a_tsg_that_joins_while_a_quiesce_gives_up_is_frozen);
 	tcase_add_test(tests, a_device_is_quiesced_again_only_after_its_resume);
 }
 

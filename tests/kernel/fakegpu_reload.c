@@ -64,7 +64,7 @@ static void open_all(uint32_t index)
 }
 
 /*
- * Issue 13, finding 12: the node of a GPU cannot be made, be it the first or a later one, while
+ * The node of a GPU cannot be made, be it the first or a later one, while
  * users open the others. A module that fails to load is gone at once, even if a user has a file
  * open.
  */

@@ -23,7 +23,9 @@
  * reset it.
  *
  * A reset makes the GPU forget timeslices and runlists. Resume therefore assumes that each TSG
- * has the defaults of a new one, and applies its container's settings.
+ * has the defaults of a new one, and applies its container's settings. A TSG that is attached
+ * while writers are stopped gets none, and has to have them when they run again: after a resume,
+ * and after a quiesce that gave up. Otherwise it would pass by a freeze.
  */
 #include "gvm/quiesce.h"
 #include "gvm/activity.h"
@@ -49,15 +51,22 @@ static bool quiesce_is_idle(struct gvm_device *device, enum gvm_activity activit
 	return idle;
 }
 
-/* Let the first @count activities run again, the last one first. */
-static void quiesce_undo(struct gvm_device *device, u32 count)
+/*
+ * Let the first @count activities run again, the last one first. Applies the settings that TSGs
+ * lack; waits for the RPC of another thread at most. Returns 0 or the first RPC's error.
+ */
+static int quiesce_undo(struct gvm_device *device, u32 count)
 {
+	int status;
+
 	while (count--)
 		quiesce_set_stopped(device, (enum gvm_activity)count, false);
+	status = gvm_tsgs_apply(device);
 	gvm_spin_lock(&device->lock);
 	device->quiesce = GVM_RUNS;
 	gvm_spin_unlock(&device->lock);
 	gvm_scheduler_kick(device);
+	return status;
 }
 
 /*
@@ -95,7 +104,7 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 						  quiesce_is_idle(device, (enum gvm_activity)i),
 						  end_ns - min(now_ns, end_ns));
 		if (status) {
-			quiesce_undo(device, i + 1);
+			(void)quiesce_undo(device, i + 1);
 			return status;
 		}
 	}
@@ -106,13 +115,10 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 /* CONTEXT: process. */
 int gvm_device_resume(struct gvm_device *device)
 {
-	int status;
-
 	if (gvm_device_is_lost(device))
 		return gvm_device_error(device);
 	if (!quiesce_go_on(device, GVM_IS_QUIESCED, GVM_IS_RESUMING))
 		return -EINVAL;
-	status = gvm_tsgs_reapply(device);
-	quiesce_undo(device, GVM_ACTIVITIES);
-	return status;
+	gvm_tsgs_forget(device);
+	return quiesce_undo(device, GVM_ACTIVITIES);
 }

@@ -151,7 +151,7 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	if (list_empty(&container->tsgs))
 		list_add_tail(&container->compute_node, &device->compute);
 	list_add_tail(&tsg->node, &container->tsgs);
-	/* On a quiesced device the resume applies the settings. */
+	/* If writers are stopped, gvm_tsgs_apply() follows: service/quiesce.c. */
 	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
 		status = tsg_apply_locked(tsg);
 		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
@@ -218,7 +218,24 @@ void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device)
 }
 
 /* CONTEXT: process. */
-int gvm_tsgs_reapply(struct gvm_device *device)
+void gvm_tsgs_forget(struct gvm_device *device)
+{
+	struct gvm_container *container;
+	struct gvm_tsg *tsg;
+
+	gvm_mutex_lock(&device->tsg_mutex);
+	list_for_each_entry(container, &device->compute, compute_node) {
+		list_for_each_entry(tsg, &container->tsgs, node) {
+			tsg->timeslice_us = device->default_timeslice_us;
+			tsg->disabled = false;
+			tsg->preempted = false;
+		}
+	}
+	gvm_mutex_unlock(&device->tsg_mutex);
+}
+
+/* CONTEXT: process. */
+int gvm_tsgs_apply(struct gvm_device *device)
 {
 	struct gvm_container *container;
 	struct gvm_tsg *tsg;
@@ -227,12 +244,8 @@ int gvm_tsgs_reapply(struct gvm_device *device)
 	gvm_mutex_lock(&device->tsg_mutex);
 	list_for_each_entry(container, &device->compute, compute_node) {
 		list_for_each_entry(tsg, &container->tsgs, node) {
-			int status;
+			int status = tsg_apply_locked(tsg);
 
-			tsg->timeslice_us = device->default_timeslice_us;
-			tsg->disabled = false;
-			tsg->preempted = false;
-			status = tsg_apply_locked(tsg);
 			first = first ? first : status;
 		}
 	}

@@ -104,10 +104,16 @@ int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
 void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device);
 
 /*
- * The GPU was reset and has forgotten all settings: apply them to every TSG of the device anew.
- * Returns 0 or the first RPC's error. CONTEXT: process.
+ * The GPU was reset and has forgotten all settings: every TSG of the device counts as a new one,
+ * until gvm_tsgs_apply(). CONTEXT: process.
  */
-int gvm_tsgs_reapply(struct gvm_device *device);
+void gvm_tsgs_forget(struct gvm_device *device);
+
+/*
+ * Apply to every TSG of the device the settings that it lacks. Returns 0 or the first RPC's
+ * error. CONTEXT: process.
+ */
+int gvm_tsgs_apply(struct gvm_device *device);
 
 /* Does more than one container use the TSG? tsg_mutex held. */
 static inline bool gvm_tsg_is_shared(const struct gvm_tsg *tsg)
