@@ -223,10 +223,11 @@ static bool is_looked_at(void)
 
 void cold_launched(struct CUfunc_st *f, void **parameters, void **extra)
 {
-	const struct shim_real *real = shim_real();
+	const struct shim_real *real;
 
 	if (!looking || !is_looked_at() || pthread_mutex_trylock(&cold_lock))
 		return;
+	real = shim_real();
 	if (parameters && real->cuFuncGetParamInfo)
 		touch_arguments_locked(real, f, parameters, shim_now_ns());
 	else if (extra)

@@ -51,19 +51,50 @@ static _Atomic u64 moves;
 static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t poll_lock = PTHREAD_MUTEX_INITIALIZER; /* outer to streams_lock */
 
-/* Streams that this thread launched on lately, by their handles. */
-#define RECENT 16
-static __thread struct recent_stream {
+/*
+ * Streams that this thread launched on lately, in sets by their handles. With one place for a
+ * handle, two of eight streams often share it, and each launch on either searches all streams.
+ */
+#define RECENT_SETS 32
+#define RECENT_WAYS 4
+struct recent_stream {
 	u64 generation;
 	struct CUctx_st *context;
 	struct CUstream_st *stream;
 	struct shim_stream *entry;
-} recent_streams[RECENT];
+};
 
-/* Handles are addresses: their low bits are alike. */
-static struct recent_stream *recent_of(const struct CUstream_st *stream)
+static __thread struct recent_set {
+	struct recent_stream ways[RECENT_WAYS];
+	u32 next; /* the way that is replaced next */
+} recent_sets[RECENT_SETS];
+
+/*
+ * Handles are addresses at equal distances, and their low bits are alike. So bits are mixed
+ * first: a product alone, with the golden ratio, puts ten of 32 handles that are 144 bytes apart
+ * into one of 32 sets, as 144 is a Fibonacci number.
+ */
+static struct recent_set *recent_set_of(const struct CUstream_st *stream)
 {
-	return &recent_streams[(uintptr_t)stream * 0x9e3779b97f4a7c15ull >> 60];
+	u64 mixed = (uintptr_t)stream;
+
+	mixed = (mixed ^ mixed >> 7) * 0xff51afd7ed558ccdull;
+	return &recent_sets[(mixed ^ mixed >> 32) % RECENT_SETS];
+}
+
+/* NULL: it is not known, or may be another stream by now. */
+static struct shim_stream *find_recent(const struct recent_set *set,
+				       const struct CUctx_st *context,
+				       const struct CUstream_st *stream)
+{
+	for (u32 i = 0; i < RECENT_WAYS; i++) {
+		const struct recent_stream *way = &set->ways[i];
+
+		if (way->stream == stream && way->context == context &&
+		    way->generation == generation)
+			return way->entry;
+	}
+	return NULL;
 }
 
 void streams_note_device(int device)
@@ -186,14 +217,14 @@ static struct shim_stream *find_place_locked(const struct CUctx_st *context,
 static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *context,
 				struct CUstream_st *stream)
 {
-	struct recent_stream *recent = recent_of(stream);
+	struct recent_set *set = recent_set_of(stream);
+	struct shim_stream *place = find_recent(set, context, stream);
 	u64 now = generation; /* before the search: what goes meanwhile makes it stale */
-	struct shim_stream *place;
 	int device = 0;
 	pid_t thread;
 
-	if (recent->generation == now && recent->context == context && recent->stream == stream)
-		return recent->entry;
+	if (place)
+		return place;
 	thread = stream == CU_PER_THREAD ? (pid_t)syscall(SYS_gettid) : 0;
 	real->cuCtxGetDevice(&device);
 	if (device < 0 || device >= SHIM_DEVICES)
@@ -204,7 +235,8 @@ static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *c
 		place = take_place_locked(context, stream, thread, device);
 	pthread_mutex_unlock(&streams_lock);
 	streams_note_device(device);
-	*recent = (struct recent_stream){ now, context, stream, place };
+	set->ways[set->next++ % RECENT_WAYS] =
+		(struct recent_stream){ now, context, stream, place };
 	return place;
 }
 

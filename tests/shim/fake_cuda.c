@@ -71,6 +71,7 @@ static __thread struct CUctx_st *stack[16];
 static __thread int depth;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long launches, ended, events_live, after_end;
+static unsigned long device_asks; /* calls of cuCtxGetDevice */
 bool fake_initialized;
 static bool held;
 static bool finished;
@@ -127,9 +128,9 @@ __attribute__((destructor)) static void report(void)
 		return;
 	fprintf(file,
 		"fake pid %d launches %lu live %lu wrong_frees %lu managed %lu events %lu "
-		"after_end %lu to_host %lu to_gpu %lu\n",
+		"after_end %lu to_host %lu to_gpu %lu device_asks %lu\n",
 		(int)getpid(), launches, seen.live, seen.wrong_frees, seen.managed, events_live,
-		after_end, seen.to_host, seen.to_gpu);
+		after_end, seen.to_host, seen.to_gpu, device_asks);
 	fclose(file);
 }
 
@@ -258,6 +259,7 @@ FAKE cu_result cuCtxPopCurrent_v2(struct CUctx_st **context)
 
 FAKE cu_result cuCtxGetDevice(int *device)
 {
+	__atomic_fetch_add(&device_asks, 1, __ATOMIC_SEQ_CST);
 	*device = depth ? stack[depth - 1]->device : 0;
 	return depth ? CU_OK : 201;
 }
