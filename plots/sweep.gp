@@ -108,7 +108,8 @@ if (kind eq "pareto") {
 	# The front comes first in the file, from left to right. Names that fit are marked there.
 	on_front(v) = column("front") == 1 ? v : NaN
 	beaten(v) = column("front") == 1 ? NaN : v
-	name_of(point) = column("named") == 1 ? value(sprintf("point_%d", point)) : ""
+	# A name is above the line of its point (1) or below it (2), or there is no room for it (0).
+	name_of(point, place) = column("name") == place ? value(sprintf("point_%d", point)) : ""
 	plot numbers_csv using (on_front(column("x"))):"y" with lines linewidth 1.6 dashtype 2 \
 			linecolor rgb c_ours notitle, \
 		numbers_csv using (beaten(column("x"))):"y":"x_low":"x_high":"low":"high" with xyerrorbars \
@@ -117,7 +118,9 @@ if (kind eq "pareto") {
 		numbers_csv using (on_front(column("x"))):"y":"x_low":"x_high":"low":"high" with xyerrorbars \
 			linewidth 1.2 pointtype 7 pointsize 1.4 * point_size linecolor rgb c_ours \
 			title "on the front", \
-		numbers_csv using "x":"y":(name_of(int(column("point")))) with labels left offset 0.9,0.5 \
+		numbers_csv using "x":"y":(name_of(int(column("point")), 1)) with labels left offset 0.9,0.5 \
+			font font_number textcolor rgb c_text notitle, \
+		numbers_csv using "x":"y":(name_of(int(column("point")), 2)) with labels left offset 0.9,-0.5 \
 			font font_number textcolor rgb c_text notitle
 }
 set output

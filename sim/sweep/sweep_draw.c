@@ -211,11 +211,16 @@ static int write_rows(const struct sweep_numbers *numbers, size_t index,
 	return writer_end(writer, err);
 }
 
+/* Where the name of a point is; the numbers are in the file that gnuplot reads. */
+enum name_place { NAME_NONE, NAME_ABOVE, NAME_BELOW };
+
 /* A point of a Pareto plot. */
 struct spot {
 	size_t point;
 	struct sweep_estimate x, y;
-	bool front, named;
+	double right, up; /* its place in the picture, as parts of the axes */
+	bool front;
+	enum name_place name;
 };
 
 /* The front first, from left to right; then the others. */
@@ -230,8 +235,16 @@ static int compare_spots(const void *a, const void *b)
 	return x->point < y->point ? -1 : 1;
 }
 
-/* Name spots in order, except those whose names would lie over one that is there. */
-static void name_spots(struct spot *spots, size_t count)
+/* Where a value is on its axis between the least and the greatest one. */
+static double part_of_axis(double value, double low, double high, bool is_log)
+{
+	if (high <= low)
+		return 0;
+	return is_log && low > 0 ? log(value / low) / log(high / low) :
+				   (value - low) / (high - low);
+}
+
+static void place_spots(struct spot *spots, size_t count, bool log_y)
 {
 	double low[2] = { INFINITY, INFINITY }, high[2] = { -INFINITY, -INFINITY };
 
@@ -242,15 +255,36 @@ static void name_spots(struct spot *spots, size_t count)
 		high[1] = fmax(high[1], spots[i].y.value.number);
 	}
 	for (size_t i = 0; i < count; i++) {
-		spots[i].named = true;
-		for (size_t k = 0; k < count && spots[i].named; k++) {
-			double dx = spots[k].x.value.number - spots[i].x.value.number;
-			double dy = spots[k].y.value.number - spots[i].y.value.number;
-			bool near = fabs(dx) < 0.2 * (high[0] - low[0]) &&
-				    fabs(dy) < 0.045 * (high[1] - low[1]);
+		spots[i].right = part_of_axis(spots[i].x.value.number, low[0], high[0], false);
+		spots[i].up = part_of_axis(spots[i].y.value.number, low[1], high[1], log_y);
+	}
+}
 
-			spots[i].named = k == i || !near || (k > i) || !spots[k].named;
-		}
+/* The middle of a name is a line above or below that of its point. */
+static double height_of_name(const struct spot *spot, enum name_place place)
+{
+	return spot->up + (place == NAME_ABOVE ? 0.025 : -0.025);
+}
+
+/* Would the name of spot @i lie over the name of an earlier one? */
+static bool is_name_free(const struct spot *spots, size_t i, enum name_place place)
+{
+	for (size_t k = 0; k < i; k++)
+		if (spots[k].name != NAME_NONE && fabs(spots[k].right - spots[i].right) < 0.2 &&
+		    fabs(height_of_name(&spots[k], spots[k].name) -
+			 height_of_name(&spots[i], place)) < 0.035)
+			return false;
+	return true;
+}
+
+/* Name spots in order. One whose name would lie over another one has none. */
+static void name_spots(struct spot *spots, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (is_name_free(spots, i, NAME_ABOVE))
+			spots[i].name = NAME_ABOVE;
+		else if (is_name_free(spots, i, NAME_BELOW))
+			spots[i].name = NAME_BELOW;
 	}
 }
 
@@ -280,14 +314,15 @@ static int write_spots(const struct sweep_numbers *numbers, size_t index, struct
 			spots[count++] = spot;
 	}
 	qsort(spots, count, sizeof(*spots), compare_spots);
+	place_spots(spots, count, plot->log);
 	name_spots(spots, count);
-	writer_printf(writer, "point,x,x_low,x_high,y,low,high,front,named\n");
+	writer_printf(writer, "point,x,x_low,x_high,y,low,high,front,name\n");
 	for (size_t i = 0; i < count; i++) {
 		writer_printf(writer, "%zu,", spots[i].point + 1);
 		put_estimate(writer, &spots[i].x);
 		writer_printf(writer, ",");
 		put_estimate(writer, &spots[i].y);
-		writer_printf(writer, ",%d,%d\n", spots[i].front, spots[i].named);
+		writer_printf(writer, ",%d,%d\n", spots[i].front, spots[i].name);
 	}
 	free(spots);
 	return writer_end(writer, err);
