@@ -54,11 +54,18 @@ struct sample {
 	struct sample_module *modules; /* of each of the tenant's */
 };
 
-/* A stream, and a mark behind some of its work that has not ended yet, for the watch. */
+/*
+ * A stream, and what of its work has not ended yet, for the watch. The client's thread queues a
+ * mark behind a launch if the watch waits for nothing. Launches behind the mark have none of
+ * their own: once the mark has passed, the watch waits until the stream is empty. It queues
+ * no mark itself: that would block where the stream's queue is full.
+ */
 struct tenant_stream {
 	struct CUstream_st *stream; /* NULL: no such stream */
 	struct CUevent_st *mark;
-	_Atomic u64 marked_ns; /* when the mark was queued; 0: none is outstanding */
+	_Atomic u64 marked_ns; /* since when the watch waits; 0: for nothing */
+	_Atomic bool whole;    /* for the whole stream, and not for the mark */
+	_Atomic bool more;     /* there was a launch behind the mark */
 };
 
 struct tenant_function {

@@ -29,7 +29,7 @@
 static cu_result stream_create(struct tenant *tenant, u32 slot)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
-	struct tenant_stream made = { NULL, NULL, 0 };
+	struct tenant_stream made = { 0 };
 	cu_result result = cuda->cuStreamCreate(&made.stream, CU_STREAM_NONBLOCKING);
 
 	if (result != CU_OK)
@@ -42,6 +42,8 @@ static cu_result stream_create(struct tenant *tenant, u32 slot)
 	pthread_mutex_lock(&tenant->lock);
 	tenant->streams[slot].mark = made.mark;
 	tenant->streams[slot].marked_ns = 0;
+	tenant->streams[slot].whole = false;
+	tenant->streams[slot].more = false;
 	tenant->streams[slot].stream = made.stream;
 	pthread_mutex_unlock(&tenant->lock);
 	return CU_OK;

@@ -228,13 +228,18 @@ struct tenant_function *tenant_function_of(struct tenant *tenant, u64 number)
 	return tenant->functions[number];
 }
 
-/* A mark behind the launch, if none is outstanding: so the watch costs little. */
+/*
+ * A mark behind the launch, if none is outstanding: so the watch costs little. Where the watch
+ * waits for the whole stream, too: a client that launches on and on keeps it from being empty.
+ */
 static void mark(const struct gpu_cuda *cuda, struct tenant_stream *stream)
 {
-	if (stream->marked_ns)
-		return;
-	if (cuda->cuEventRecord(stream->mark, stream->stream) == CU_OK)
+	if (stream->marked_ns && !stream->whole) {
+		stream->more = true;
+	} else if (cuda->cuEventRecord(stream->mark, stream->stream) == CU_OK) {
+		stream->whole = false;
 		stream->marked_ns = watch_now_ns();
+	}
 }
 
 cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *request)

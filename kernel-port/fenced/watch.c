@@ -70,17 +70,32 @@ void watch_result(const struct tenant *tenant, cu_result result)
 	_exit(WATCH_BROKEN);
 }
 
+/* What the watch has waited for since @since has ended. Wait for what was launched behind it. */
+static void go_on(struct tenant_stream *stream, u64 since, u64 now)
+{
+	u64 next = 0;
+
+	if (atomic_exchange(&stream->more, false)) {
+		stream->whole = true;
+		next = now;
+	}
+	/* If it fails, the client's thread has queued another mark meanwhile. */
+	atomic_compare_exchange_strong(&stream->marked_ns, &since, next);
+}
+
 /* LOCKING: watch_lock, tenant->lock. */
 static void look_at(struct tenant *tenant, struct tenant_stream *stream, u64 now)
 {
 	u64 since = stream->marked_ns;
-	cu_result result;
+	cu_result result = CU_OK;
 
-	if (!stream->stream || !since)
+	if (!stream->stream)
 		return;
-	result = watched->cuda.cuEventQuery(stream->mark);
+	if (since)
+		result = stream->whole ? watched->cuda.cuStreamQuery(stream->stream) :
+					 watched->cuda.cuEventQuery(stream->mark);
 	if (result == CU_OK)
-		stream->marked_ns = 0;
+		go_on(stream, since, now);
 	else if (result != CU_NOT_READY)
 		watch_result(tenant, result);
 	else if (now > since && now - since > limit) {

@@ -249,9 +249,12 @@ static void task_stay(int number)
 	printf("then %u\n", cuCtxSynchronize());
 }
 
-static void task_kernel(const char *name)
+/* @before: another kernel that is launched first, and ends at once; NULL: none. */
+static void task_kernel(const char *before, const char *name)
 {
 	open_gpu();
+	if (before)
+		launch(before, 0, 0);
 	launch(name, 0, 0);
 	printf("%s: %u\n", name, cuCtxSynchronize());
 	printf("again: %u\n", cuCtxSynchronize());
@@ -340,7 +343,9 @@ int main(int argc, char **argv)
 		task_parameters();
 	else if (!strcmp(argv[1], "fresh"))
 		task_fresh(number);
+	else if (!strcmp(argv[1], "late-spin"))
+		task_kernel("add_one", "spin");
 	else
-		task_kernel(argv[1]);
+		task_kernel(NULL, argv[1]);
 	return 0;
 }

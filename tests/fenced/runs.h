@@ -38,6 +38,15 @@ static inline const char *log_text(void)
 	return text;
 }
 
+/* The end of it, for a message: libcheck ends a test whose message is above 8 KiB without a word. */
+static inline const char *log_end(void)
+{
+	const char *text = log_text();
+	size_t length = strlen(text);
+
+	return length > 4000 ? text + length - 4000 : text;
+}
+
 static inline int count_in_log(const char *words)
 {
 	int count = 0;
@@ -51,7 +60,7 @@ static inline void await_log(const char *words, int count)
 {
 	for (int i = 0; i < 1000 && count_in_log(words) < count; i++)
 		usleep(10000);
-	ck_assert_msg(count_in_log(words) >= count, "no '%s' in: %s", words, log_text());
+	ck_assert_msg(count_in_log(words) >= count, "no '%s' in: %s", words, log_end());
 }
 
 /* @option and @value are more of them, or NULL; so is the folder of control files. */
@@ -142,7 +151,7 @@ static inline void wait_ready(struct client *client)
 			return;
 		strcat(client->out, line);
 	}
-	ck_abort_msg("the client ended early: %s%s", client->out, log_text());
+	ck_abort_msg("the client ended early: %s%s", client->out, log_end());
 }
 
 static inline void finish(struct client *client)

@@ -14,7 +14,7 @@ START_TEST(every_call_does_what_cuda_does)
 		start_manager(modes[i], "10s");
 		run(&client, "all", 300, "20M");
 		stop_manager();
-		ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+		ck_assert_msg(!client.status, "%s %s", client.out, log_end());
 		ck_assert_ptr_nonnull(strstr(client.out, "a GPU of the host's memory"));
 		snprintf(expected, sizeof(expected), "sum %u\n", sum_after(300));
 		ck_assert_msg(strstr(client.out, expected), "%s: %s", modes[i], client.out);
@@ -51,7 +51,7 @@ START_TEST(a_hostile_client_reaches_nobody)
 		ck_assert_int_eq(strstr(victims[0].out, expected) != NULL, fenced);
 		if (!fenced)
 			continue;
-		ck_assert_msg(!hostile.status, "%s %s", hostile.out, log_text());
+		ck_assert_msg(!hostile.status, "%s %s", hostile.out, log_end());
 		snprintf(expected, sizeof(expected), "sum %u\n", sum_of(7654321));
 		ck_assert_ptr_nonnull(strstr(victims[1].out, expected));
 		ck_assert_ptr_nonnull(strstr(hostile.out, "outside 1 1 1 1\n"));
@@ -94,7 +94,7 @@ START_TEST(offsets_that_are_kept_reach_nobody)
 				finish(&victim);
 				stop_manager();
 				ck_assert_msg(strstr(hostile.out, "poked"), "%s %s",
-					      hostile.out, log_text());
+					      hostile.out, log_end());
 				snprintf(expected, sizeof(expected), "sum %u\n",
 					 sum_of(1234567));
 				ck_assert_msg(strstr(victim.out, expected), "%s, %d: %s",
@@ -113,7 +113,7 @@ START_TEST(functions_that_are_gone_or_known_take_no_place)
 	start_manager("fence", "10s");
 	run(&client, "functions", 5000, "16M");
 	stop_manager();
-	ck_assert_msg(!client.status, "%s %s", client.out, log_text());
+	ck_assert_msg(!client.status, "%s %s", client.out, log_end());
 	ck_assert_ptr_nonnull(strstr(client.out, "asked for 5000 times\n"));
 }
 END_TEST
