@@ -186,7 +186,7 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 	fprintf(stderr, "gvmfenced: %s: %llu bytes, mode %s, serving\n", gpu.name,
 		gpu.table.config.bytes, gvm_fence_mode_name(gpu.mode));
 	for (;;) {
-		int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+		int fd = tenant_accept(listener);
 		struct tenant *tenant = fd >= 0 ? calloc(1, sizeof(*tenant)) : NULL;
 		struct ucred peer = { 0, 0, 0 };
 		socklen_t size = sizeof(peer);

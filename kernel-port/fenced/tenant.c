@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,7 +24,29 @@
 #include "tenant_code.h"
 #include "watch.h"
 
-#define HELLO_SECONDS 2 /* from connect() to the first message; ours sends it at once */
+#define HELLO_MS 2000 /* from connect() to the first message; ours sends it at once */
+
+/*
+ * The descriptor of a client's window is needed for a moment only. One is kept free for it, as
+ * connections may have taken all others. Under spare_lock: between its end and the end of the
+ * window's, no connection is taken.
+ */
+static int spare = -1;
+static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool take_spare_locked(void)
+{
+	if (spare < 0)
+		spare = eventfd(0, EFD_CLOEXEC);
+	return spare >= 0;
+}
+
+static void give_spare_locked(void)
+{
+	if (spare >= 0)
+		close(spare);
+	spare = -1;
+}
 
 /* Streams and events. */
 
@@ -385,19 +409,56 @@ static bool map_window(struct tenant *tenant, int descriptor)
 		return false;
 	}
 	tenant->window_bytes = FENCED_WINDOW;
-	/* Pinned, copies are faster; without it they work, too. */
-	if (tenant->gpu->cuda.cuMemHostRegister_v2(tenant->window, FENCED_WINDOW, 0) != CU_OK)
-		fprintf(stderr, "gvmfenced: client %llu: its window is not pinned\n",
-			tenant->id);
 	return true;
 }
 
-/* How long recvmsg() waits; 0: for ever. */
-static void set_patience(int fd, time_t seconds)
+/* Pinned, copies are faster; without it they work, too. */
+static void pin_window(const struct tenant *tenant)
 {
-	struct timeval patience = { .tv_sec = seconds };
+	if (tenant->gpu->cuda.cuMemHostRegister_v2(tenant->window, FENCED_WINDOW, 0) != CU_OK)
+		fprintf(stderr, "gvmfenced: client %llu: its window is not pinned\n",
+			tenant->id);
+}
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+static bool await_input(int fd, int timeout_ms)
+{
+	struct pollfd input = { .fd = fd, .events = POLLIN };
+
+	return poll(&input, 1, timeout_ms) > 0 && input.revents & POLLIN;
+}
+
+int tenant_accept(int listener)
+{
+	int fd = -1;
+
+	if (!await_input(listener, -1))
+		return -1;
+	pthread_mutex_lock(&spare_lock);
+	if (take_spare_locked())
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	pthread_mutex_unlock(&spare_lock);
+	return fd;
+}
+
+/* Take the first message, and map the window that comes with it. False: it is none. */
+static bool receive_hello(struct tenant *tenant, struct fenced_request *hello)
+{
+	int descriptor = -1;
+	bool good;
+
+	if (!await_input(tenant->fd, HELLO_MS))
+		return false;
+	pthread_mutex_lock(&spare_lock);
+	give_spare_locked();
+	good = receive(tenant->fd, hello, &descriptor) && hello->call == FENCED_HELLO &&
+	       hello->a == FENCED_VERSION && map_window(tenant, descriptor);
+	if (descriptor >= 0)
+		close(descriptor);
+	take_spare_locked();
+	pthread_mutex_unlock(&spare_lock);
+	if (good)
+		pin_window(tenant);
+	return good;
 }
 
 /*
@@ -409,14 +470,11 @@ static bool welcome(struct tenant *tenant)
 	struct fenced_request *hello = calloc(1, sizeof(*hello));
 	struct fenced_reply reply = { .result = CU_INVALID_VALUE };
 	struct gvm_fence_partition *partition;
-	int descriptor = -1, status = -EINVAL;
+	int status = -EINVAL;
 
-	set_patience(tenant->fd, HELLO_SECONDS);
-	if (hello && receive(tenant->fd, hello, &descriptor) && hello->call == FENCED_HELLO &&
-	    hello->a == FENCED_VERSION && map_window(tenant, descriptor))
+	if (hello && receive_hello(tenant, hello))
 		status = gvm_fence_table_open(&tenant->gpu->table, tenant->id, hello->b,
 					      tenant->gpu->mode, &partition);
-	set_patience(tenant->fd, 0);
 	if (!status) {
 		tenant->base = partition->fence.base;
 		tenant->bytes = partition->fence.bytes;
@@ -435,8 +493,6 @@ static bool welcome(struct tenant *tenant)
 	else
 		fprintf(stderr, "gvmfenced: client %llu (process %d) gets no %llu bytes: %s\n",
 			tenant->id, tenant->pid, hello ? hello->b : 0, strerror(-status));
-	if (descriptor >= 0)
-		close(descriptor);
 	free(hello);
 	return answer(tenant->fd, &reply) && reply.result == CU_OK;
 }
@@ -471,6 +527,7 @@ static void farewell(struct tenant *tenant)
 		cuda->cuMemHostUnregister(tenant->window);
 		munmap(tenant->window, tenant->window_bytes);
 	}
+	close(tenant->fd);
 	fprintf(stderr,
 		"gvmfenced: client %llu (process %d) has left: %llu launches, %llu refused; "
 		"its %llu bytes are free\n",
@@ -482,7 +539,6 @@ static void farewell(struct tenant *tenant)
 			tenant->id, tenant->sample.counts.sampled,
 			tenant->sample.counts.found_launches,
 			tenant->sample.counts.found_accesses);
-	close(tenant->fd);
 	free(tenant);
 }
 

@@ -163,32 +163,62 @@ START_TEST(descriptors_of_a_client_do_not_stay)
 	int before;
 
 	start_manager("once", "30s");
+	send_descriptors(); /* what the manager opens for its first client stays */
+	await_log("has left", 1);
 	before = count_descriptors();
 	for (int i = 0; i < 8; i++)
 		send_descriptors();
-	await_log("has left", 8);
+	await_log("has left", 9);
 	ck_assert_int_eq(count_descriptors(), before);
 	stop_manager();
 }
 END_TEST
 
-/* More connections than the manager may have descriptors, and none says a word. */
-START_TEST(clients_that_say_nothing_starve_nobody)
+#define FEW_DESCRIPTORS 40
+
+static void start_manager_with_few_descriptors(void)
 {
-	struct rlimit few = { 40, 40 }, old;
-	struct client client;
-	int silent[60];
+	struct rlimit few, old;
 
 	getrlimit(RLIMIT_NOFILE, &old);
-	few.rlim_max = old.rlim_max;
+	few = (struct rlimit){ FEW_DESCRIPTORS, old.rlim_max };
 	setrlimit(RLIMIT_NOFILE, &few);
 	start_manager("once", "30s");
 	setrlimit(RLIMIT_NOFILE, &old);
+}
+
+/* More connections than the manager may have descriptors, and none says a word. */
+START_TEST(clients_that_say_nothing_starve_nobody)
+{
+	struct client client;
+	int silent[60];
+
+	start_manager_with_few_descriptors();
 	for (int i = 0; i < 60; i++)
 		silent[i] = connect_to_manager();
 	run(&client, "all", 3, "16M");
 	ck_assert_msg(!client.status, "%s %s", client.out, log_end());
 	for (int i = 0; i < 60; i++)
+		close(silent[i]);
+	stop_manager();
+}
+END_TEST
+
+/* The client's connection takes the last descriptor, and its window needs one, too. */
+START_TEST(the_last_descriptor_is_enough_for_a_client)
+{
+	int silent[FEW_DESCRIPTORS], count;
+	struct client client;
+
+	start_manager_with_few_descriptors();
+	send_descriptors();
+	await_log("has left", 1);
+	count = FEW_DESCRIPTORS - 1 - count_descriptors();
+	for (int i = 0; i < count; i++)
+		silent[i] = connect_to_manager();
+	run(&client, "all", 3, "16M");
+	ck_assert_msg(!client.status, "%s %s", client.out, log_end());
+	for (int i = 0; i < count; i++)
 		close(silent[i]);
 	stop_manager();
 }
@@ -203,6 +233,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
 	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);
 	tcase_add_test(tests, clients_that_say_nothing_starve_nobody);
+	tcase_add_test(tests, the_last_descriptor_is_enough_for_a_client);
 }
 
 int main(void)
