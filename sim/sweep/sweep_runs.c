@@ -13,24 +13,31 @@
 #include "gvm/port.h"
 #include "results/results.h"
 
+/* Is this "KEY=VALUE" of a key that each run sets for itself? */
+static bool is_runs_own(const struct sweep *sweep, const char *set)
+{
+	size_t length = strcspn(set, "=");
+
+	if (sweep->seed_count && length == 4 && !strncmp(set, "seed", 4))
+		return true;
+	for (size_t axis = 0; axis < sweep->axis_count; axis++)
+		if (strlen(sweep->axes[axis].key) == length &&
+		    !strncmp(sweep->axes[axis].key, set, length))
+			return true;
+	return false;
+}
+
 /* The user's --set cannot change what the points differ in. */
 static int check_sets(const struct sweep *sweep, const char *const *sets, size_t count,
 		      struct sim_error *err)
 {
-	for (size_t i = 0; i < count; i++) {
-		size_t length = strcspn(sets[i], "=");
-		bool taken = sweep->seed_count && length == 4 && !strncmp(sets[i], "seed", 4);
-
-		for (size_t axis = 0; axis < sweep->axis_count; axis++)
-			taken = taken || (strlen(sweep->axes[axis].key) == length &&
-					  !strncmp(sets[i], sweep->axes[axis].key, length));
-		if (taken)
+	for (size_t i = 0; i < count; i++)
+		if (is_runs_own(sweep, sets[i]))
 			return sim_user_error(
 				err,
 				"--set:%.*s: is set by %s for each point, allowed: "
 				"any other key",
-				(int)length, sets[i], sweep->file);
-	}
+				(int)strcspn(sets[i], "="), sets[i], sweep->file);
 	return 0;
 }
 
@@ -38,17 +45,12 @@ static int check_sets(const struct sweep *sweep, const char *const *sets, size_t
 static int check_own_sets(const struct sweep *sweep, struct sim_error *err)
 {
 	for (size_t i = 0; sweep->sets[i]; i++)
-		for (size_t axis = 0; axis < sweep->axis_count; axis++) {
-			const char *key = sweep->axes[axis].key;
-			size_t length = strlen(key);
-
-			if (!strncmp(sweep->sets[i], key, length) &&
-			    sweep->sets[i][length] == '=')
-				return sim_user_error(err,
-						      "%s:set.%s: is set for each point, too, "
-						      "allowed: one of them",
-						      sweep->file, key);
-		}
+		if (is_runs_own(sweep, sweep->sets[i]))
+			return sim_user_error(err,
+					      "%s:set.%.*s: is set for each point, too, "
+					      "allowed: one of them",
+					      sweep->file, (int)strcspn(sweep->sets[i], "="),
+					      sweep->sets[i]);
 	return 0;
 }
 

@@ -53,6 +53,8 @@ expect 2 "is a second objective" sweep s.json --minimise vllm.faults --maximise 
 # Contradictions.
 mistake "s.json:set.duration: is set for each point, too, allowed: one of them" \
 	'"set": {"duration": "1s"}, "grid": {"duration": ["2s"]}'
+mistake "s.json:set.seed: is set for each point, too, allowed: one of them" \
+	'"set": {"seed": 7}, "grid": {"duration": ["2s"]}, "seeds": 2'
 printf '{"scenario": "vllm-diffusion-80g", "grid": {"duration": ["1s", "2s"]}}' >s.json
 expect 2 "sweep: --part and --slurm are given, allowed: one of them" sweep s.json --part 0/2 --slurm 2 --out out
 for search in "--minimise vllm.faults" "--maximise vllm.faults" "--subject-to vllm.faults<1"; do
