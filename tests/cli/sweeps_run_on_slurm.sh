@@ -36,8 +36,8 @@ head -c 1024 /dev/urandom >munge.key
 chmod 400 munge.key
 munged --force --key-file="$work/munge.key" --socket="$work/munge.socket" --pid-file="$work/munged.pid" \
 	--log-file="$work/munged.log" --seed-file="$work/munge.seed" 2>munged.out || fail "munged: $(cat munged.out)"
-# Ports of our own: the tests of several trees may run side by side.
-port=$((20000 + $$ % 20000))
+# Two ports of our own, as the tests of several trees may run side by side; below those that the kernel gives to others.
+port=$((20000 + $$ % 6000 * 2))
 cat >slurm.conf <<EOF2
 ClusterName=test
 SlurmctldHost=$(hostname)(127.0.0.1)

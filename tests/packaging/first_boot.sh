@@ -59,7 +59,9 @@ trap 'cd / && rm -rf "$PREFIX/sys/kernel/gvm/$$" && exit 0' TERM
 while true; do
 	for gpu in 0 3; do
 		limit=$(cat $gpu/gmem.limit.high)
-		[ "$limit" = max ] || [ -z "$limit" ] || [ "$limit" -ge 8388608 ] || echo "$limit" >$gpu/gmem.current
+		# Written once: gvm-first-boot must not meet an empty file.
+		[ "$limit" = max ] || [ -z "$limit" ] || [ "$limit" -ge 8388608 ] ||
+			[ "$(cat $gpu/gmem.current)" = "$limit" ] || echo "$limit" >$gpu/gmem.current
 	done
 	sleep 0.1
 done

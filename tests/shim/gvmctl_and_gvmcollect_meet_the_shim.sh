@@ -204,7 +204,7 @@ GVM_SHIM_DIR=$work/files "$gvmctl" list | grep -q "^ *$$ " || fail "GVM_SHIM_DIR
 watcher=$!
 await watch.out . # it has its handler by then
 kill -INT $watcher
-for _ in $(seq 100); do
+for _ in $(seq 1500); do
 	kill -0 $watcher 2>/dev/null || break
 	sleep 0.02
 done
