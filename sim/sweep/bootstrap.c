@@ -21,8 +21,8 @@ static double percentile(const double *sorted, size_t count, double share)
 	size_t below = (size_t)place;
 	size_t above = min(below + 1, count - 1);
 
-	/* Both may be infinite. */
-	if (sorted[below] == sorted[above])
+	/* One may be infinite, or both: nothing of it is NAN. */
+	if (place == (double)below || sorted[below] == sorted[above])
 		return sorted[below];
 	return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
 }
