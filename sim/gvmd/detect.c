@@ -79,9 +79,10 @@ static int detect_step(void *state, struct gvmd_step *step)
 
 		if (!known || !container->running || !gvmd_known(container, GVMD_FENCE_SAMPLE))
 			continue;
-		if (found > known->found)
+		/* A smaller number is that of another process, all of which is new. */
+		if (found != known->found && found)
 			known->until_ns = step->now_ns + detect->hold_ns;
-		known->found = found; /* smaller: another process, which begins anew */
+		known->found = found;
 		every = step->now_ns < known->until_ns ? detect->alarm : detect->every;
 		if (container->value[GVMD_FENCE_SAMPLE] != every)
 			gvmd_write_number(step, container, "fence.sample", every);

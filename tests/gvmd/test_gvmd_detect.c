@@ -47,6 +47,13 @@ START_TEST(each_container_has_an_alarm_of_its_own_and_a_new_process_begins_anew)
 	set(vllm, GVMD_FENCE_SAMPLE, 500);
 	set(vllm, GVMD_FENCE_FOUND, 1);
 	expect(2300, "vllm fence.sample 5");
+	set(vllm, GVMD_FENCE_SAMPLE, 5);
+	set(vllm, GVMD_FENCE_FOUND, 40);
+	expect(2400, "");
+	/* The one after that has found something by the first look at it. */
+	set(vllm, GVMD_FENCE_FOUND, 3);
+	set(vllm, GVMD_FENCE_SAMPLE, 500);
+	expect(5000, "vllm fence.sample 5");
 	unload();
 }
 END_TEST
