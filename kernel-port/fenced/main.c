@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -168,6 +169,9 @@ static int listen_on(const char *path, int *ret_fd, struct sim_error *err)
 
 #define ACCEPT_AGAIN_US 10000
 
+/* Has the child opened the GPU? Memory that the parent shares with it. */
+static volatile bool *has_opened;
+
 /* The child: open the GPU and serve for ever. */
 static int serve_clients(const struct fenced_args *args, int listener, struct sim_error *err)
 {
@@ -180,6 +184,7 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 	gpu.samples = args->control || args->sample_every;
 	if (status)
 		return status;
+	*has_opened = true;
 	control_clean(args->gpu);
 	if (watch_start(&gpu, args->limit_ns))
 		return sim_runtime_error(err, "no thread");
@@ -227,17 +232,29 @@ static void end_all(int number)
 	_exit(0);
 }
 
+/* Is there no sense in another child? It would end as this one has, with @status. */
+static bool is_hopeless(int status)
+{
+	return !*has_opened || (WIFEXITED(status) && WEXITSTATUS(status) < WATCH_ENDLESS);
+}
+
 /* Start the child, and again after a kernel that never ended or broke the context. */
 static int supervise(const struct fenced_args *args, int listener, struct sim_error *err)
 {
 	int status;
 
+	has_opened = mmap(NULL, sizeof(*has_opened), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (has_opened == MAP_FAILED)
+		return sim_runtime_error(err, "out of memory");
 	socket_path = args->socket;
 	signal(SIGTERM, end_all);
 	signal(SIGINT, end_all);
 	for (;;) {
-		pid_t parent = getpid(), child = fork();
+		pid_t parent = getpid(), child;
 
+		*has_opened = false;
+		child = fork();
 		if (child < 0)
 			return sim_runtime_error(err, "fork: %s", strerror(errno));
 		if (!child) {
@@ -254,7 +271,7 @@ static int supervise(const struct fenced_args *args, int listener, struct sim_er
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
 		child_pid = 0;
-		if (WIFEXITED(status) && WEXITSTATUS(status) < WATCH_ENDLESS) {
+		if (is_hopeless(status)) {
 			unlink(args->socket);
 			return sim_user_error(err, "the GPU cannot be served");
 		}

@@ -53,8 +53,11 @@ struct CUevent_st {
 static bool broken;
 static cu_ptr reserved, reserved_end; /* behind them is what the driver has there */
 
+/* With FAKE_CRASH it crashes, as a broken installation does. */
 FAKE cu_result cuInit(unsigned int flags)
 {
+	if (getenv("FAKE_CRASH"))
+		abort();
 	return flags;
 }
 

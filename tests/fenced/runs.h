@@ -64,14 +64,12 @@ static inline void await_log(const char *words, int count)
 }
 
 /* @option and @value are more of them, or NULL; so is the folder of control files. */
-static inline void start_manager_with(const char *mode, const char *limit, const char *option,
-				      const char *value, bool control)
+static inline void launch_manager(const char *mode, const char *limit, const char *option,
+				  const char *value, bool control)
 {
 	char path[128], files[128];
 	const char *last[] = { option, value, NULL, NULL, NULL };
 	u32 at = !option ? 0 : !value ? 1 : 2;
-
-	int before = count_in_log("serving");
 
 	snprintf(path, sizeof(path), "%s/log", folder);
 	snprintf(files, sizeof(files), "%s/control", folder);
@@ -90,6 +88,15 @@ static inline void start_manager_with(const char *mode, const char *limit, const
 		      last[0], last[1], last[2], last[3], NULL);
 		_exit(127);
 	}
+}
+
+/* The same, until it serves. */
+static inline void start_manager_with(const char *mode, const char *limit, const char *option,
+				      const char *value, bool control)
+{
+	int before = count_in_log("serving");
+
+	launch_manager(mode, limit, option, value, control);
 	await_log("serving", before + 1);
 }
 

@@ -174,6 +174,22 @@ START_TEST(descriptors_of_a_client_do_not_stay)
 }
 END_TEST
 
+/* It would crash again and again. */
+START_TEST(a_driver_that_crashes_at_the_start_ends_the_manager)
+{
+	int status = 0;
+
+	setenv("FAKE_CRASH", "1", 1);
+	launch_manager("once", "30s", NULL, NULL, false);
+	unsetenv("FAKE_CRASH");
+	await_log("the GPU cannot be served", 1);
+	ck_assert_int_eq(count_in_log("starting again"), 0);
+	ck_assert_int_eq(waitpid(manager, &status, 0), manager);
+	ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 2);
+	ck_assert_int_ne(access(socket_path, F_OK), 0);
+}
+END_TEST
+
 #define FEW_DESCRIPTORS 40
 
 static void start_manager_with_few_descriptors(void)
@@ -232,6 +248,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_broken_context_is_survived);
 	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
 	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);
+	tcase_add_test(tests, a_driver_that_crashes_at_the_start_ends_the_manager);
 	tcase_add_test(tests, clients_that_say_nothing_starve_nobody);
 	tcase_add_test(tests, the_last_descriptor_is_enough_for_a_client);
 }
