@@ -198,7 +198,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 	for (size_t i = 0; !status && i < pool->count; i++) {
 		struct cached_run *run = &pool->runs[i];
 		char temporary[PATH_ROOM];
-		struct sim_error later; /* only the first one counts */
+		struct sim_error own;
 		int child_status;
 
 		if (run->state != RUN_CACHE_RUNNING ||
@@ -210,7 +210,10 @@ static int reap(struct pool *pool, struct sim_error *err)
 			if (!status)
 				status = put_in_place(run, temporary, err);
 		} else {
-			status = child_error(run, child_status, pool->failed ? &later : err);
+			status = child_error(run, child_status, &own);
+			/* Of mistakes the first one counts; any other failure ends all. */
+			if (!pool->failed || status != -SIM_EXIT_USER)
+				*err = own;
 		}
 		close(run->child_says);
 		run->state = RUN_CACHE_MADE;

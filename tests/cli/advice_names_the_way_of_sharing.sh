@@ -110,6 +110,30 @@ jq -e '[.list[] | select(has("gpu.link.bandwidth"))] | length == 1 and
 	.["gpus.more1.link.bandwidth_both"] == .["gpu.link.bandwidth_both"])' more/hurts.json >/dev/null ||
 	fail "links of both GPUs: $(cat more/hurts.json)"
 
+# What ends a stage is said, and not the mistake of a candidate before it, which ends nothing.
+cat >crash.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((constructor)) static void crash(void)
+{
+	char line[4096];
+	FILE *own = fopen("/proc/self/cmdline", "r");
+	size_t size = own ? fread(line, 1, sizeof(line) - 1, own) : 0;
+
+	for (size_t i = 0; i < size; i++)
+		line[i] = line[i] ? line[i] : ' ';
+	line[size] = 0;
+	if (strstr(line, " run ") && strstr(line, "system.name=gvtg "))
+		abort();
+}
+END
+cc -shared -fPIC -o crash.so crash.c
+status=0
+LD_PRELOAD=$PWD/crash.so "$gvmsim" advise three-tenants --set duration=5s --runs 13 --seeds 1 --out crashed >table 2>.err || status=$?
+[ $status = 1 ] || fail "a run that crashes: exit code $status: $(cat .err)"
+tail -n 1 .err | grep -q "its run was killed by signal 6" || fail "a run that crashes: $(cat .err)"
+
 # A promise that no GPU keeps.
 status=0
 "$gvmsim" advise vllm-diffusion-40g --set duration=90s --set containers.vllm.app.slo_itl=1ms --seeds 1 --out never \
