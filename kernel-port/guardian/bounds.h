@@ -38,15 +38,15 @@ struct patch_bounds {
 	u64 size;
 	u64 reciprocal; /* floor((2^64 - 1) / size), for modulo */
 	u64 unused[5];
-	u64 masks[PATCH_WIDTH_SHIFT +
-		  1]; /* (size - 1) & ~(2^i - 1) for accesses of 2^i bytes */
+	/* (size - 1) & ~(2^i - 1) for accesses of 2^i bytes */
+	u64 masks[PATCH_WIDTH_SHIFT + 1];
 };
 
 /*
  * Fill in *@ret_bounds (bounds.c: by the core's gvm/address_fence.h). Returns false if @mode
- * cannot have such a partition: fence, once and count want a power of two that the base is a multiple
- * of; 4g wants 4 GiB at least, too. The others want a base and a size that are multiples of 128
- * bytes and no sum above 2^64; modulo at most 2^63 bytes.
+ * cannot have such a partition: fence, once and count want a power of two that the base is a
+ * multiple of; 4g wants 4 GiB at least, too. The others want a base and a size that are multiples
+ * of 128 bytes and no sum above 2^64; modulo at most 2^63 bytes.
  */
 bool patch_bounds_set(struct patch_bounds *ret_bounds, enum patch_mode mode, u64 base,
 		      u64 size);
