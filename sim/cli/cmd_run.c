@@ -57,6 +57,8 @@ const struct command command_run = {
 "Where the time of a container went: in the table and summary.json over the run, in\n"
 "timeline.csv over each interval:\n"
 "  gpu_seconds        gpu_busy_ns   compute: its kernels executed\n"
+"  slow_seconds                     these took longer with a part of the GPU: beside\n"
+"                                   other kernels, within a limit, or over the link\n"
 "  stall_cpu_seconds  stall_cpu_ns  the CPU handled its page faults, or memory was\n"
 "                                   cleared\n"
 "  stall_d2h_seconds  stall_d2h_ns  its faults waited for copies to host memory\n"

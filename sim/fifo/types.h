@@ -281,6 +281,7 @@ struct fifo_tsg {
 
 	/* Counters. */
 	u64 busy_ns;		 /* its kernels executed, in GPU time at full speed */
+	u64 slow_ns;		 /* that took so much longer, with a part of the GPU */
 	struct fifo_stall stall; /* waited for faults */
 	/* its context was being loaded, also by itself for other clients of a server */
 	u64 switching_ns;

@@ -14,6 +14,7 @@ static struct sim_usage process_usage(const struct sim_process *process)
 
 	return (struct sim_usage){
 		.busy_ns = tsg->busy_ns,
+		.slow_ns = tsg->slow_ns,
 		.stall_ns = fifo_stall_ns(&tsg->stall),
 		.stall_h2d_ns = fifo_stall_in_ns(&tsg->stall),
 		.stall_d2h_ns = fifo_stall_out_ns(&tsg->stall),
@@ -32,6 +33,7 @@ struct sim_usage sim_container_usage(const struct sim_container *container)
 	struct sim_usage now = process_usage(&container->process);
 
 	usage.busy_ns += now.busy_ns;
+	usage.slow_ns += now.slow_ns;
 	usage.stall_ns += now.stall_ns;
 	usage.stall_h2d_ns += now.stall_h2d_ns;
 	usage.stall_d2h_ns += now.stall_d2h_ns;

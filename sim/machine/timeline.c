@@ -36,6 +36,7 @@ static void usage_add(struct sim_usage *usage, const struct sim_usage *from,
 		      const struct sim_usage *to)
 {
 	usage->busy_ns += to->busy_ns - from->busy_ns;
+	usage->slow_ns += to->slow_ns - from->slow_ns;
 	usage->stall_ns += to->stall_ns - from->stall_ns;
 	usage->stall_h2d_ns += to->stall_h2d_ns - from->stall_h2d_ns;
 	usage->stall_d2h_ns += to->stall_d2h_ns - from->stall_d2h_ns;

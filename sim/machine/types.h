@@ -18,7 +18,8 @@
 
 /* A container's time on the GPU and its paging, in total or in an interval. */
 struct sim_usage {
-	u64 busy_ns;	  /* its kernels ran */
+	u64 busy_ns;	  /* its kernels ran, in GPU time at full speed */
+	u64 slow_ns;	  /* that took so much longer, with a part of the GPU */
 	u64 stall_ns;	  /* in fault episodes: its kernels waited for its faults */
 	u64 stall_h2d_ns; /* of that, for copies from host memory: fifo_stall_in_ns() */
 	u64 stall_d2h_ns; /* of that, for copies to host memory: fifo_stall_out_ns() */

@@ -40,6 +40,7 @@ const struct metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_BYTES_H2D] = METRIC("bytes_h2d", "host to device", BYTES, false),
 	[SUMMARY_BYTES_D2H] = METRIC("bytes_d2h", "device to host", BYTES, false),
 	[SUMMARY_GPU_SECONDS] = METRIC("gpu_seconds", "compute", S, false),
+	[SUMMARY_SLOW_SECONDS] = METRIC("slow_seconds", "part of the GPU", S, false),
 	[SUMMARY_STALL_SECONDS] = METRIC("stall_seconds", "stalled on faults", S, false),
 	[SUMMARY_STALL_CPU_SECONDS] =
 		METRIC("stall_cpu_seconds", "CPU fault handling", S, false),

@@ -67,6 +67,7 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 	summary_set_count(container, SUMMARY_BYTES_H2D, usage->bytes_h2d);
 	summary_set_count(container, SUMMARY_BYTES_D2H, usage->bytes_d2h);
 	set_seconds(container, SUMMARY_GPU_SECONDS, usage->busy_ns);
+	set_seconds(container, SUMMARY_SLOW_SECONDS, usage->slow_ns);
 	set_seconds(container, SUMMARY_STALL_SECONDS, usage->stall_ns);
 	set_seconds(container, SUMMARY_STALL_CPU_SECONDS, sim_usage_cpu_ns(usage));
 	set_seconds(container, SUMMARY_STALL_D2H_SECONDS, usage->stall_d2h_ns);
@@ -74,8 +75,8 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 	set_seconds(container, SUMMARY_BLOCKED_SECONDS, usage->blocked_ns);
 	set_seconds(container, SUMMARY_SWITCHING_SECONDS, usage->switching_ns);
 	set_seconds(container, SUMMARY_WAITED_SECONDS, usage->waited_ns);
-	used_ns = usage->busy_ns + usage->stall_ns + usage->blocked_ns + usage->switching_ns +
-		  usage->waited_ns;
+	used_ns = usage->busy_ns + usage->slow_ns + usage->stall_ns + usage->blocked_ns +
+		  usage->switching_ns + usage->waited_ns;
 	set_seconds(container, SUMMARY_IDLE_SECONDS,
 		    ran->machine->end_ns - min(used_ns, ran->machine->end_ns));
 	if (ran->machine->end_ns)

@@ -11,6 +11,9 @@ run --system mps
 shares 'b > 19 and b < 21 and a == c and a > 39 and a < 41'
 cp -r out one
 [ "$(jq .gpus.gpu0.switches one/summary.json)" = 1 ] || fail "clients switch: $(jq -c .gpus one/summary.json)"
+# A client whose kernels run with a part of the GPU has work: it is not idle.
+jq -e '[.containers[] | .idle_seconds < 0.01 * .gpu_seconds and .slow_seconds > .gpu_seconds] | all' \
+	one/summary.json >/dev/null || fail "idle clients: $(jq -c '.containers[] | [.gpu_seconds, .slow_seconds, .idle_seconds]' one/summary.json)"
 servers='--set containers.a.mps.server=pool --set containers.b.mps.server=pool --set containers.c.mps.server=pool'
 # shellcheck disable=SC2086
 run --system stock $servers

@@ -22,12 +22,13 @@ for row in csv.DictReader(open(folder + "/activity.csv")):
     last[name] = end
     sums[name, row["activity"]] += end - begin
     sums[name, "busy"] += int(row["busy_ns"])
+    sums[name, "slow"] += int(row["slow_ns"])
     assert int(row["busy_ns"]) + int(row["slow_ns"]) <= end - begin, row
     assert not row["by"] or row["activity"] in ("blocked", "waits"), row
     assert row["by"] != name, row
 for name, container in summary["containers"].items():
     assert last[name] == round(summary["sim_seconds"] * 1e9), name
-    for activity, key in (("busy", "gpu_seconds"), ("stalled", "stall_seconds"), ("blocked", "blocked_seconds"),
+    for activity, key in (("busy", "gpu_seconds"), ("slow", "slow_seconds"), ("stalled", "stall_seconds"), ("blocked", "blocked_seconds"),
                           ("waits", "waited_seconds"), ("switching", "switching_seconds")):
         seconds = container[key] or 0
         assert abs(sums[name, activity] / 1e9 - seconds) < 1e-9, (folder, name, activity, sums[name, activity], seconds)

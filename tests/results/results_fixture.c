@@ -170,6 +170,7 @@ static void make_containers(void)
 			.ended_kernels = 690,
 			.stats = { .faults = 11, .fault_batches = 5 },
 			.usage = { .busy_ns = 2500 * MS,
+				   .slow_ns = 250 * MS,
 				   .stall_ns = 125 * MS,
 				   .stall_h2d_ns = 15 * MS,
 				   .stall_d2h_ns = 60 * MS,

@@ -41,10 +41,11 @@ static const char golden[] =
 	"{\"submitted\": 700, \"ended\": 690, \"per_s\": 150.0}, \"faults\": "
 	"11, \"fault_batches\": 5, \"evictions\": 2, \"bytes_h2d\": "
 	"1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
+	"\"slow_seconds\": 0.25, "
 	"\"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, "
 	"\"stall_d2h_seconds\": 0.06, \"stall_h2d_seconds\": 0.015, "
 	"\"blocked_seconds\": 0.375, \"switching_seconds\": 0.5, "
-	"\"waited_seconds\": 1.5, \"idle_seconds\": 5.0, \"gpu_share\": 0.25}, "
+	"\"waited_seconds\": 1.5, \"idle_seconds\": 4.75, \"gpu_share\": 0.25}, "
 	"\"diffusion\": {\"type\": \"diffusion\", \"status\": \"ok\", "
 	"\"images\": 2, \"images_per_s\": 0.2, \"latency_s\": {\"mean\": 4.5, "
 	"\"p50\": 4.5, \"p90\": 4.9, \"p99\": 4.99}, \"client_latency_s\": "
@@ -54,10 +55,11 @@ static const char golden[] =
 	"\"kernels\": {\"submitted\": 700, \"ended\": 690}, "
 	"\"faults\": 11, \"fault_batches\": 5, \"evictions\": 2, \"bytes_h2d\": "
 	"1099511627776, \"bytes_d2h\": 4096, \"gpu_seconds\": 2.5, "
+	"\"slow_seconds\": 0.25, "
 	"\"stall_seconds\": 0.125, \"stall_cpu_seconds\": 0.05, "
 	"\"stall_d2h_seconds\": 0.06, \"stall_h2d_seconds\": 0.015, "
 	"\"blocked_seconds\": 0.375, \"switching_seconds\": 0.5, "
-	"\"waited_seconds\": 1.5, \"idle_seconds\": 5.0, \"gpu_share\": 0.25}}}";
+	"\"waited_seconds\": 1.5, \"idle_seconds\": 4.75, \"gpu_share\": 0.25}}}";
 
 START_TEST(summary_is_golden)
 {

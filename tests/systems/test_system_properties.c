@@ -264,8 +264,9 @@ static void expect_times(const struct scenario *scenario, const struct result *r
 		const struct sim_usage *usage = &result->players[i].usage;
 
 		busy[result->players[i].gpu] += usage->busy_ns;
-		ck_assert_uint_le(usage->busy_ns + usage->stall_ns + usage->blocked_ns +
-					  usage->switching_ns + usage->waited_ns,
+		ck_assert_uint_le(usage->busy_ns + usage->slow_ns + usage->stall_ns +
+					  usage->blocked_ns + usage->switching_ns +
+					  usage->waited_ns,
 				  result->end_ns);
 		ck_assert_uint_le(usage->stall_h2d_ns + usage->stall_d2h_ns, usage->stall_ns);
 	}
