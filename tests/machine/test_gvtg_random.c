@@ -12,6 +12,7 @@
 #define SECOND	   (1000 * MS)
 #define VGPUS_MAX  8u
 #define SHORT_NS   (10 * MS)
+#define LEAST_NS   (MS / 10) /* of a workload: ten seconds have 100,000 of these at most */
 #define DURATION_S 10u
 
 static struct gvtg_policy policy;
@@ -34,7 +35,8 @@ static void begin(bool only_short)
 	for (u32 i = 0; i < count; i++) {
 		vgpus[i] =
 			(struct gvtg_vgpu){ .weight = 2u << draw(4), .queued = draw(4) != 0 };
-		workload_ns[i] = 1 + draw(only_short ? SHORT_NS : 2 * SECOND);
+		workload_ns[i] =
+			LEAST_NS + draw((only_short ? SHORT_NS : 2 * SECOND) - LEAST_NS);
 		busy_ns[i] = longest_wait_ns[i] = ended_ns[i] = 0;
 		gvtg_policy_add(&policy, &vgpus[i], 0);
 	}
