@@ -13,8 +13,11 @@
 		.compared = (compared_)                                   \
 	}
 
-/* Unknown without a shim on the host, and in folders from before gvmsim had these metrics. */
-#define LAUNCHES(key_, label_, unit_, compared_)                          \
+/*
+ * A metric that folders of an older gvmsim do not have: it is unknown there. Launches are unknown
+ * without a shim on the host, too.
+ */
+#define LATER(key_, label_, unit_, compared_)                             \
 	{                                                                 \
 		.key = (key_), .label = (label_), .unit = METRIC_##unit_, \
 		.compared = (compared_), .optional = true                 \
@@ -31,16 +34,16 @@ const struct metric summary_metrics[SUMMARY_METRICS] = {
 		METRIC("gmem_events.hmem", "refused at hmem.limit", COUNT, false),
 	[SUMMARY_EVENTS_OOM] = METRIC("gmem_events.oom", "found no memory", COUNT, false),
 	[SUMMARY_KERNELS_SUBMITTED] =
-		LAUNCHES("kernels.submitted", "kernels launched", COUNT, false),
-	[SUMMARY_KERNELS_ENDED] = LAUNCHES("kernels.ended", "kernels ended", COUNT, false),
-	[SUMMARY_KERNELS_PER_S] = LAUNCHES("kernels.per_s", "kernel launches", PER_S, true),
+		LATER("kernels.submitted", "kernels launched", COUNT, false),
+	[SUMMARY_KERNELS_ENDED] = LATER("kernels.ended", "kernels ended", COUNT, false),
+	[SUMMARY_KERNELS_PER_S] = LATER("kernels.per_s", "kernel launches", PER_S, true),
 	[SUMMARY_FAULTS] = METRIC("faults", "page faults", COUNT, false),
 	[SUMMARY_FAULT_BATCHES] = METRIC("fault_batches", "fault batches", COUNT, false),
 	[SUMMARY_EVICTIONS] = METRIC("evictions", "evictions", COUNT, false),
 	[SUMMARY_BYTES_H2D] = METRIC("bytes_h2d", "host to device", BYTES, false),
 	[SUMMARY_BYTES_D2H] = METRIC("bytes_d2h", "device to host", BYTES, false),
 	[SUMMARY_GPU_SECONDS] = METRIC("gpu_seconds", "compute", S, false),
-	[SUMMARY_SLOW_SECONDS] = METRIC("slow_seconds", "part of the GPU", S, false),
+	[SUMMARY_SLOW_SECONDS] = LATER("slow_seconds", "part of the GPU", S, false),
 	[SUMMARY_STALL_SECONDS] = METRIC("stall_seconds", "stalled on faults", S, false),
 	[SUMMARY_STALL_CPU_SECONDS] =
 		METRIC("stall_cpu_seconds", "CPU fault handling", S, false),
