@@ -232,7 +232,7 @@ static void end_all(int number)
 	_exit(0);
 }
 
-/* Is there no sense in another child? It would end as this one has, with @status. */
+/* Would another child end like this one, which has ended with @status? */
 static bool is_hopeless(int status)
 {
 	return !*has_opened || (WIFEXITED(status) && WEXITSTATUS(status) < WATCH_ENDLESS);

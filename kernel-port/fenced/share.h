@@ -57,8 +57,8 @@ struct sample {
 /*
  * A stream, and what of its work has not ended yet, for the watch. The client's thread queues a
  * mark behind a launch if the watch waits for nothing. Launches behind the mark have none of
- * their own: once the mark has passed, the watch waits until the stream is empty. It queues
- * no mark itself: that would block where the stream's queue is full.
+ * their own: once the mark has passed, the watch waits until the stream is empty. The watch
+ * queues no mark itself: its thread would block where the stream's queue is full.
  */
 struct tenant_stream {
 	struct CUstream_st *stream; /* NULL: no such stream */

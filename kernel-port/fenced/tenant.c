@@ -27,9 +27,9 @@
 #define HELLO_MS 2000 /* from connect() to the first message; ours sends it at once */
 
 /*
- * The descriptor of a client's window is needed for a moment only. One is kept free for it, as
- * connections may have taken all others. Under spare_lock: between its end and the end of the
- * window's, no connection is taken.
+ * A client's window comes as a descriptor, which is closed once the window is mapped. Connections
+ * may have taken all descriptors, so a spare one is kept and closed before the window comes. Until
+ * there is a spare one again, spare_lock keeps connections from being accepted.
  */
 static int spare = -1;
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;

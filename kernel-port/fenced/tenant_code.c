@@ -229,8 +229,9 @@ struct tenant_function *tenant_function_of(struct tenant *tenant, u64 number)
 }
 
 /*
- * A mark behind the launch, if none is outstanding: so the watch costs little. Where the watch
- * waits for the whole stream, too: a client that launches on and on keeps it from being empty.
+ * Queue a mark behind the launch if none is outstanding: so the watch costs little. If the watch
+ * waits for an empty stream, a mark takes its place: a client that launches on and on has no
+ * empty stream.
  */
 static void mark(const struct gpu_cuda *cuda, struct tenant_stream *stream)
 {

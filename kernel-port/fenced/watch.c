@@ -70,7 +70,10 @@ void watch_result(const struct tenant *tenant, cu_result result)
 	_exit(WATCH_BROKEN);
 }
 
-/* What the watch has waited for since @since has ended. Wait for what was launched behind it. */
+/*
+ * The work that the watch has waited for since @since has ended. If there were launches behind
+ * it, wait until the stream is empty.
+ */
 static void go_on(struct tenant_stream *stream, u64 since, u64 now)
 {
 	u64 next = 0;

@@ -71,8 +71,8 @@ static __thread struct recent_set {
 
 /*
  * Handles are addresses at equal distances, and their low bits are alike. So bits are mixed
- * first: a product alone, with the golden ratio, puts ten of 32 handles that are 144 bytes apart
- * into one of 32 sets, as 144 is a Fibonacci number.
+ * first, with a factor of MurmurHash3. A product with the golden ratio alone puts ten of 32
+ * handles that are 144 bytes apart into one set, as 144 is a Fibonacci number.
  */
 static struct recent_set *recent_set_of(const struct CUstream_st *stream)
 {

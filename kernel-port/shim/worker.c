@@ -2,8 +2,8 @@
 /*
  * The shim's thread. It sleeps until something is launched, allocated or written to
  * a control file. While launches are pending it looks every GVM_SHIM_PERIOD which
- * have ended; it never spins. A look asks the driver about each stream, under the locks that a
- * launch takes, too. With many streams it takes long, and is made less often.
+ * have ended; it never spins. A look asks the driver about each stream, and may keep a launch
+ * waiting there. With many streams a look takes long, and is made less often.
  *
  * If the application closes the descriptor that wakes it, there is nothing to wait for any
  * more: the thread ends, or sleeps until the process ends.
@@ -21,11 +21,13 @@
 
 #define PUBLISH_NS (10 * SHIM_MS)
 
-/* A look takes at most this part of a processor: on an H200 looks at eight streams took 2 % to
- * 4 % of one when they were 2 ms apart, and small kernels were launched 2 % more slowly. */
+/*
+ * Between two looks is this many times what a look takes: 0.5 % of a processor. On an H200 looks
+ * that were 2 ms apart took 2 % to 4 % (docs/shim.md).
+ */
 #define LOOK_SHARE 200
 
-/* The longest time between two looks, however long they take. */
+/* The longest time between two looks. A look of more than 250 us takes more than 0.5 %. */
 #define LOOK_MAX_NS (50 * SHIM_MS)
 
 static pthread_t thread;

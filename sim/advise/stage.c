@@ -139,7 +139,7 @@ static json_t *sweep_of(const struct advise *advise, const struct stage *stage)
 	json_object_set_new(root, "scenario", json_string(advise->scenario));
 	json_object_set_new(root, "set", sets);
 	if (stage->seeds) {
-		json_object_del(sets, "seed"); /* that of the other stages */
+		json_object_del(sets, "seed"); /* "seeds" takes its place */
 		add_jitter(sets);
 		json_object_set_new(root, "seeds",
 				    json_integer((json_int_t)advise->question->seeds));

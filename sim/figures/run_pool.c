@@ -335,7 +335,7 @@ int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 
 	if (status)
 		return status;
-	writer_remove_stale(&writer); /* probes: runs have folders, which it leaves */
+	writer_remove_stale(&writer); /* files of writer_open() that a kill has left */
 	if (gethostname(pool.host, sizeof(pool.host)))
 		snprintf(pool.host, sizeof(pool.host), "host");
 	pool.host[sizeof(pool.host) - 1] = '\0';

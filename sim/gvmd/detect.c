@@ -79,7 +79,7 @@ static int detect_step(void *state, struct gvmd_step *step)
 
 		if (!known || !container->running || !gvmd_known(container, GVMD_FENCE_SAMPLE))
 			continue;
-		/* A smaller number is that of another process, all of which is new. */
+		/* A smaller count is of a new process: all that it has found is new. */
 		if (found != known->found && found)
 			known->until_ns = step->now_ns + detect->hold_ns;
 		known->found = found;

@@ -99,9 +99,9 @@ static int create_temporary(const char *path)
 }
 
 /*
- * Write a page into a file that has no name any more, so that a kill leaves nothing. Only one
- * that comes between the two calls leaves an empty file: see writer_remove_stale(). Returns 0
- * or an errno.
+ * Write a page into a file whose name is removed first, so that a kill leaves no file. A kill
+ * between open() and unlink() leaves an empty one, for writer_remove_stale(). Returns 0 or an
+ * errno.
  */
 static int probe_folder(const struct writer *writer)
 {

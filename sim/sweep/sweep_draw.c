@@ -260,7 +260,7 @@ static void place_spots(struct spot *spots, size_t count, bool log_y)
 	}
 }
 
-/* The middle of a name is a line above or below that of its point. */
+/* How high the middle of a name is: one line of text above its point, or below it. */
 static double height_of_name(const struct spot *spot, enum name_place place)
 {
 	return spot->up + (place == NAME_ABOVE ? 0.025 : -0.025);

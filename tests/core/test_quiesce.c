@@ -135,8 +135,8 @@ START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
 END_TEST
 
 /*
- * Once one broken invariant took the machine down. Now the device is dead: it
- * answers -EIO, changes nothing, and frees no memory that may be in use.
+ * Regression: one broken invariant took the machine down. Now the device is dead: it answers
+ * -EIO, changes nothing, and frees no memory that may be in use.
  */
 START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)
 {

@@ -122,7 +122,7 @@ static bool take_kick(void)
 }
 
 /*
- * Once each launch caused a round. Now a container's launch kicks only once until the
+ * Regression: each launch caused a round. Now a container's launch kicks only once until the
  * container could have gone quiet, and does not use up another container's kick.
  */
 START_TEST(launches_kick_once_until_their_container_could_have_gone_quiet)
@@ -394,7 +394,7 @@ static void add_priority_tests(TCase *tests)
 	tcase_add_test(tests, held_is_not_frozen_and_both_have_to_end);
 }
 
-/* After a reset the device counts from 0 again. Once the difference wrapped round. */
+/* Regression: after a reset the device counts from 0 again, and the difference wrapped round. */
 START_TEST(time_that_goes_backwards_is_no_time)
 {
 	use_policy(GVM_SCHED_WEIGHTED);
@@ -478,7 +478,7 @@ static void round_in_holds(void)
 }
 
 /*
- * Once a round set the timeslices of all TSGs in one hold, and a tenant of many TSGs kept
+ * Regression: a round set the timeslices of all TSGs in one hold, and a tenant of many TSGs kept
  * other threads waiting.
  */
 START_TEST(others_wait_for_three_rpcs_of_a_round)

@@ -58,7 +58,7 @@ START_TEST(a_kernel_that_never_ends_is_survived)
 }
 END_TEST
 
-/* It has no mark of its own: that of the launch before it was still outstanding. */
+/* The endless kernel has no mark: it was launched before the mark of the short one had passed. */
 START_TEST(a_kernel_behind_a_short_one_that_never_ends_is_survived)
 {
 	survive("late-spin", "its kernel has not ended after");

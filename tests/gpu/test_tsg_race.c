@@ -255,10 +255,7 @@ static void live_beside_it(void)
 	ck_assert_uint_eq(eng_now(), now);
 }
 
-/*
- * Once the freeze waited with the device's mutex, for as long as the tenant
- * chose.
- */
+/* Regression: the freeze waited with the device's mutex, for as long as the tenant chose. */
 START_TEST(nobody_waits_while_a_faulting_tsg_is_preempted)
 {
 	freeze_hostage(1000000000000ull, live_beside_it);

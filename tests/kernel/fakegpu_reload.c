@@ -64,9 +64,8 @@ static void open_all(uint32_t index)
 }
 
 /*
- * The node of a GPU cannot be made, be it the first or a later one, while
- * users open the others. A module that fails to load is gone at once, even if a user has a file
- * open.
+ * The node of a GPU cannot be made, be it the first or a later one, while users open the others.
+ * A module that fails to load is gone at once, even if a user has a file open.
  */
 static void test_failed_nodes(void)
 {

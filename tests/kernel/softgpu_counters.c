@@ -68,32 +68,28 @@ static int ignore(struct softgpu_tenant *tenant, bool yes)
 	return softgpu_uvm(tenant->fd, UVM_TEST_SET_IGNORE_ACCESS_COUNTERS, &params);
 }
 
-/* Read @count words of a page. Returns whether they are right; @ret_faults gets the faults. */
-static bool read_words(struct softgpu_tenant *tenant, uint64_t *page, uint64_t first,
-		       uint64_t count, uint64_t *ret_faults)
+static bool is_right(const struct softgpu_access *access, uint64_t first, uint64_t count)
+{
+	return !access->errors && access->sum == count * first + count * (count - 1) / 2;
+}
+
+/* Read @count words of a page that stays. Returns whether they are right and none faults. */
+static bool reads(struct softgpu_tenant *tenant, uint64_t *page, uint64_t first, uint64_t count)
 {
 	struct softgpu_access access =
 		softgpu_touch(tenant, page, count, 8, SOFTGPU_READ, 0, 1);
 
-	*ret_faults = access.faults;
-	return !access.errors && access.sum == count * first + count * (count - 1) / 2;
+	return is_right(&access, first, count) && !access.faults;
 }
 
-/* The same where the page stays: none may fault. */
-static bool reads(struct softgpu_tenant *tenant, uint64_t *page, uint64_t first, uint64_t count)
-{
-	uint64_t faults;
-
-	return read_words(tenant, page, first, count, &faults) && !faults;
-}
-
-/* The same where the page may migrate meanwhile, which lets an access fault. */
+/* Read @count words of a page that may migrate meanwhile, which lets an access fault. */
 static bool reads_what_moves(struct softgpu_tenant *tenant, uint64_t *page, uint64_t first,
 			     uint64_t count)
 {
-	uint64_t faults;
+	struct softgpu_access access =
+		softgpu_touch(tenant, page, count, 8, SOFTGPU_READ, 0, 1);
 
-	return read_words(tenant, page, first, count, &faults);
+	return is_right(&access, first, count);
 }
 
 static bool migrates(struct softgpu_tenant *tenant, uint64_t *page)

@@ -52,8 +52,9 @@ static bool quiesce_is_idle(struct gvm_device *device, enum gvm_activity activit
 }
 
 /*
- * Let the first @count activities run again, the last one first. Applies the settings that TSGs
- * lack; waits for the RPC of another thread at most. Returns 0 or the first RPC's error.
+ * Let the first @count activities run again, the last one first. Then apply the settings that
+ * TSGs lack: those that were attached while writers were stopped. Returns 0 or the first RPC's
+ * error.
  */
 static int quiesce_undo(struct gvm_device *device, u32 count)
 {
@@ -115,10 +116,15 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 /* CONTEXT: process. */
 int gvm_device_resume(struct gvm_device *device)
 {
+	int status, late;
+
 	if (gvm_device_is_lost(device))
 		return gvm_device_error(device);
 	if (!quiesce_go_on(device, GVM_IS_QUIESCED, GVM_IS_RESUMING))
 		return -EINVAL;
+	/* While nothing else runs: frozen TSGs leave first, and no writer waits for these RPCs. */
 	gvm_tsgs_forget(device);
-	return quiesce_undo(device, GVM_ACTIVITIES);
+	status = gvm_tsgs_apply(device);
+	late = quiesce_undo(device, GVM_ACTIVITIES);
+	return status ? status : late;
 }
