@@ -19,16 +19,19 @@
 
 #include "shim.h"
 
-#define PUBLISH_NS (10 * SHIM_MS)
-
 /*
- * Between two looks is this many times what a look takes: 0.5 % of a processor. On an H200 looks
- * that were 2 ms apart took 2 % to 4 % (docs/shim.md).
+ * Looks at streams, and writing of control files, each take 0.5 % of a processor at most: behind
+ * one is a pause of this many times what it took. On an H200 looks that were 2 ms apart took 2 %
+ * to 4 %, and writing the files at each end of work 1.3 % (docs/shim.md).
  */
-#define LOOK_SHARE 200
+#define PAUSE_SHARE 200
 
-/* The longest time between two looks. A look of more than 250 us takes more than 0.5 %. */
-#define LOOK_MAX_NS (50 * SHIM_MS)
+/* The longest pauses. What takes more than a 200th of one takes more than 0.5 %. */
+#define LOOK_MAX_NS    (50 * SHIM_MS)
+#define PUBLISH_MAX_NS (100 * SHIM_MS)
+
+/* The shortest pause between two writings of the control files. */
+#define PUBLISH_NS (10 * SHIM_MS)
 
 static pthread_t thread;
 static _Atomic bool started;
@@ -57,14 +60,37 @@ static u64 own_time_ns(void)
 	return (u64)time.tv_sec * 1000000000ull + (u64)time.tv_nsec;
 }
 
-/* How long to wait behind a look that took @look_ns. */
-static u64 period_after(u64 look_ns)
+/* How long to pause behind what took @took_ns of this thread. */
+static u64 pause_after(u64 took_ns, u64 least_ns, u64 most_ns)
 {
-	u64 wait_ns = look_ns * LOOK_SHARE;
+	u64 pause_ns = took_ns * PAUSE_SHARE;
 
-	if (wait_ns > LOOK_MAX_NS)
-		wait_ns = LOOK_MAX_NS;
-	return wait_ns > shim_settings.period_ns ? wait_ns : shim_settings.period_ns;
+	if (pause_ns > most_ns)
+		pause_ns = most_ns;
+	return pause_ns > least_ns ? pause_ns : least_ns;
+}
+
+/* When the control files may be written again, by the monotonic clock. */
+static u64 publish_at_ns;
+
+/* Write the control files if their pause is over. 0, or how long it still lasts. */
+static u64 publish_if_due(void)
+{
+	u64 now = shim_now_ns();
+	u64 began_ns = own_time_ns();
+
+	if (now < publish_at_ns)
+		return publish_at_ns - now;
+	report_publish(false);
+	publish_at_ns = shim_now_ns() +
+			pause_after(own_time_ns() - began_ns, PUBLISH_NS, PUBLISH_MAX_NS);
+	return 0;
+}
+
+/* The earlier of two timeouts; 0 is none. */
+static u64 earlier(u64 a_ns, u64 b_ns)
+{
+	return a_ns && (!b_ns || a_ns < b_ns) ? a_ns : b_ns;
 }
 
 /* Wait for a kick, for a write to a control file, or for @timeout_ns; 0: without end. */
@@ -93,7 +119,6 @@ static void *work(void *unused)
 {
 	const struct shim_real *real = shim_real();
 	unsigned int mode = CU_CAPTURE_RELAXED;
-	u64 published_ns = 0;
 
 	/* Calls of this thread must not spoil a capture of another one. */
 	if (real->cuThreadExchangeStreamCaptureMode)
@@ -102,7 +127,7 @@ static void *work(void *unused)
 		u64 began_ns = own_time_ns();
 		u64 pending = streams_poll(real);
 		u64 look_ns = own_time_ns() - began_ns;
-		u64 now = shim_now_ns();
+		u64 unwritten_ns;
 
 		if (turns_due())
 			turns_apply();
@@ -116,11 +141,10 @@ static void *work(void *unused)
 			shim_set_idle(true);
 			pending = streams_poll(real);
 		}
-		if (!pending || now - published_ns >= PUBLISH_NS) {
-			report_publish(false);
-			published_ns = now;
-		}
-		wait_for_work(pending ? period_after(look_ns) : cold_round_ns());
+		unwritten_ns = publish_if_due();
+		wait_for_work(
+			pending ? pause_after(look_ns, shim_settings.period_ns, LOOK_MAX_NS) :
+				  earlier(cold_round_ns(), unwritten_ns));
 		shim_set_idle(false);
 	}
 	streams_poll(real); /* an event behind the last launches, and a look at it */
@@ -218,4 +242,5 @@ void worker_reset(void)
 	started = false;
 	shim_set_idle(true);
 	stopping = false;
+	publish_at_ns = 0;
 }

@@ -112,7 +112,7 @@ if ! env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$copy" \
 	CONFIG_DEBUG_INFO= NV_KERNEL_MODULES="softgpu nvidia-uvm" modules >"$log" 2>&1; then
 	fail "make failed"
 fi
-if [ "${UVM_BUILD_TYPE:-}" = debug ] && [ ! -f "$copy/nvidia-uvm/uvm_debug_optimized.o" ]; then
+if [ "${UVM_BUILD_TYPE:-}" = debug ] && ! grep -q -e ' -DDEBUG ' "$copy/nvidia-uvm/.uvm.o.cmd"; then
 	fail "UVM_BUILD_TYPE=debug has built no asserts"
 fi
 for module in softgpu nvidia-uvm; do

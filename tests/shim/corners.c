@@ -538,8 +538,25 @@ static void task_elsewhere(int number)
 	CHECK(plug_in(&ptr, MIB));
 }
 
+/* A launch every 4 ms, each of which the shim has seen end before the next one. */
+static void task_beats(int number)
+{
+	const struct timespec pause = { 0, 4000000 };
+
+	open_device();
+	allocate_numbers();
+	launch(NULL);
+	wait_for_line();
+	for (int i = 1; i < number; i++) {
+		launch(NULL);
+		nanosleep(&pause, NULL);
+	}
+	wait_for_line();
+}
+
 const struct task corner_tasks[] = {
 	{ "early", task_early },
+	{ "beats", task_beats },
 	{ "newer", task_newer },
 	{ "elsewhere", task_elsewhere },
 	{ "fork_amid", task_fork_amid },

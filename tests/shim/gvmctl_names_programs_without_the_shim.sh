@@ -74,6 +74,11 @@ export program static FAKE_CONTROL="$work/nvidiactl"
 LD_PRELOAD=$shim sh container.sh 3<&- &
 ready shim empty taken asks static smi
 container=$(cat container.pid)
+# The shim writes its files a moment later.
+for _ in $(seq 500); do
+	[ ! -f "root/$(cat shim.pid)/0/gmem.current" ] || break
+	sleep 0.02
+done
 "$gvmctl" list >list.out
 # named NAME REASON: in one line
 named() {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The shim and programs that are rare or wrong: what they call, fork, capture, close and end. */
+#include <sys/inotify.h>
+#include <time.h>
+
 #include "runs.h"
 
 /* A question before cuInit() fails, and is not remembered. */
@@ -233,6 +236,60 @@ START_TEST(starts_and_ends_leave_no_memory_thread_or_descriptor)
 }
 END_TEST
 
+/*
+ * How often gcgroup.stat is replaced until it has @text. @watch: of its folder. It has to be read
+ * all the time: inotify makes one event of equal ones.
+ */
+static int replacements(const struct program *program, int watch, const char *text)
+{
+	char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	int count = 0;
+	ssize_t length;
+
+	for (int i = 0; i < 20000 && strcmp(control(program, "gcgroup.stat"), text) != 0; i++) {
+		usleep(500);
+		length = read(watch, events, sizeof(events));
+		for (ssize_t at = 0; at < length;) {
+			const struct inotify_event *event = (const void *)(events + at);
+
+			count += !strcmp(event->name, "gcgroup.stat");
+			at += (ssize_t)sizeof(*event) + event->len;
+		}
+	}
+	return count;
+}
+
+/* A program that is idle between any two launches does not have its files written for each. */
+START_TEST(files_are_replaced_at_most_every_10_ms)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), replaced;
+	struct timespec began, ended;
+	struct program program;
+	char path[256];
+	long ms;
+
+	start(&program, true, "ask", "beats", 100, NULL);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 1\nnr_ended_kernels: 1\nnr_pending_kernels: 0\n");
+	control_path_of(&program, 0, "", path);
+	ck_assert_int_ge(inotify_add_watch(watch, path, IN_MOVED_TO), 0);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	go_on(&program);
+	replaced = replacements(
+		&program, watch,
+		"nr_submitted_kernels: 100\nnr_ended_kernels: 100\nnr_pending_kernels: 0\n");
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	ms = (ended.tv_sec - began.tv_sec) * 1000 + (ended.tv_nsec - began.tv_nsec) / 1000000;
+	ck_assert_int_ge(replaced, 3);
+	ck_assert_msg(replaced <= ms / 10 + 2, "%d times in %ld ms", replaced, ms);
+	close(watch);
+	wait_ready(&program);
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, questions_before_the_start_do_no_harm);
@@ -247,6 +304,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_capture_goes_on_if_its_end_is_refused);
 	tcase_add_test(tests, a_launch_without_a_list_is_the_drivers_error);
 	tcase_add_test(tests, streams_of_ended_threads_make_room);
+	tcase_add_test(tests, files_are_replaced_at_most_every_10_ms);
 	tcase_add_test(tests, a_program_may_close_all_descriptors);
 	tcase_add_test(tests, graphs_in_graphs_are_counted);
 	tcase_add_test(tests, starts_and_ends_leave_no_memory_thread_or_descriptor);

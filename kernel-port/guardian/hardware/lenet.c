@@ -6,7 +6,7 @@
  *                   and a hash of all losses
  *   victim NUMBER   fills 256 MiB and compares it again and again for NUMBER seconds
  *   attack NUMBER   writes for NUMBER seconds to addresses within 64 GiB of its own
- *   spin            a kernel that never ends
+ *   spin [N]        a kernel that never ends, behind N that do
  *   launch NUMBER   NUMBER empty launches, the time of each
  *
  * START: a time in seconds since 1970 at which all tenants begin. Build: cc -O2
@@ -452,14 +452,18 @@ static void attack(int seconds)
 	printf("attack of 0x%llx and 64 GiB: %llu writes, status %d\n", base, made, status);
 }
 
-static void spin(void)
+/* A kernel that never ends, behind @short_ones that do. */
+static void spin(int short_ones)
 {
-	address stop = memory(4);
-	u32 zero = 0;
+	address stop = memory(4), stopped = memory(4);
+	u32 zero = 0, one = 1;
 	double began = now();
 	int status;
 
 	MUST(cuMemcpyHtoD(stop, &zero, 4));
+	MUST(cuMemcpyHtoD(stopped, &one, 4));
+	for (int i = 0; i < short_ones; i++)
+		LAUNCH(function("spin"), 1, &stopped);
 	LAUNCH(function("spin"), 1, &stop);
 	printf("spinning\n");
 	fflush(stdout);
@@ -513,7 +517,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[2], "attack"))
 		attack(number);
 	else if (!strcmp(argv[2], "spin"))
-		spin();
+		spin(argc > 3 ? number : 0);
 	else
 		launch(number);
 	return 0;

@@ -76,6 +76,24 @@ hits() {
 	python3 "$here/hits.py" </tmp/gvm-hits.csv || head -n 20 /tmp/gvm-hits.csv
 }
 
+# A kernel that never ends, behind COUNT short ones, and who is served after it: [COUNT]
+endless() {
+	manager once 3s
+	tail -f -n 0 /tmp/gvm-fenced.log | times manager &
+	follow=$!
+	client ./lenet lenet.ptx victim 60 2>&1 | times victim &
+	sleep 2
+	# shellcheck disable=SC2086 # no word without a count
+	client ./lenet lenet.ptx spin ${1:-} 2>&1 | times spin
+	for _ in $(seq 100); do
+		[ "$(grep -c serving /tmp/gvm-fenced.log)" = 2 ] && break
+		sleep 0.2
+	done
+	client ./lenet lenet.ptx train 2000 2>&1 | times next
+	kill $follow
+	stop_manager
+}
+
 client() {
 	GVM_FENCED_SOCKET=/tmp/gvm-fenced.sock GVM_FENCED_MEMORY=2G LD_LIBRARY_PATH=$here/client:${LD_LIBRARY_PATH:-} "$@"
 }
@@ -138,20 +156,8 @@ for part in "$@"; do
 		torch=$(python3 -c 'import torch, os; print(os.path.dirname(torch.__file__))')
 		timeout 300 python3 ptx_lowered.py ./gvmfence 90 "${COUNT:-400}" "${SECONDS_MAX:-150}" \
 			"$torch/lib" "$torch/../nvidia" /usr/local/cuda/lib64 ;;
-	endless)
-		manager once 3s
-		tail -f -n 0 /tmp/gvm-fenced.log | times manager &
-		follow=$!
-		client ./lenet lenet.ptx victim 60 2>&1 | times victim &
-		sleep 2
-		client ./lenet lenet.ptx spin 2>&1 | times spin
-		for _ in $(seq 100); do
-			[ "$(grep -c serving /tmp/gvm-fenced.log)" = 2 ] && break
-			sleep 0.2
-		done
-		client ./lenet lenet.ptx train 2000 2>&1 | times next
-		kill $follow
-		stop_manager ;;
+	endless) endless ;;
+	behind) endless 100 ;;
 	modules)
 		# What a PyTorch program loads, and how much of it has PTX.
 		GVM_FENCE=fence GVM_FENCE_SIZE=8G GVM_FENCE_ALLOW=all GVM_SHIM_LOG=/tmp/gvm-modules.log \

@@ -50,8 +50,10 @@ class Process:
         program, variables, self.warm, self.steps, _ = WORKLOADS[workload]
         self.name = "%s-%d-%s" % (workload, group, kind)
         env = dict(os.environ, ALTERNATE="1", OMP_NUM_THREADS="1", **variables)
+        self.log = None
         if KINDS[kind] is not None:
             self.log = os.path.join(out, self.name + ".shim")
+            open(self.log, "w").close()
             env.update(KINDS[kind], LD_PRELOAD=shim, GVM_SHIM_LOG=self.log)
         self.errors = open(os.path.join(out, self.name + ".err"), "w")
         self.child = subprocess.Popen(["python3", os.path.join(programs, program + ".py")], env=env, cwd=programs,
@@ -62,6 +64,12 @@ class Process:
         if not line or line[0] != word:
             raise RuntimeError("%s said %r, not %s" % (self.name, " ".join(line), word))
         return line[1:]
+
+    # A library that cannot be preloaded is a mere warning of the loader, and plain would be compared with plain.
+    def wait_until_ready(self):
+        self.answer("ready")
+        if self.log and not os.path.getsize(self.log):
+            raise RuntimeError("%s: %s says nothing, so the shim is not in the process" % (self.name, self.log))
 
     # ns a step: on the wall clock, of the launching thread, of the process.
     def turn(self):
@@ -82,7 +90,7 @@ def measure(programs, shim, out, workload, groups, sweeps):
     everyone = [process for group in processes for process in group.values()]
     try:
         for process in everyone:
-            process.answer("ready")
+            process.wait_until_ready()
         for sweep in range(sweeps):
             for number, group in enumerate(processes):
                 for kind in random.sample(list(group), len(group)):
