@@ -371,6 +371,10 @@ static const struct cfg_key llm_server_keys[] = {
 	    "share of gpu.flops_bf16 that its matrix products reach"),
 	LLM(PPM, attention_efficiency, 1, CFG_PPM,
 	    "share of gpu.flops_bf16_mma that attention reaches"),
+	CFG_APP_KEY("attention_wgmma", PPM, struct cfg_llm, attention_wgmma,
+		    "share of gpu.flops_bf16 that attention reaches on a GPU with gpu.wgmma: "
+		    "FlashAttention 3; 0: it is FlashAttention 2 there, too",
+		    CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("0")),
 	LLM(PPM, memory_efficiency, 1, CFG_PPM,
 	    "share of gpu.memory_bandwidth that its kernels reach"),
 	LLM(PPM, kv_bandwidth, 1, CFG_PPM,

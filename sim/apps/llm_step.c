@@ -21,33 +21,70 @@ u64 llm_step_tokens(const struct llm_step *step)
 	return (u64)step->prefill_tokens + step->decode_tokens;
 }
 
+/* Is attention FlashAttention 3? It is FlashAttention 2 on every other GPU. */
+static bool is_flash3(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
+{
+	return cfg->attention_wgmma && gpu->wgmma;
+}
+
+/* GPU time of @flops of attention. */
+static u64 attention_flops_ns(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			      unsigned __int128 flops)
+{
+	if (is_flash3(cfg, gpu))
+		return app_flops_ns(gpu, cfg->attention_wgmma, flops);
+	return app_flops_mma_ns(gpu, cfg->attention_efficiency, flops);
+}
+
+/*
+ * How many query heads lie in one tile for a sequence that decodes. FlashAttention 2 packs those
+ * that share a key head if all sequences of the step decode. FlashAttention 3 does it in every
+ * step whose sequences have different lengths (hopper/heuristics.h, should_pack_gqa()).
+ */
+static u64 step_heads_of_tile(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			      const struct llm_step *step)
+{
+	return step->prefill_tokens && !is_flash3(cfg, gpu) ? 1 : cfg->attention_group;
+}
+
+/*
+ * Rows of a tile. FlashAttention 3 has two groups of warps with a tile of FlashAttention 2 each
+ * (hopper/tile_size.h: 128 rows for heads of 128), and one of them if no sequence needs both.
+ */
+static u64 step_tile(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+		     const struct llm_step *step)
+{
+	return step->prefill_tokens && is_flash3(cfg, gpu) ? 2 * cfg->attention_tile :
+							     cfg->attention_tile;
+}
+
 /*
  * How many times a step reads keys and values of sequences that decode, in ppm. @bytes of them
- * belong to one key head of a layer. Beside prefill each of the query heads that share them
- * reads them on its own. FlashAttention goes through all sequences of a query head before the
- * next head: so the L2 cache still has them only if it holds all sequences. On an H200 (60 MB)
- * three heads read them 1.1 to 1.3 times if they are up to 0.4 of the L2, 1.6 at 0.5, 2.3 at
- * 0.8, 2.7 at 1.0 and 3.0 at 1.6 (plots/reference/hardware/h200-580-flash-traffic.txt). Here
- * the part that is read again grows evenly, from a quarter of the L2 to all of it.
+ * belong to one key head of a layer. Query heads that share them and lie in tiles of their own,
+ * as beside prefill, read them on their own. FlashAttention goes through all sequences of a query
+ * head before the next head: so the L2 cache still has them only if it holds all sequences. On
+ * an H200 (60 MB) three heads read them 1.1 to 1.3 times if they are up to 0.4 of the L2, 1.6 at
+ * 0.5, 2.3 at 0.8, 2.7 at 1.0 and 3.0 at 1.6
+ * (plots/reference/hardware/h200-580-flash-traffic.txt). Here the part that is read again grows
+ * evenly, from a quarter of the L2 to all of it.
  */
 static u64 step_kv_reads(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			 const struct llm_step *step, unsigned __int128 bytes)
 {
 	u64 l2 = gpu->l2;
-	u64 group = cfg->attention_group;
+	u64 tiles = cfg->attention_group / step_heads_of_tile(cfg, gpu, step);
 	u64 missed;
 
-	if (!step->prefill_tokens || group == 1 || !l2 || bytes * 4 <= l2)
+	if (tiles == 1 || !l2 || bytes * 4 <= l2)
 		return CFG_PPM;
 	missed = (u64)min((bytes * 4 - l2) * CFG_PPM / 3 / l2, (unsigned __int128)CFG_PPM);
-	return CFG_PPM + (group - 1) * missed;
+	return CFG_PPM + (tiles - 1) * missed;
 }
 
 /*
  * Attention reads the context of each sequence and computes a product for each pair of a new
  * token and a token of its context. A sequence that decodes has one new token, but the kernel
- * computes a whole tile for it. If all sequences decode, the query heads that share a key head
- * lie in one tile. Beside prefill each query head has a tile of its own.
+ * computes a whole tile for it.
  */
 static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			       const struct llm_step *step, struct app_work *work)
@@ -55,9 +92,9 @@ static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *
 	unsigned __int128 decoded = step->decode_context;
 	unsigned __int128 prefilled = step->kv_tokens_read - step->decode_context;
 	unsigned __int128 pairs = step->attention_pairs;
-	u64 heads = step->prefill_tokens ? 1 : cfg->attention_group;
-	u64 rows =
-		(heads + cfg->attention_tile - 1) / cfg->attention_tile * cfg->attention_tile;
+	u64 heads = step_heads_of_tile(cfg, gpu, step);
+	u64 tile = step_tile(cfg, gpu, step);
+	u64 rows = (heads + tile - 1) / tile * tile;
 	unsigned __int128 decode_flops = decoded * rows * cfg->attention_flops / heads;
 	u64 layers = max(cfg->layers, 1ull);
 	u64 query_heads = cfg->attention_flops / layers / ATTENTION_HEAD_FLOPS;
@@ -65,13 +102,11 @@ static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *
 	unsigned __int128 kv_bytes = decoded * cfg->kv_bytes_per_token;
 	u64 reads = step_kv_reads(cfg, gpu, step, kv_bytes / layers / key_heads);
 
-	app_work_add(work, gpu, app_flops_mma_ns(gpu, cfg->attention_efficiency, decode_flops),
+	app_work_add(work, gpu, attention_flops_ns(cfg, gpu, decode_flops),
 		     max(app_bytes_ns(gpu, cfg->kv_bandwidth, kv_bytes),
 			 app_bytes_ns(gpu, cfg->memory_efficiency, kv_bytes * reads / CFG_PPM)),
 		     (u64)(kv_bytes / layers / KV_TILE_BYTES));
-	app_work_add(work, gpu,
-		     app_flops_mma_ns(gpu, cfg->attention_efficiency,
-				      pairs * cfg->attention_flops),
+	app_work_add(work, gpu, attention_flops_ns(cfg, gpu, pairs * cfg->attention_flops),
 		     app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
 		     query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
 }

@@ -37,6 +37,12 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 				  "%s.link.bandwidth, %llu",
 				  gpu->link.bandwidth_both, prefix, gpu->link.bandwidth);
 	}
+	if (gpu->flops_bf16_mma > gpu->flops_bf16) {
+		snprintf(path, sizeof(path), "%s.flops_bf16_mma", prefix);
+		return cfg_reject(load, path,
+				  "%llu is too much, allowed: at most %s.flops_bf16, %llu",
+				  gpu->flops_bf16_mma, prefix, gpu->flops_bf16);
+	}
 	return 0;
 }
 

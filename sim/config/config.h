@@ -67,6 +67,7 @@ struct cfg_gpu {
 	u64 flops_bf16;	      /* dense bf16 peak, FLOP/s */
 	u64 flops_fp8;	      /* dense fp8 peak, FLOP/s; 0: it has none */
 	u64 flops_bf16_mma;   /* FLOP/s of mma.sync in bf16; 0: flops_bf16 */
+	bool wgmma;	      /* has Hopper's wgmma */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
 	u64 sms;	      /* streaming multiprocessors; 0: any kernel fills them */
 	u64 l2;		      /* bytes of the L2 cache; 0: nothing is read twice */

@@ -105,6 +105,8 @@ static const struct cfg_key machine_rows[] = {
 	     "bf16 peak of mma.sync, FLOP/s: Ampere's instruction, which FlashAttention 2 "
 	     "uses; 0: gpu.flops_bf16",
 	     CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0")),
+	ROOT("gpu.wgmma", BOOL, gpu.wgmma,
+	     "has Hopper's wgmma, by which FlashAttention 3 computes", CFG_DEFAULT("false")),
 	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
 		"GPU time of a kernel beside its memory traffic and arithmetic"),
 	ROOT("gpu.sms", INTEGER, gpu.sms,

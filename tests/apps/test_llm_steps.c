@@ -217,6 +217,28 @@ START_TEST(a_decode_takes_a_tile_which_heads_share_without_prefill)
 END_TEST
 
 /*
+ * The same by FlashAttention 3, which computes at gpu.flops_bf16 here: beside prefill a tile has
+ * 128 rows and both heads, 128 * 21 * 2 / 2 = 2688 again; without prefill it is as above.
+ */
+START_TEST(flash_attention_3_packs_heads_beside_prefill)
+{
+	init_llm();
+	llm.attention_tile = 64;
+	llm.attention_group = 2;
+	llm.attention_efficiency = CFG_PPM / 1000;
+	llm.attention_wgmma = CFG_PPM / 2;
+	config.gpu.wgmma = true;
+	arrive(500, 20, 3);
+	arrive(2900, 10, 2);
+	simulate();
+	ck_assert_uint_eq(app_log.records[1].first_ns,
+			  ZERO + 2970 + 50 + (1100 + 2688 + 200) / 10 * 10);
+	ck_assert_uint_eq(app_log.records[1].finish_ns,
+			  app_log.records[1].first_ns + 1710 - 660 + 2112 / 10 * 10);
+}
+END_TEST
+
+/*
  * Two prompts of 10 in one step, as in "requests_share_steps": before the GPU begins, the host
  * needs 500 for the step, 30 for each of two sequences and 7 for each of 20 tokens. It is twice
  * as fast as the reference.
@@ -323,6 +345,6 @@ TEST_MAIN("llm_steps", a_request_takes_the_time_of_its_steps,
 	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
 	  without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill,
-	  the_host_works_before_the_gpu, a_product_of_a_new_shape_costs_the_host_once,
-	  a_graph_has_no_new_shapes, requests_share_steps,
-	  a_cached_prefix_is_not_computed_again)
+	  flash_attention_3_packs_heads_beside_prefill, the_host_works_before_the_gpu,
+	  a_product_of_a_new_shape_costs_the_host_once, a_graph_has_no_new_shapes,
+	  requests_share_steps, a_cached_prefix_is_not_computed_again)

@@ -146,7 +146,7 @@ START_TEST(unknown_keys_are_named)
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
 		   "context, memory_bandwidth, flops_bf16, flops_fp8, flops_bf16_mma, "
-		   "kernel_overhead, sms, l2, memory_sms, "
+		   "wgmma, kernel_overhead, sms, l2, memory_sms, "
 		   "product, link, peer, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
@@ -163,7 +163,7 @@ START_TEST(unknown_keys_are_named)
 		"max_model_len, prefix_caching, flops_per_token, head_flops, "
 		"traffic_per_token, "
 		"attention_flops, attention_tile, attention_group, efficiency, "
-		"attention_efficiency, "
+		"attention_efficiency, attention_wgmma, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
 		"kernel_launch, host_per_step, host_per_sequence, host_per_prompt_token, "
 		"host_per_new_shape, graph_tokens, frontend, boot, slo_ttft, slo_itl, "
@@ -374,6 +374,9 @@ START_TEST(relations_are_checked)
 		"gpu.link.bandwidth_both=1e9",
 		"--set:gpu.link.bandwidth_both: 1000000000 is too little, allowed: at least "
 		"gpu.link.bandwidth, 16000000000");
+	assert_bad_set("gpu.flops_bf16_mma=313e12",
+		       "--set:gpu.flops_bf16_mma: 313000000000000 is too much, allowed: at "
+		       "most gpu.flops_bf16, 312000000000000");
 	assert_bad_set(
 		"containers.vllm.enabled=false",
 		"s.json:containers: all are disabled, allowed: at least one enabled container");
