@@ -49,6 +49,9 @@ START_TEST(parameters_are_as_published)
 	ck_assert_uint_eq(model.parameters, 8030261248);
 	ck_assert_uint_eq(model.active_parameters, 8030261248);
 	ck_assert_uint_eq(model.weights, 2 * 8030261248);
+	compute_shipped("Llama-3.3-70B", false);
+	ck_assert_uint_eq(model.parameters, 70553706496);
+	ck_assert_uint_eq(model.weights, 2 * 70553706496);
 	compute_shipped("Qwen2.5-7B", false);
 	ck_assert_uint_eq(model.parameters, 7615616512);
 	ck_assert_uint_eq(model.weights, 2 * 7615616512);

@@ -201,7 +201,8 @@ START_TEST(a_missing_model_lists_ours)
 {
 	assert_bad_set("containers.vllm.app.model=huge",
 		       "--set:containers.vllm.app.model: no config.json in \"huge\" and no "
-		       "model of gvmsim, allowed: Llama-3.1-8B, Qwen2.5-7B, Qwen3-30B-A3B");
+		       "model of gvmsim, allowed: Llama-3.1-8B, Llama-3.3-70B, Qwen2.5-7B, "
+		       "Qwen3-30B-A3B");
 	assert_bad_set("containers.vllm.app.model=Qwen3-30B",
 		       "--set:containers.vllm.app.model: no config.json in \"Qwen3-30B\" and "
 		       "no model of gvmsim, did you mean \"Qwen3-30B-A3B\"?");
