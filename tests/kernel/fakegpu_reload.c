@@ -9,8 +9,8 @@
 
 #include "fakegpu_guest.h"
 
-#define FAILED_NODES 20u
-#define RELOADS	     50u /* unless GVM_TEST_RELOADS is set */
+#define FAILED_NODES 6u
+#define RELOADS	     30u /* unless GVM_TEST_RELOADS is set */
 #define IOCTL_ROUNDS 2000u
 
 static void use(uint32_t index)

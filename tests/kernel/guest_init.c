@@ -22,7 +22,7 @@
 #define GUEST_CONTAINER "gvm/" GUEST_TGID "/0/"
 
 /* Defaults; the kernel's command line overrides them (vm.sh). */
-#define GUEST_RELOADS	     50
+#define GUEST_RELOADS	     30
 #define GUEST_STRESS_SECONDS 2
 
 /* A control file for its user. */
