@@ -99,18 +99,43 @@ u64 app_element_blocks(unsigned __int128 bytes)
 	return cost_blocks(bytes, ELEMENT_BLOCK_BYTES);
 }
 
-void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns, u64 bytes_ns,
-		  u64 blocks)
+/* What app_work_add_product() adds. */
+static u64 cost_ridge_ns(u64 ridge, u64 longer, u64 shorter)
+{
+	u64 ratio = longer ? (u64)((unsigned __int128)shorter * CFG_PPM / longer) : 0;
+	u64 cube = ratio * ratio / CFG_PPM * ratio / CFG_PPM;
+
+	return (u64)((unsigned __int128)longer * ridge / CFG_PPM * cube / CFG_PPM);
+}
+
+/* Add kernels that take @ns, some of it for arithmetic and some for traffic. */
+static void cost_add(struct app_work *work, const struct cfg_gpu *gpu, unsigned __int128 ns,
+		     u64 flops_ns, u64 bytes_ns, u64 blocks)
 {
 	u64 sms = blocks < gpu->sms ? max(blocks, 1ull) * CFG_PPM / gpu->sms : CFG_PPM;
 	u64 memory_sms = gpu->memory_sms ? min(sms, gpu->memory_sms) : sms;
-	unsigned __int128 ns = max(flops_ns, bytes_ns);
 
 	work->ns += (u64)ns;
 	work->memory_ns += bytes_ns;
 	work->held_ns += ns * sms;
 	work->needed_ns += max((unsigned __int128)flops_ns * sms,
 			       (unsigned __int128)bytes_ns * memory_sms);
+}
+
+void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns, u64 bytes_ns,
+		  u64 blocks)
+{
+	cost_add(work, gpu, max(flops_ns, bytes_ns), flops_ns, bytes_ns, blocks);
+}
+
+void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 ridge,
+			  u64 flops_ns, u64 bytes_ns, u64 blocks)
+{
+	u64 longer = max(flops_ns, bytes_ns);
+	u64 shorter = min(flops_ns, bytes_ns);
+
+	cost_add(work, gpu, longer + cost_ridge_ns(ridge, longer, shorter), flops_ns, bytes_ns,
+		 blocks);
 }
 
 void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks)

@@ -46,6 +46,7 @@ struct cfg_llm {
 	u64 attention_tile;	  /* query tokens that attention computes for a decoding one */
 	u64 attention_group;	  /* query heads that share a key head */
 	u64 efficiency;		  /* ppm of gpu.flops_bf16 that its matrix products reach */
+	u64 product_ridge;	  /* ppm: app_work_add_product() */
 	u64 attention_efficiency; /* ppm of gpu.flops_bf16_mma that attention reaches */
 	u64 attention_wgmma;	  /* ppm of gpu.flops_bf16 it reaches by wgmma; 0: never used */
 	u64 memory_efficiency;	  /* ppm of gpu.memory_bandwidth that its kernels reach */

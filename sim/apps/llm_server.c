@@ -369,6 +369,11 @@ static const struct cfg_key llm_server_keys[] = {
 		    CFG_RANGE(1, 1024), CFG_DEFAULT("1")),
 	LLM(PPM, efficiency, 1, CFG_PPM,
 	    "share of gpu.flops_bf16 that its matrix products reach"),
+	CFG_APP_KEY(
+		"product_ridge", PPM, struct cfg_llm, product_ridge,
+		"by how much a matrix product takes longer than its arithmetic and than its "
+		"traffic where both would take equally long",
+		CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("0")),
 	LLM(PPM, attention_efficiency, 1, CFG_PPM,
 	    "share of gpu.flops_bf16_mma that attention reaches"),
 	CFG_APP_KEY("attention_wgmma", PPM, struct cfg_llm, attention_wgmma,

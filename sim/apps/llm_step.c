@@ -138,11 +138,11 @@ static void step_add_products(const struct cfg_llm *cfg, const struct cfg_gpu *g
 				      app_flops_ns(gpu, cfg->efficiency, head) :
 			      app_flops_ns(gpu, cfg->efficiency, flops + head);
 
-	app_work_add(work, gpu, compute,
-		     app_bytes_ns(gpu, cfg->memory_efficiency,
-				  step_weights_read(cfg, (u64)tokens)),
-		     app_product_blocks(padded * cfg->flops_per_token /
-					max(cfg->weight_matrices, 1ull)));
+	app_work_add_product(work, gpu, cfg->product_ridge, compute,
+			     app_bytes_ns(gpu, cfg->memory_efficiency,
+					  step_weights_read(cfg, (u64)tokens)),
+			     app_product_blocks(padded * cfg->flops_per_token /
+						max(cfg->weight_matrices, 1ull)));
 }
 
 /*

@@ -52,6 +52,28 @@ START_TEST(a_kernel_bound_by_memory_fills_more_sms_than_it_needs)
 }
 END_TEST
 
+/* With a ridge of 24 %: all of it at equal times, an eighth at half, none without traffic. */
+START_TEST(a_product_near_its_ridge_takes_longer_than_either_bound)
+{
+	struct app_work work = { 0 };
+
+	app_work_add_product(&work, &gpu, 240000, 1000, 1000, 50);
+	ck_assert_uint_eq(work.ns, 1240);
+	ck_assert_uint_eq(work.memory_ns, 1000);
+	ck_assert_uint_eq((u64)work.held_ns, 1240 * 500000);
+	ck_assert_uint_eq((u64)work.needed_ns, 1000 * 500000);
+	app_work_add_product(&work, &gpu, 240000, 500, 1000, 50);
+	ck_assert_uint_eq(work.ns, 1240 + 1030);
+	app_work_add_product(&work, &gpu, 240000, 1000, 500, 50);
+	ck_assert_uint_eq(work.ns, 1240 + 1030 + 1030);
+	app_work_add_product(&work, &gpu, 240000, 1000, 0, 50);
+	ck_assert_uint_eq(work.ns, 1240 + 1030 + 1030 + 1000);
+	app_work_add_product(&work, &gpu, 240000, 0, 0, 50);
+	app_work_add_product(&work, &gpu, 1000000, APP_COST_MAX_NS, APP_COST_MAX_NS, 50);
+	ck_assert_uint_eq(work.ns, 1240 + 1030 + 1030 + 1000 + 2 * APP_COST_MAX_NS);
+}
+END_TEST
+
 START_TEST(a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn)
 {
 	struct cuda_burst_config burst = { .kernels = 4 };
@@ -117,6 +139,7 @@ END_TEST
 
 TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  a_kernel_bound_by_memory_fills_more_sms_than_it_needs,
+	  a_product_near_its_ridge_takes_longer_than_either_bound,
 	  a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn,
 	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes,
 	  an_all_reduce_goes_around_a_ring)

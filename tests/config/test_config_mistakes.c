@@ -163,7 +163,7 @@ START_TEST(unknown_keys_are_named)
 		"max_model_len, prefix_caching, flops_per_token, head_flops, "
 		"traffic_per_token, "
 		"attention_flops, attention_tile, attention_group, efficiency, "
-		"attention_efficiency, attention_wgmma, "
+		"product_ridge, attention_efficiency, attention_wgmma, "
 		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
 		"kernel_launch, host_per_step, host_per_sequence, host_per_prompt_token, "
 		"host_per_new_shape, graph_tokens, frontend, boot, slo_ttft, slo_itl, "
