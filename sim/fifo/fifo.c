@@ -409,8 +409,8 @@ struct fifo_usage fifo_usage(const struct fifo *fifo)
 		u64 share = partition->share.sm_ppm;
 
 		usage.busy_ns += runlist->busy_ns;
-		usage.switching_ns += runlist->switching_ns * share / FIFO_ALL_PPM;
-		usage.stalled_ns += runlist->stalled_ns * share / FIFO_ALL_PPM;
+		usage.switching_ns += fifo_mul_div(runlist->switching_ns, share, FIFO_ALL_PPM);
+		usage.stalled_ns += fifo_mul_div(runlist->stalled_ns, share, FIFO_ALL_PPM);
 	}
 	return usage;
 }

@@ -446,6 +446,30 @@ START_TEST(a_stall_in_one_partition_blocks_no_other)
 }
 END_TEST
 
+static void stalled_for_a_week(void)
+{
+	const u64 week_ns = 7 * 24 * 3600 * 1000000000ull;
+	struct gmmu_touch touch = { .va = VA, .block_count = 1 };
+	struct fifo_burst a = kernel(100, 0, 0);
+
+	/* A week in ns times a million has 70 bits. Half of the SMs wait. */
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	a.touches = &touch;
+	a.touch_count = 1;
+	fifo_submit(&tsg_a, &a);
+	eng_sleep_until(10 + week_ns);
+	map_page();
+	ck_assert_uint_eq(fifo_stall_ns(&tsg_a.stall), week_ns);
+	ck_assert_uint_eq(fifo_usage(&fifo).stalled_ns, week_ns / 2);
+	expect_end(&a, 10 + week_ns + 200);
+}
+
+START_TEST(a_week_of_stalls_counts_as_a_week)
+{
+	simulate(&half_in_time, &half_in_time, stalled_for_a_week);
+}
+END_TEST
+
 static void slices_in_a_partition(void)
 {
 	struct fifo_burst a = kernel(250, HALF, 0), b = kernel(150, HALF, 0);
@@ -526,6 +550,7 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  what_is_less_than_a_ns_of_work_is_not_lost_between_looks,
 	  one_in_space_gets_all_sms_in_the_gaps_of_another,
 	  one_that_waits_for_faults_in_space_keeps_its_sms,
-	  a_stall_in_one_partition_blocks_no_other, a_partition_slices_time_among_its_own,
+	  a_stall_in_one_partition_blocks_no_other, a_week_of_stalls_counts_as_a_week,
+	  a_partition_slices_time_among_its_own,
 	  all_work_is_done_in_space_and_no_more_than_one_gpu_can_do,
 	  one_that_is_killed_in_space_leaves_its_sms_to_others)
