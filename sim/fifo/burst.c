@@ -100,12 +100,17 @@ static u128 units_done(const struct burst_units *units)
 	return (u128)units->burst->done_ns * units->per_work_ns + units->burst->done_ppm;
 }
 
-/* The first whole ns at which a number of units of time is over. */
-static u64 units_to_ns(const struct burst_units *units, u128 time)
+/*
+ * The first whole ns at which a number of units of time is over, counted from @from.
+ * ENG_NEVER: dates of 64 bits do not reach it, as with years of work at 1 ppm of full speed.
+ */
+static u64 units_to_date(const struct burst_units *units, u64 from, u128 time)
 {
-	return (u64)(units->per_time_ns == 1 ?
-			     time :
-			     div_u128(time + units->per_time_ns - 1, units->per_time_ns));
+	u128 ns = units->per_time_ns == 1 ?
+			  time :
+			  div_u128(time + units->per_time_ns - 1, units->per_time_ns);
+
+	return ns < ENG_NEVER - from ? from + (u64)ns : ENG_NEVER;
 }
 
 /* L(i) */
@@ -187,7 +192,7 @@ u64 burst_step_date(const struct fifo_burst *burst, u64 now, u64 work_ns)
 	u64 dry = burst_dry_kernel(burst, &units, now);
 	u128 work = min((u128)work_ns * units.per_work_ns, dry * units_kernel(&units));
 
-	return now + units_to_ns(&units, work - units_done(&units));
+	return units_to_date(&units, now, work - units_done(&units));
 }
 
 u64 burst_dry_date(const struct fifo_burst *burst, u64 now)
@@ -205,7 +210,7 @@ u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work_ns)
 	u128 start;
 
 	if (kernel < dry)
-		return now + units_to_ns(&units, work - units_done(&units));
+		return units_to_date(&units, now, work - units_done(&units));
 	if (kernel >= units.kernels)
 		return ENG_NEVER;
 	/* The kernel starts after the burst has run dry. */
@@ -213,7 +218,7 @@ u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work_ns)
 		start = units_launch_date(&units, kernel);
 	else
 		start = units_launch_date(&units, dry) + (kernel - dry) * units_kernel(&units);
-	return units_to_ns(&units, start + work - kernel * units_kernel(&units));
+	return units_to_date(&units, 0, start + work - kernel * units_kernel(&units));
 }
 
 /* Done at @now, in [L(dry), ...), by a burst that ran dry before the kernel @dry. */

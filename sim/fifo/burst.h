@@ -13,7 +13,8 @@
  * A burst may be held: its next kernel executes, but cannot end, and no other begins.
  *
  * All of it is at the burst's speed, which is taken to stay what it is. At less than full speed
- * a date is the first whole ns at which something is done.
+ * a date is the first whole ns at which something is done. A date that 64 bits do not reach is
+ * ENG_NEVER.
  */
 #ifndef SIM_FIFO_BURST_H
 #define SIM_FIFO_BURST_H

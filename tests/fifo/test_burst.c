@@ -229,7 +229,24 @@ START_TEST(closed_forms_at_less_than_full_speed_lose_nothing)
 }
 END_TEST
 
-TEST_MAIN("bursts", closed_forms_at_less_than_full_speed_lose_nothing,
+START_TEST(a_date_that_64_bits_do_not_reach_is_never)
+{
+	/* At 1 ppm a ns of work takes a million ns. 2^64 ns are 18,446,744,073,709.55 of them. */
+	struct fifo_burst burst = { .kernels = 1,
+				    .kernel_ns = 18446744073710ull,
+				    .speed_ppm = 1 };
+	u64 before = burst.kernel_ns - 1;
+
+	ck_assert_uint_eq(burst_date_of_work(&burst, 0, before), before * FIFO_ALL_PPM);
+	ck_assert_uint_eq(burst_step_date(&burst, 0, before), before * FIFO_ALL_PPM);
+	ck_assert_uint_eq(burst_date_of_work(&burst, 0, burst.kernel_ns), ENG_NEVER);
+	ck_assert_uint_eq(burst_dry_date(&burst, 0), ENG_NEVER);
+	ck_assert_uint_eq(burst_date_of_work(&burst, 1000000, before), ENG_NEVER);
+}
+END_TEST
+
+TEST_MAIN("bursts", a_date_that_64_bits_do_not_reach_is_never,
+	  closed_forms_at_less_than_full_speed_lose_nothing,
 	  closed_forms_agree_with_a_kernel_by_kernel_simulation,
 	  a_held_kernel_ends_when_it_is_held_no_longer,
 	  a_launch_bound_burst_alone_ends_one_kernel_after_its_last_launch,
