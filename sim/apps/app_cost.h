@@ -62,6 +62,12 @@
 /* A year: longer than any run, and sums of many fit into 64 bits. */
 #define APP_COST_MAX_NS 31536000000000000ull
 
+/*
+ * Most kernels of a burst. With a second of launch or overhead each on the slowest host they
+ * take less than FIFO_BURST_MAX_NS.
+ */
+#define APP_KERNELS_MAX 1000000ull
+
 /* @flops at @efficiency (ppm) of the GPU's peak. */
 u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops);
 

@@ -384,7 +384,7 @@ static const struct cfg_key llm_server_keys[] = {
 	    "share of gpu.memory_bandwidth that its kernels reach"),
 	LLM(PPM, kv_bandwidth, 1, CFG_PPM,
 	    "share of gpu.memory_bandwidth at which attention reads KV"),
-	LLM(INTEGER, kernels_per_step, 1, CFG_COUNT_MAX, "kernels of a step"),
+	LLM(INTEGER, kernels_per_step, 1, APP_KERNELS_MAX, "kernels of a step"),
 	CFG_APP_KEY("weight_matrices", INTEGER, struct cfg_llm, weight_matrices,
 		    "weight matrices, each touched at once by one kernel; 0: bit by bit",
 		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "apps/app.h"
+#include "apps/app_cost.h"
 #include "config/message.h"
 #include "config/value.h"
 
@@ -81,7 +82,7 @@ static const struct cfg_key phase_fields[] = {
 	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
 	FIELD(phases_work, "tokens", ENUM, tokens, .words = tokens),
 	FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
-	FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, CFG_COUNT_MAX)),
+	FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, APP_KERNELS_MAX)),
 	FIELD(phases_work, "graph", BOOL, graph, ),
 	FIELD(phases_work, "layers", INTEGER, layers, CFG_RANGE(1, PHASES_LAYERS_MAX)),
 	FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),

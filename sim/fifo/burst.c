@@ -119,6 +119,13 @@ static u128 units_launch_date(const struct burst_units *units, u64 kernel)
 	return units_launch_start(units) + (kernel + 1) * units_launch(units);
 }
 
+u64 burst_launch_end_ns(const struct fifo_burst *burst)
+{
+	u64 end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+
+	return min(end_ns, FIFO_BURST_MAX_NS);
+}
+
 u64 burst_launched(const struct fifo_burst *burst, u64 now)
 {
 	if (now < burst->launch_start_ns + burst->launch_ns)

@@ -229,7 +229,7 @@ void fifo_submit_to(struct fifo_channel *channel, struct fifo_burst *burst)
 	burst_withhold(tsg, burst);
 	burst->launch_start_ns = max((u64)eng_now_busy(), tsg->launch_end_ns);
 	GVM_ASSERT(burst->launch_start_ns <= FIFO_BURST_MAX_NS);
-	tsg->launch_end_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+	tsg->launch_end_ns = burst_launch_end_ns(burst);
 	idle = tsg_entry_is_idle(tsg);
 	if (channel->last)
 		channel->last->next = burst;
@@ -296,7 +296,7 @@ void fifo_allow(struct fifo_tsg *tsg, u64 kernels, bool host_waits)
 		burst->launch_start_ns = max(burst->launch_start_ns, free_ns);
 		burst_withhold(tsg, burst);
 		if (host_waits)
-			free_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+			free_ns = burst_launch_end_ns(burst);
 	}
 	tsg->launch_end_ns = max(tsg->launch_end_ns, free_ns);
 	tsg_add_work(tsg, idle);
@@ -309,7 +309,7 @@ bool fifo_next_burst(struct fifo_tsg *tsg, u64 from, u64 *ret_end, u64 *ret_laun
 	if (!burst || burst->waits)
 		return false;
 	*ret_end = burst->ordinal + burst->kernels;
-	*ret_launched_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+	*ret_launched_ns = burst_launch_end_ns(burst);
 	return true;
 }
 

@@ -158,11 +158,6 @@ void fifo_set_sm_priority(struct fifo_tsg *tsg, u32 priority);
 bool fifo_is_current(const struct fifo_tsg *tsg);
 
 /*
- * No burst takes longer than this, executing or launching: ten years. Dates fit into 64 bits.
- */
-#define FIFO_BURST_MAX_NS 315360000000000000ull
-
-/*
  * A further channel of a TSG, which is in the caller's memory. It ends before the TSG's memory
  * does, and is empty then.
  */

@@ -125,7 +125,7 @@ void tsg_bound_launches(struct fifo_tsg *tsg)
 			burst_stop_launching(burst, channel);
 			stands = true;
 		}
-		free_ns = burst->launch_start_ns + burst->kernels * burst->launch_ns;
+		free_ns = burst_launch_end_ns(burst);
 	}
 	tsg->launch_end_ns = max(tsg->launch_end_ns, free_ns);
 	fifo_for_each_channel(tsg, channel)

@@ -17,6 +17,12 @@
 /* Priorities of clients of an MPS server: normal and below normal. */
 #define FIFO_SM_PRIORITIES 2u
 
+/*
+ * No burst takes longer than this, executing or launching, and no run: ten years. Dates fit
+ * into 64 bits.
+ */
+#define FIFO_BURST_MAX_NS 315360000000000000ull
+
 /* All of a GPU's SMs or bandwidth, and full speed. */
 #define FIFO_ALL_PPM 1000000u
 

@@ -239,6 +239,10 @@ START_TEST(ranges_are_kept)
 	assert_bad_set("containers.vllm.app.gpu_memory_utilization=1.1",
 		       "--set:containers.vllm.app.gpu_memory_utilization: 1.1 is out of range, "
 		       "allowed: a number from 0.000001 to 1 of at most 6 decimals");
+	/* More kernels could take longer than dates of 64 bits. */
+	assert_bad_set("containers.vllm.app.kernels_per_step=1000001",
+		       "--set:containers.vllm.app.kernels_per_step: 1000001 is out of range, "
+		       "allowed: an integer from 1 to 1000000");
 	assert_bad_set(
 		"containers.vllm.compute.priority=17",
 		"--set:containers.vllm.compute.priority: 17 is out of range, allowed: an "

@@ -200,8 +200,34 @@ START_TEST(who_waits_for_a_turn_is_ready_since_its_first_launch)
 }
 END_TEST
 
+/* Each burst takes ten years to launch, which is the most. Nothing that follows ever begins. */
+static void years_of_launches(void)
+{
+	static struct fifo_burst bursts[100];
+	u64 end, launched_ns;
+
+	for (u32 i = 0; i < ARRAY_SIZE(bursts); i++) {
+		bursts[i] = kernels(1, 100, FIFO_BURST_MAX_NS);
+		fifo_submit(&tsg, &bursts[i]);
+	}
+	expect_at(1000000, 0, 0);
+	ck_assert(fifo_next_burst(&tsg, ARRAY_SIZE(bursts) - 1, &end, &launched_ns));
+	ck_assert_uint_eq(end, ARRAY_SIZE(bursts));
+	ck_assert_uint_eq(launched_ns, FIFO_BURST_MAX_NS);
+	fifo_allow(&tsg, 0, true);
+	fifo_allow(&tsg, FIFO_ALLOW_ALL, true);
+	expect_at(2000000, 0, 0);
+}
+
+START_TEST(years_of_launches_in_a_queue_stay_dates)
+{
+	simulate(years_of_launches);
+}
+END_TEST
+
 TEST_MAIN("ring", a_launch_waits_until_one_of_its_channel_ends,
 	  a_host_that_waited_launches_later, a_host_without_bound_never_waits,
 	  a_wait_delays_all_later_launches, a_graph_takes_one_place,
 	  one_thread_waits_for_all_channels,
-	  who_waits_for_a_turn_is_ready_since_its_first_launch)
+	  who_waits_for_a_turn_is_ready_since_its_first_launch,
+	  years_of_launches_in_a_queue_stay_dates)
