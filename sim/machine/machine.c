@@ -60,30 +60,35 @@ static int machine_start_all(struct machine *machine)
 
 /*
  * Close the results: sample the rest of the last interval, and copy the counters of each
- * container.
+ * container. Simulated time may pass until all actors have ended; it is recorded nowhere.
  */
 static void machine_close_books(struct machine *machine)
 {
 	machine->end_ns = eng_now();
+	eng_timer_cancel(&machine->sample_timer);
+	eng_timer_cancel(&machine->end_timer);
 	for (u32 i = 0; i < machine->gpu_count; i++) {
 		fifo_update(&machine->gpus[i].fifo);
 		machine->gpu_usage[i] = fifo_usage(&machine->gpus[i].fifo);
 	}
 	if (machine->end_ns)
 		timeline_sample(machine);
+	record_end(machine);
 	for (u32 i = 0; i < machine->container_count; i++)
 		if (sim_container_close_books(&machine->containers[i]))
 			machine->status = -ENOMEM;
 }
 
-/* Interrupt the applications, wait for them, and check that they left nothing behind. */
-static void machine_stop_all(struct machine *machine)
+static void machine_interrupt_all(struct machine *machine)
 {
-	eng_timer_cancel(&machine->sample_timer);
-	eng_timer_cancel(&machine->end_timer);
 	for (u32 i = 0; i < machine->container_count; i++)
 		if (machine->containers[i].actor)
 			eng_interrupt(machine->containers[i].actor);
+}
+
+/* Wait for the applications, which are interrupted, and check that they left nothing behind. */
+static void machine_stop_all(struct machine *machine)
+{
 	for (u32 i = 0; i < machine->container_count; i++)
 		if (machine->containers[i].actor)
 			eng_join(machine->containers[i].actor);
@@ -93,13 +98,6 @@ static void machine_stop_all(struct machine *machine)
 		GVM_ASSERT(gvm_check(&machine->gpus[i].device) == 0);
 		GVM_ASSERT(machine->gpus[i].device.bound_chunks == 0);
 	}
-}
-
-/* Blocking: interrupt an actor, and wait for its end. */
-static void end_actor(struct eng_actor *actor)
-{
-	eng_interrupt(actor);
-	eng_join(actor);
 }
 
 static void supervisor_main(void *data)
@@ -120,9 +118,18 @@ static void supervisor_main(void *data)
 	       !machine->interrupted && !machine->status)
 		eng_wait(&machine->finished, ENG_NEVER, false);
 	machine_close_books(machine);
-	end_actor(events);
-	end_actor(policy);
-	end_actor(recorder);
+	/* The recorder's last sample is of processes that have not exited. */
+	eng_interrupt(recorder);
+	eng_join(recorder);
+	/*
+	 * A write or a stop that is under way may take long. Applications that went on until it
+	 * ends would have results from behind the end of the run.
+	 */
+	machine_interrupt_all(machine);
+	eng_interrupt(events);
+	eng_interrupt(policy);
+	eng_join(events);
+	eng_join(policy);
 	machine_stop_all(machine);
 }
 

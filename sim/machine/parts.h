@@ -97,6 +97,8 @@ void timeline_start(struct machine *machine);
 int record_init(struct machine *machine, struct sim_error *err);
 /* Record what the TSGs of a GPU do, if output.activity asks for it; before it starts. */
 void record_observe(struct machine *machine, struct sim_gpu *gpu);
+/* The books are closed: record nothing more but the last sample of control files. */
+void record_end(struct machine *machine);
 void record_destroy(struct machine *machine);
 
 /*

@@ -235,6 +235,15 @@ int record_init(struct machine *machine, struct sim_error *err)
 		       sim_runtime_error(err, "out of memory");
 }
 
+void record_end(struct machine *machine)
+{
+	gvm_port_recorder = (struct gvm_port_recorder){ 0 };
+	for (u32 i = 0; i < machine->gpu_count; i++) {
+		machine->gpus[i].fifo.observer = (struct fifo_observer){ 0 };
+		machine->gpus[i].link.observer = (struct pcie_observer){ 0 };
+	}
+}
+
 void record_destroy(struct machine *machine)
 {
 	gvm_port_recorder = (struct gvm_port_recorder){ 0 };

@@ -169,8 +169,51 @@ START_TEST(a_run_waits_for_its_last_restart)
 }
 END_TEST
 
+static u64 rounds_ended_ns;
+
+static int play_rounds(const struct app_env *env)
+{
+	const struct cuda_burst_config round = { .kernels = 1, .kernel_ns = MS };
+	int status;
+
+	while (!(status = cuda_run(env->cuda, &round)))
+		rounds_ended_ns = eng_now();
+	return status;
+}
+
+/* A write waits half a second for the GPU's firmware. The run ends before. */
+START_TEST(nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
+{
+	struct cfg_event write = {
+		.at = 9800 * MS, .container = "one", .file = "compute.timeslice", .value = "4"
+	};
+	struct config config = toy_config("ghost");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.timeline_interval = 100 * MS;
+	config.record_activity = true;
+	config.gpu.sched.rpc = 500 * MS;
+	config.events = &write;
+	config.event_count = 1;
+	ck_assert_int_eq(run_toy(&machine, &config, play_rounds, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, config.duration);
+	ck_assert_uint_gt(rounds_ended_ns, 9900 * MS);
+	ck_assert_uint_le(rounds_ended_ns, config.duration);
+	ck_assert_uint_eq(machine.row_count, 2 * 100);
+	ck_assert_uint_eq(machine.timeline[machine.row_count - 1].time_ns, config.duration);
+	for (size_t i = 0; i < machine.record.activity_count; i++)
+		ck_assert_uint_le(machine.record.activities[i].to_ns, config.duration);
+	ck_assert_uint_le(machine.containers[0].usage.busy_ns +
+				  machine.containers[0].usage.waited_ns,
+			  config.duration);
+	machine_destroy(&machine);
+}
+END_TEST
+
 TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
 	  events_of_a_container_that_does_not_run_are_missed,
 	  events_stop_and_restart_a_container,
 	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
-	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart)
+	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart,
+	  nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
