@@ -264,3 +264,11 @@ u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now, u32 *ret_pp
 	*ret_ppm = (u32)(done % units.per_work_ns);
 	return (u64)(done / units.per_work_ns);
 }
+
+u64 burst_time_to(const struct fifo_burst *burst, u64 done_ns, u32 done_ppm)
+{
+	u128 work = (u128)(done_ns - burst->done_ns) * FIFO_ALL_PPM + done_ppm;
+
+	return (u64)div_u128(work - burst->done_ppm,
+			     burst->speed_ppm ? burst->speed_ppm : FIFO_ALL_PPM);
+}

@@ -172,15 +172,18 @@ static void tsg_observe(const struct fifo_tsg *tsg, enum fifo_activity activity,
 		observer->spent(observer->data, tsg, activity, from_ns, to_ns, 0, 0);
 }
 
-/* Count the time of a loaded TSG that ran since the last update and executed @busy_ns. */
-static void tsg_book_run(struct fifo_tsg *tsg, u64 now, u64 busy_ns)
+/*
+ * Count the time of a loaded TSG that ran since the last update, and executed up to @done_ns
+ * and @done_ppm. At 1 ppm of full speed that is less than a ns of work in most updates, and all
+ * of the time.
+ */
+static void tsg_book_run(struct fifo_tsg *tsg, u64 now, u64 done_ns, u32 done_ppm)
 {
 	const struct fifo_observer *observer = &tsg->fifo->observer;
-	u64 from_ns = tsg->entry->runlist->updated_ns, spent_ns = busy_ns;
-	u32 speed = tsg->first->speed_ppm;
+	u64 from_ns = tsg->entry->runlist->updated_ns;
+	u64 busy_ns = done_ns - tsg->first->done_ns;
+	u64 spent_ns = burst_time_to(tsg->first, done_ns, done_ppm);
 
-	if (speed)
-		spent_ns = fifo_mul_div(busy_ns, FIFO_ALL_PPM, speed);
 	spent_ns = max(min(spent_ns, now - from_ns), busy_ns);
 	tsg->busy_ns += busy_ns;
 	tsg->slow_ns += spent_ns - busy_ns;
@@ -276,7 +279,7 @@ void runlist_update(struct fifo_runlist *runlist)
 			u32 done_ppm;
 			u64 done = burst_work_at(burst, runlist->updated_ns, now, &done_ppm);
 
-			tsg_book_run(tsg, now, done - burst->done_ns);
+			tsg_book_run(tsg, now, done, done_ppm);
 			worked += done - burst->done_ns;
 			burst_set_done(burst, done, done_ppm);
 		} else {

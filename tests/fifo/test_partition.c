@@ -273,6 +273,33 @@ START_TEST(a_client_below_normal_gets_the_sms_that_others_leave)
 }
 END_TEST
 
+static void starved(void)
+{
+	struct fifo_burst high = { .kernels = 1000, .kernel_ns = 100 };
+	struct fifo_burst low = kernel(1000, 0, 0);
+
+	/* b gets 1 ppm of full speed: a tenth of a ns of work by 100,000. It is never idle. */
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_set_sm_priority(&tsg_b, 1);
+	fifo_submit(&tsg_b, &low);
+	fifo_submit(&tsg_a, &high);
+	while (eng_now() < 99990) {
+		eng_sleep_until(eng_now() + 10);
+		fifo_update(&fifo);
+	}
+	expect_end(&high, 100000);
+	ck_assert_uint_eq(tsg_b.busy_ns, 0);
+	ck_assert_uint_eq(tsg_b.slow_ns, 100000);
+	ck_assert_uint_eq(tsg_a.slow_ns, 0);
+}
+
+START_TEST(one_that_is_starved_of_sms_is_slow_and_not_idle)
+{
+	simulate(&everything_in_space, NULL, starved);
+}
+END_TEST
+
 static void bound_by_memory(void)
 {
 	struct fifo_burst a = kernel(900, HALF, 800000), b = kernel(900, HALF, 400000);
@@ -545,6 +572,7 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  a_kernel_that_finds_a_place_takes_no_turn,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
 	  a_client_below_normal_gets_the_sms_that_others_leave,
+	  one_that_is_starved_of_sms_is_slow_and_not_idle,
 	  kernels_use_memory_in_turns_unless_both_draw_little,
 	  all_together_draw_no_more_than_the_bandwidth,
 	  what_is_less_than_a_ns_of_work_is_not_lost_between_looks,
