@@ -47,7 +47,7 @@ static char *draw_between(const struct sweep_axis *axis, u64 *random)
 	u64 from = 0, to = 0;
 	const struct unit *unit = range_unit(axis, &from, &to);
 
-	/* The span of 64 bits has no number; a range never is that long. */
+	/* The span of 64 bits has no number; check_range() has refused it. */
 	unit->format(from + random_below(random, to - from + 1), text, sizeof(text));
 	return strdup(text);
 }
@@ -63,10 +63,15 @@ static int check_range(const struct sweep *sweep, const struct sweep_axis *axis,
 				      "%s:random.keys.%s: \"%s\" and \"%s\" are no range, "
 				      "allowed: two sizes, two durations or two numbers",
 				      sweep->file, axis->key, axis->from, axis->to);
-	if (from > to || to - from == U64_MAX)
+	if (from > to)
 		return sim_user_error(
 			err, "%s:random.keys.%s: %s is above %s, allowed: from below to",
 			sweep->file, axis->key, axis->from, axis->to);
+	if (to - from == U64_MAX)
+		return sim_user_error(err,
+				      "%s:random.keys.%s: %s to %s is too wide, allowed: fewer "
+				      "than 2^64 values",
+				      sweep->file, axis->key, axis->from, axis->to);
 	return 0;
 }
 

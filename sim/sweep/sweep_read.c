@@ -29,7 +29,7 @@ static char *copy(const struct place *place, const char *text)
 	return own;
 }
 
-/* A value as --set takes it: a text without its quotes, or JSON. */
+/* A value as --set takes it: a text without its quotes, or JSON. 0.1 stays 0.1. */
 static char *read_value(const struct place *place)
 {
 	char *text, *own;
@@ -40,7 +40,7 @@ static char *read_value(const struct place *place)
 		place_fail(place, "is not a value, allowed: a number, a text or any JSON");
 		return NULL;
 	}
-	text = json_dumps(place->json, JSON_ENCODE_ANY | JSON_COMPACT);
+	text = json_dumps(place->json, JSON_ENCODE_ANY | JSON_COMPACT | CFG_JSON_PRECISION);
 	own = text ? copy(place, text) : copy(place, "");
 	free(text);
 	return own;
@@ -335,27 +335,32 @@ static char *read_name(const struct sweep *sweep, const struct place *plot, cons
 	return copy(&place, name);
 }
 
-static void read_plot(struct sweep *sweep, const struct place *place)
+/* The one key of each kind of plot that the others do not have. */
+static const char *const plot_own_keys[] = {
+	[SWEEP_LINE] = "series",
+	[SWEEP_HEAT] = "value",
+	[SWEEP_PARETO] = "more",
+};
+
+/* A key that another kind has would change nothing: a mistake. */
+static void check_plot_keys(const struct sweep_plot *plot, const struct place *place)
 {
-	static const char *const keys[] = { "type",   "title", "x",   "y", "value",
-					    "series", "more",  "log", NULL };
-	static const char *const kinds[] = { "line", "heat", "pareto", NULL };
-	struct sweep_plot *plot = &sweep->plots[sweep->plot_count];
+	for (size_t i = 0; i < ARRAY_SIZE(plot_own_keys); i++) {
+		struct place own = place_member(place, plot_own_keys[i]);
+
+		if (own.json && i != plot->kind)
+			place_fail(&own, "is of no use, allowed: type, title, x, y, log, %s",
+				   plot_own_keys[plot->kind]);
+	}
+}
+
+/* Of the names of a Pareto plot, those of which more is better. */
+static void read_more(struct sweep_plot *plot, const struct place *place)
+{
 	struct place more = place_member(place, "more");
 
-	if (!place_is_object(place, keys))
+	if (!more.json || !place_is_array(&more))
 		return;
-	sweep->plot_count++;
-	plot->kind = (enum sweep_plot_kind)place_choice(place, "type", kinds, SWEEP_LINE);
-	if (json_object_get(place->json, "title"))
-		plot->title = copy(place, place_text(place, "title", PLACE_NEEDED));
-	plot->log = place_bool(place, "log", false);
-	plot->x = read_name(sweep, place, "x", plot->kind != SWEEP_PARETO);
-	plot->y = read_name(sweep, place, "y", plot->kind == SWEEP_HEAT);
-	if (plot->kind == SWEEP_HEAT)
-		plot->value = read_name(sweep, place, "value", false);
-	if (plot->kind == SWEEP_LINE && json_object_get(place->json, "series"))
-		plot->series = read_name(sweep, place, "series", true);
 	for (size_t i = 0; i < json_array_size(more.json); i++) {
 		struct place element = place_element(&more, i);
 		const char *name = json_string_value(element.json);
@@ -367,6 +372,31 @@ static void read_plot(struct sweep *sweep, const struct place *place)
 		else
 			place_fail(&element, "is wrong, allowed: the name of x or of y");
 	}
+}
+
+static void read_plot(struct sweep *sweep, const struct place *place)
+{
+	static const char *const keys[] = { "type",   "title", "x",   "y", "value",
+					    "series", "more",  "log", NULL };
+	static const char *const kinds[] = { "line", "heat", "pareto", NULL };
+	struct sweep_plot *plot = &sweep->plots[sweep->plot_count];
+
+	if (!place_is_object(place, keys))
+		return;
+	sweep->plot_count++;
+	plot->kind = (enum sweep_plot_kind)place_choice(place, "type", kinds, SWEEP_LINE);
+	check_plot_keys(plot, place);
+	if (json_object_get(place->json, "title"))
+		plot->title = copy(place, place_text(place, "title", PLACE_NEEDED));
+	plot->log = place_bool(place, "log", false);
+	plot->x = read_name(sweep, place, "x", plot->kind != SWEEP_PARETO);
+	plot->y = read_name(sweep, place, "y", plot->kind == SWEEP_HEAT);
+	if (plot->kind == SWEEP_HEAT)
+		plot->value = read_name(sweep, place, "value", false);
+	if (plot->kind == SWEEP_LINE && json_object_get(place->json, "series"))
+		plot->series = read_name(sweep, place, "series", true);
+	if (plot->kind == SWEEP_PARETO)
+		read_more(plot, place);
 }
 
 static void read_plots(struct sweep *sweep, const struct place *root)

@@ -54,7 +54,18 @@ static int check_own_sets(const struct sweep *sweep, struct sim_error *err)
 	return 0;
 }
 
-/* Set the run's own keys: the point's, then the seed. */
+/* By the lengths of keys. */
+static int compare_sets(const void *a, const void *b)
+{
+	size_t x = strcspn(*(char *const *)a, "="), y = strcspn(*(char *const *)b, "=");
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Set the run's own keys: the point's, then the seed. A key that is a part of another one comes
+ * after it, since a value of "jitter" takes the place of "jitter.start".
+ */
 static int set_own(struct sweep_run *run, const struct sweep *sweep)
 {
 	size_t count = 0;
@@ -66,6 +77,7 @@ static int set_own(struct sweep_run *run, const struct sweep *sweep)
 		    asprintf(&run->own[count++], "%s=%s", sweep->axes[axis].key, text) < 0)
 			return -1;
 	}
+	qsort(run->own, count, sizeof(run->own[0]), compare_sets);
 	if (sweep->seed_count &&
 	    asprintf(&run->own[count], "seed=%llu", (unsigned long long)run->seed) < 0)
 		return -1;

@@ -25,6 +25,26 @@ mistake "s.json:random.keys.duration: 3s is above 2s" \
 	'"random": {"keys": {"duration": {"from": "3s", "to": "2s"}}}'
 mistake "s.json: has at least" "\"grid\": {$(for k in a b c d e f; do
 	printf '"%s": [1,2,3,4,5,6,7,8],' $k; done)\"g\": [1]}"
+mistake "s.json:random.keys.seedless: 0 to 18446744073709551615 is too wide" \
+	'"random": {"keys": {"seedless": {"from": "0", "to": "18446744073709551615"}}}'
+
+# A key of a plot that its kind does not read would change nothing.
+plot() {
+	mistake "s.json:plots\[0\]$1" "\"grid\": {\"duration\": [\"1s\"]}, \"plots\": [{$2}]"
+}
+plot ".more: is not an array, allowed" '"type": "pareto", "x": "duration", "y": "vllm.faults", "more": "vllm.faults"'
+plot ".more\[0\]: is wrong, allowed: the name of x or of y" \
+	'"type": "pareto", "x": "duration", "y": "vllm.faults", "more": ["vllm"]'
+plot ".more: is of no use, allowed: type, title, x, y, log, series" \
+	'"x": "duration", "y": "vllm.faults", "more": ["vllm.faults"]'
+plot ".value: is of no use, allowed: type, title, x, y, log, series" \
+	'"type": "line", "x": "duration", "y": "vllm.faults", "value": "vllm.faults"'
+plot ".series: is of no use, allowed: type, title, x, y, log, value" \
+	'"type": "heat", "x": "duration", "y": "duration", "value": "vllm.faults", "series": "duration"'
+plot ".series: is of no use, allowed: type, title, x, y, log, more" \
+	'"type": "pareto", "x": "duration", "y": "vllm.faults", "series": "duration"'
+plot ".z: unknown key, allowed: type, title, x, y, value, series, more, log" '"z": 1'
+
 mistake "s.json:interval: is over seeds, allowed" '"grid": {"duration": ["1s"]}, "interval": {"over": "seeds"}'
 mistake "s.json:plots\[0\].x: \"nothing\" does not differ between points" \
 	'"grid": {"duration": ["1s"]}, "plots": [{"type": "line", "x": "nothing", "y": "vllm.faults"}]'
@@ -106,13 +126,25 @@ mistake "s.json: no run has the metric \"vllm.fault\"" '"grid": {"duration": ["1
 cat >range.json <<'END'
 {"scenario": "vllm-diffusion-80g", "set": {"duration": "1ms"}, "random": {"points": 6, "keys": {
 	"containers.vllm.app.gpu_memory_utilization": {"from": 0.5, "to": 1.0},
-	"gpu.memory": {"from": 60e9, "to": 70e9}, "containers.vllm.app.max_sequences": {"from": 1, "to": 64}}}}
+	"gpu.memory": {"from": 60e9, "to": 70e9}, "containers.vllm.app.max_sequences": {"from": 1, "to": 64},
+	"containers.diffusion.app.efficiency": {"from": 0.1, "to": 0.3}}}}
 END
 "$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range: $(cat .err)"
 sed 1d range/sweep.csv | cut -d, -f5 >drawn
 [ "$(grep -c '^0\.[5-9]' drawn)" = 6 ] && [ "$(sort -u drawn | wc -l)" = 6 ] || fail "0.5 to 1.0: $(cat drawn)"
 sed 1d range/sweep.csv | cut -d, -f6 | grep -qv '^6[0-9]*$' && fail "a size is not whole: $(cat range/sweep.csv)"
 sed 1d range/sweep.csv | cut -d, -f7 | grep -q '[.]' && fail "a count is not whole: $(cat range/sweep.csv)"
+[ "$(sed 1d range/sweep.csv | cut -d, -f8 | grep -cE '^0[.][1-3][0-9]{0,5}$')" = 6 ] ||
+	fail "0.1 to 0.3: $(cat range/sweep.csv)"
+
+# Values are as they were written, and a key is not lost in one that it is a part of.
+cat >within.json <<'END'
+{"scenario": "vllm-diffusion-80g", "set": {"duration": "1ms"}, "grid": {
+	"containers.vllm.app.gpu_memory_utilization": [0.7], "jitter.start": ["1s", "2s"], "jitter": [{"block": "9s"}]}}
+END
+"$gvmsim" sweep within.json --out within >/dev/null 2>.err || fail "within: $(cat .err)"
+grep -q "made 2 of 2 runs" .err || fail "jitter took the place of jitter.start: $(cat .err)"
+sed 1d within/sweep.csv | cut -d, -f5 | grep -qvx 0.7 && fail "0.7 is $(sed 1d within/sweep.csv | cut -d, -f5)"
 
 # What a killed sweep left of its files goes away with the next one. That of a living process stays.
 sleep 0 & dead=$!
