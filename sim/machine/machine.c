@@ -118,6 +118,9 @@ static void supervisor_main(void *data)
 	       !machine->interrupted && !machine->status)
 		eng_wait(&machine->finished, ENG_NEVER, false);
 	machine_close_books(machine);
+	/* No event or step of this date begins any more. */
+	eng_interrupt(events);
+	eng_interrupt(policy);
 	/* The recorder's last sample is of processes that have not exited. */
 	eng_interrupt(recorder);
 	eng_join(recorder);
@@ -126,8 +129,6 @@ static void supervisor_main(void *data)
 	 * ends would have results from behind the end of the run.
 	 */
 	machine_interrupt_all(machine);
-	eng_interrupt(events);
-	eng_interrupt(policy);
 	eng_join(events);
 	eng_join(policy);
 	machine_stop_all(machine);

@@ -102,7 +102,7 @@ START_TEST(events_stop_and_restart_a_container)
 }
 END_TEST
 
-START_TEST(a_container_may_stop_when_the_run_begins_and_not_when_it_ends)
+static void stop_at_begin_and_end(bool record_controls)
 {
 	struct cfg_event stops[] = {
 		{ .at = 0, .container = "one", .stop = true },
@@ -112,6 +112,7 @@ START_TEST(a_container_may_stop_when_the_run_begins_and_not_when_it_ends)
 	struct sim_error err = { 0 };
 	struct machine machine;
 
+	config.record_controls = record_controls;
 	config.events = stops;
 	config.event_count = ARRAY_SIZE(stops);
 	ck_assert_int_eq(run_toy(&machine, &config, touch_four_chunks, &err), 0);
@@ -121,6 +122,18 @@ START_TEST(a_container_may_stop_when_the_run_begins_and_not_when_it_ends)
 	ck_assert(!machine.containers[1].stopped);
 	ck_assert_uint_eq(machine.containers[1].gmem_current, 4 * GVM_CHUNK_BYTES);
 	machine_destroy(&machine);
+}
+
+START_TEST(a_container_may_stop_when_the_run_begins_and_not_when_it_ends)
+{
+	stop_at_begin_and_end(false);
+}
+END_TEST
+
+/* The recorder's last sample has the date of the second stop. */
+START_TEST(a_container_does_not_stop_at_the_end_of_a_recorded_run)
+{
+	stop_at_begin_and_end(true);
 }
 END_TEST
 
@@ -215,5 +228,6 @@ TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
 	  events_of_a_container_that_does_not_run_are_missed,
 	  events_stop_and_restart_a_container,
 	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
+	  a_container_does_not_stop_at_the_end_of_a_recorded_run,
 	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart,
 	  nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
