@@ -109,8 +109,9 @@ static struct client_dates client_plan(const struct app_env *env)
 }
 
 /*
- * Log requests from the next one on, as failed, that are sent before @end_ns to a server that
- * is not there. Returns 0 or -ENOMEM.
+ * Blocking, if @end_ns is to come: log requests from the next one on, as failed, that are sent
+ * before @end_ns to a server that is not there; each at its date, since the run may end before.
+ * Returns 0, -EINTR or -ENOMEM.
  */
 static int client_log_refused(const struct app_env *env, const struct client_dates *dates,
 			      u64 end_ns)
@@ -123,6 +124,8 @@ static int client_log_refused(const struct app_env *env, const struct client_dat
 
 		if (date >= min(end_ns, dates->stop_ns))
 			break;
+		if (date > eng_now() && eng_sleep_until(date))
+			return -EINTR;
 		status = llm_session_refuse(env->log, i, &trace->requests[i], date);
 	}
 	return status;

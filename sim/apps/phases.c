@@ -328,6 +328,28 @@ static int phases_log_absence(const struct app_env *env)
 }
 
 /*
+ * Blocking: requests fail, each at its date, until a restarted application has booted. The run
+ * may end before. Returns 0, -EINTR or -ENOMEM.
+ */
+static int phases_boot_again(const struct app_env *env)
+{
+	const struct trace *trace = env->prepared;
+	u64 open_ns = max(env->reopen_ns, (u64)eng_now());
+	int status = 0;
+
+	while (!status && env->log->record_count < trace->count) {
+		u64 date = phases_date_ns(env, env->log->record_count);
+
+		if (date >= open_ns)
+			break;
+		if (date > eng_now() && eng_sleep_until(date))
+			return -EINTR;
+		status = phases_log_unserved(env, date + 1, true, 0);
+	}
+	return status;
+}
+
+/*
  * Blocking: an iteration for each request of the trace, from its date on. Requests that wait at
  * the end of the run are logged as dropped, those that wait at a stop as failed. After a
  * restart, those fail that came since the stop.
@@ -342,7 +364,7 @@ static int phases_serve(struct phases *phases)
 		env->log->zero_ns = max((u64)env->container->start, (u64)eng_now());
 	env->log->has_zero = true;
 	if (env->reopen_ns)
-		status = phases_log_unserved(env, max(env->reopen_ns, (u64)eng_now()), true, 0);
+		status = phases_boot_again(env);
 	for (size_t i = env->log->record_count; i < phases->trace->count && !status; i++) {
 		u64 date = phases_date_ns(env, i);
 

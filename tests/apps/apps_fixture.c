@@ -7,6 +7,7 @@ struct sim_memory_policy policy;
 u64 limit_bytes = GVM_NO_LIMIT;
 const void *prepared;
 bool listens;
+u64 reopen_ns;
 
 struct sim_gpu gpu;
 struct sim_process process;
@@ -90,6 +91,7 @@ static void app_main(void *data)
 		.prepared = (void *)prepared,
 		.log = &app_log,
 		.listens = listens,
+		.reopen_ns = reopen_ns,
 	};
 
 	(void)data;

@@ -23,6 +23,7 @@ extern struct sim_memory_policy policy;
 extern u64 limit_bytes;	     /* of its container; GVM_NO_LIMIT at first */
 extern const void *prepared; /* app_env.prepared */
 extern bool listens;	     /* for pressure */
+extern u64 reopen_ns;	     /* of app_env; 0 at first */
 
 extern struct sim_gpu gpu;
 extern struct sim_process process;

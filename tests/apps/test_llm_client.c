@@ -196,9 +196,26 @@ START_TEST(what_is_in_flight_at_the_stop_is_awaited)
 }
 END_TEST
 
+/* It has booted at 20 ms. The run ends at 12 ms, before most of the requests come. */
+START_TEST(a_run_that_ends_during_a_boot_has_no_later_requests)
+{
+	init_llm();
+	reopen_ns = 20 * MS;
+	interrupt_ns = 12 * MS;
+	for (u64 i = 0; i < 4; i++)
+		arrive(5 * i * MS, 20, 3);
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_end_ns, interrupt_ns);
+	ck_assert_uint_eq(app_log.record_count, 1);
+	expect_refused(0, ZERO, APP_STOPPED);
+}
+END_TEST
+
 TEST_MAIN("llm_client", arrivals_are_replayed_at_their_dates, events_change_the_load,
 	  a_client_stops_after_its_first_request_under_its_load,
 	  a_client_waits_for_the_server_to_be_ready, a_client_holds_so_many_requests_open,
 	  users_of_a_closed_loop_wait_think_and_ask_again,
 	  a_request_that_fails_at_once_frees_its_user, users_of_a_closed_loop_stop,
-	  what_is_in_flight_at_the_stop_is_dropped, what_is_in_flight_at_the_stop_is_awaited)
+	  what_is_in_flight_at_the_stop_is_dropped, what_is_in_flight_at_the_stop_is_awaited,
+	  a_run_that_ends_during_a_boot_has_no_later_requests)

@@ -133,6 +133,28 @@ START_TEST(an_open_loop_follows_the_dates_of_the_trace)
 }
 END_TEST
 
+/* It has booted at 6000. The run ends at 3000, before most of the requests come. */
+START_TEST(a_run_that_ends_during_a_boot_has_no_later_requests)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"kernels\": 1, \"flops_per_token\": 100}]");
+	phases.open_loop = true;
+	reopen_ns = 6000;
+	for (u64 date = 0; date < 10000; date += 2500)
+		add_row(date, 9, 1);
+	interrupt_ns = 3000;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_end_ns, 3000);
+	ck_assert_uint_eq(app_log.record_count, 2);
+	for (size_t i = 0; i < app_log.record_count; i++) {
+		ck_assert_int_eq(app_log.records[i].outcome, APP_FAILED);
+		ck_assert_int_eq(app_log.records[i].reason, APP_STOPPED);
+		ck_assert_uint_eq(app_log.records[i].arrival_ns, 2500 * i);
+		ck_assert_uint_eq(app_log.records[i].finish_ns, 2500 * i);
+	}
+}
+END_TEST
+
 /* Three chunks of a tensor of 8: its beginning, and one more chunk a token for two tokens. */
 START_TEST(a_phase_touches_the_beginning_of_a_tensor)
 {
@@ -350,6 +372,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, once_is_in_the_first_iteration);
 	tcase_add_test(tests, phases_count_the_tokens_of_their_samples);
 	tcase_add_test(tests, an_open_loop_follows_the_dates_of_the_trace);
+	tcase_add_test(tests, a_run_that_ends_during_a_boot_has_no_later_requests);
 	tcase_add_test(tests, a_phase_touches_the_beginning_of_a_tensor);
 	tcase_add_test(tests, layers_have_parts_and_share_what_is_of_every_layer);
 	tcase_add_test(tests, without_layers_a_tensor_is_touched_once);
