@@ -98,6 +98,7 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session, u64
 
 /*
  * The client may have stopped some time ago: the server then ends the step that was in flight.
+ * A token that was sent before the end may reach the client after it.
  */
 int llm_sessions_close(struct llm_server *server, bool failed)
 {
@@ -112,12 +113,12 @@ int llm_sessions_close(struct llm_server *server, bool failed)
 		if (failed) {
 			record->outcome = APP_FAILED;
 			record->reason = server->death;
-			record->finish_ns = end_ns;
+			record->finish_ns = max(end_ns, session->last_token_ns);
 		}
 		if (session->request.state == LLM_NEW)
 			list_del_init(&session->request.node);
 		llm_scheduler_abort(&server->scheduler, &session->request);
-		if (session->last_token_ns)
+		if (session->last_token_ns && session->last_token_ns < end_ns)
 			status |= app_log_add_gap(log, APP_GAPS_OPEN,
 						  end_ns - session->last_token_ns);
 		status |= session_close(server, session, APP_GAPS_OTHERS);

@@ -107,6 +107,29 @@ START_TEST(a_token_that_is_on_its_way_as_the_client_stops_is_dropped)
 }
 END_TEST
 
+/* The engine emits the first token at 2470, and the client notes it at 2555: after the end. */
+START_TEST(a_token_on_its_way_at_the_end_of_the_run_is_no_gap)
+{
+	init_frontend();
+	interrupt_ns = ZERO + 2500;
+	arrive(0, 20, 3);
+	simulate();
+	expect_record(0, APP_DROPPED, ZERO, 2555, 0);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].count, 0);
+}
+END_TEST
+
+START_TEST(a_request_does_not_fail_before_its_last_token)
+{
+	init_frontend();
+	kill_ns = ZERO + 2500;
+	arrive(0, 20, 3);
+	simulate();
+	expect_record(0, APP_FAILED, ZERO, 2555, 2555);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].count, 0);
+}
+END_TEST
+
 /* A user thinks from the date on which the answer is there. */
 START_TEST(a_user_of_a_closed_loop_waits_for_the_frontend)
 {
@@ -125,4 +148,6 @@ TEST_MAIN("llm_frontend", a_token_takes_the_time_of_both_loops, tokens_of_a_step
 	  many_tokens_leave_in_batches, a_request_passes_the_event_loop_and_the_tokenizer,
 	  a_request_that_the_engine_never_gets_is_dropped,
 	  a_token_that_is_on_its_way_as_the_client_stops_is_dropped,
+	  a_token_on_its_way_at_the_end_of_the_run_is_no_gap,
+	  a_request_does_not_fail_before_its_last_token,
 	  a_user_of_a_closed_loop_waits_for_the_frontend)

@@ -254,6 +254,19 @@ START_TEST(a_request_keeps_the_mean_of_its_gaps)
 }
 END_TEST
 
+/* The end of the run is at 10 s, and the first token reaches the client after it. */
+START_TEST(a_first_token_after_the_end_has_missed_no_gap)
+{
+	begin(&report_requests);
+	promises_ns[APP_PROMISE_GAPS] = 100 * MS;
+	add(APP_COMPLETED, 1 * SEC, 2 * SEC, 2 * SEC);
+	add(APP_DROPPED, 9 * SEC, 10 * SEC + 1, 0);
+	records[0].output_tokens = records[1].output_tokens = 1;
+	compute();
+	expect("itl_slo_attainment", 1);
+}
+END_TEST
+
 /*
  * From the first arrival at 1 s to the end at 10 s. Of four completed requests, one has kept
  * both SLOs, one is late with its first token, one with the others, and one with both.
@@ -398,6 +411,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, gaps_of_all_requests_count);
 	tcase_add_test(tests, folded_gaps_give_the_same_statistics);
 	tcase_add_test(tests, a_request_keeps_the_mean_of_its_gaps);
+	tcase_add_test(tests, a_first_token_after_the_end_has_missed_no_gap);
 	tcase_add_test(tests, goodput_is_what_kept_every_promise);
 	tcase_add_test(tests, queue_and_end_to_end_times_count_all);
 	tcase_add_test(tests, what_only_a_server_knows_is_unknown_from_a_client);
