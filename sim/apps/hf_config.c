@@ -102,6 +102,17 @@ static u64 read_integer(struct reader *reader, const char *key, u64 min, u64 max
 	return min;
 }
 
+/* Each head of keys and values serves as many query heads. */
+static void reject_divisor(struct reader *reader, const struct hf_config *config)
+{
+	char wrong[ALLOWED_MAX], allowed[ALLOWED_MAX];
+
+	snprintf(wrong, sizeof(wrong), "%llu does not divide num_attention_heads",
+		 config->num_key_value_heads);
+	snprintf(allowed, sizeof(allowed), "a divisor of %llu", config->num_attention_heads);
+	reject(reader, "num_key_value_heads", wrong, allowed);
+}
+
 static bool read_bool(struct reader *reader, const char *key, bool fallback)
 {
 	const json_t *value = read_value(reader, key);
@@ -218,6 +229,8 @@ int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_c
 		read_integer(&reader, "num_attention_heads", 1, HEADS_MAX, REQUIRED);
 	config.num_key_value_heads = read_integer(&reader, "num_key_value_heads", 1,
 						  config.num_attention_heads, REQUIRED);
+	if (config.num_attention_heads % config.num_key_value_heads)
+		reject_divisor(&reader, &config);
 	config.vocab_size = read_integer(&reader, "vocab_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
 	config.head_dim = read_integer(&reader, "head_dim", 1, HEADS_MAX,
 				       config.hidden_size / config.num_attention_heads);

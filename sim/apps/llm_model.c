@@ -35,6 +35,7 @@
 #include <jansson.h>
 
 #include "apps/hf_config.h"
+#include "config/check.h"
 #include "config/derive.h"
 
 #define FP8_SCALE_BYTES	      4
@@ -232,6 +233,24 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 	};
 }
 
+/*
+ * A rank of tensor parallelism has whole heads. vLLM gives several ranks a copy of a head where
+ * there are fewer of keys and values than ranks, which is not modelled.
+ */
+static int model_check_ranks(struct cfg_load *load, const struct cfg_container *container,
+			     const struct hf_config *config)
+{
+	u64 ranks;
+	int status = cfg_derive_number(load, container, "tensor_parallel", &ranks);
+
+	if (status || !ranks || config->num_key_value_heads % ranks == 0)
+		return status;
+	return cfg_reject_app(load, container, "tensor_parallel",
+			      "%llu does not divide the heads of keys and values, "
+			      "allowed: a divisor of %llu",
+			      ranks, config->num_key_value_heads);
+}
+
 int llm_model_derive(struct cfg_load *load, const struct cfg_container *container)
 {
 	struct hf_config config;
@@ -245,6 +264,8 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 		return status;
 	status = hf_config_read(root, file, &config, cfg_derive_error(load));
 	json_decref(root);
+	if (!status)
+		status = model_check_ranks(load, container, &config);
 	if (!status)
 		status = cfg_derive_word(load, container, "quantization", &quantization);
 	if (status)

@@ -90,6 +90,24 @@ int cfg_derive_word(struct cfg_load *load, const struct cfg_container *container
 	return status;
 }
 
+int cfg_derive_number(struct cfg_load *load, const struct cfg_container *container,
+		      const char *leaf, u64 *ret_number)
+{
+	const struct cfg_key *key;
+	char path[CFG_PATH_MAX];
+	const struct cfg_setting *setting = derive_find(load, container, leaf, path, &key);
+	struct cfg_value value;
+	int status;
+
+	*ret_number = 0;
+	if (!setting)
+		return 0;
+	status = cfg_load_value(load, key, setting, &value);
+	if (!status)
+		*ret_number = value.number;
+	return status;
+}
+
 int cfg_derive_set(struct cfg_load *load, const struct cfg_container *container,
 		   const char *file, const char *leaf, u64 number, const char *word)
 {

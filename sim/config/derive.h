@@ -32,6 +32,13 @@ int cfg_derive_word(struct cfg_load *load, const struct cfg_container *container
 		    const char *leaf, int *ret_index);
 
 /*
+ * The number that any layer gives to the INTEGER "app.LEAF" of @container. 0: none does.
+ * Returns 0 or -SIM_EXIT_USER.
+ */
+int cfg_derive_number(struct cfg_load *load, const struct cfg_container *container,
+		      const char *leaf, u64 *ret_number);
+
+/*
  * Set the key "app.LEAF" of @container to a number, or to @word if it is not NULL, as said by
  * @file, a name that cfg_derive_read() gave. Returns 0 or a negative enum sim_exit.
  */

@@ -79,7 +79,13 @@ refuse() {
 	shift
 	expect 2 "$pattern" run "$source/scenarios/tensor-parallel-80g.json" "$@"
 }
-refuse 'llama.app.tensor_parallel: it does not divide kv_bytes_per_token' --set containers.llama.app.tensor_parallel=3
+refuse 'llama.app.tensor_parallel: it does not divide kv_bytes_per_token' --set containers.llama.app.tensor_parallel=2 \
+	--set containers.llama.app.kv_bytes_per_token=65537
+# A rank has a part of the heads, and these models have 8 and 4 of keys and values. The bytes could be divided.
+refuse 'llama.app.tensor_parallel: 16 does not divide the heads of keys and values, allowed: a divisor of 8' \
+	--set containers.llama.app.tensor_parallel=16
+refuse 'llama.app.tensor_parallel: 7 does not divide the heads of keys and values, allowed: a divisor of 4' \
+	--set containers.llama.app.tensor_parallel=7 --set containers.llama.app.model=Qwen2.5-7B
 refuse 'llama.app.tensor_parallel: 0 containers with app.type "llm-rank" name it as app.server, allowed: 1' \
 	--set containers.llama-rank1.enabled=false
 refuse 'llama.app.tensor_parallel: app.pressure is true' --set containers.llama.app.pressure=true

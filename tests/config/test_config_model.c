@@ -155,6 +155,10 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 			 "hidden_size: 64.5 is wrong, allowed: an integer from 1 to 16777216");
 	assert_bad_model("\"num_key_value_heads\": 1", "\"num_key_value_heads\": 2",
 			 "num_key_value_heads: 2 is wrong, allowed: an integer from 1 to 1");
+	assert_bad_model("\"num_attention_heads\": 1,\n \"num_key_value_heads\": 1",
+			 "\"num_attention_heads\": 8,\n \"num_key_value_heads\": 3",
+			 "num_key_value_heads: 3 does not divide num_attention_heads, allowed: "
+			 "a divisor of 8");
 	assert_bad_model("\"num_attention_heads\": 1", "\"num_attention_heads\": 65",
 			 "head_dim: is missing, allowed: an integer from 1 to 65536");
 	assert_bad_model("\"torch_dtype\": \"bfloat16\"", "\"tie_word_embeddings\": 1",
