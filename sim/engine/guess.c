@@ -77,7 +77,7 @@ void guess_offer(struct guess *guess, const char *known)
 	size_t length = strlen(guess->unknown);
 
 	if (length >= GUESS_BEGINNING && !strncasecmp(known, guess->unknown, length))
-		distance = 1;
+		distance = lesser(distance, 1);
 	if (distance >= guess->distance)
 		return;
 	guess->distance = distance;

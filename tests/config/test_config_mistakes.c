@@ -306,6 +306,10 @@ START_TEST(misspelt_names_are_recognized)
 		       "--set:gpu.profile: no profile \"tyni\", did you mean \"tiny\"?");
 	assert_bad_set("gpu.profile=h200",
 		       "--set:gpu.profile: no profile \"h200\", did you mean \"h200-141g\"?");
+	/* "a100-80g" is one letter away, too. */
+	assert_bad_set(
+		"gpu.profile=H100-80G",
+		"--set:gpu.profile: no profile \"H100-80G\", did you mean \"h100-80g\"?");
 	assert_bad_set("containers.vllm.gpu=gpu1",
 		       "--set:containers.vllm.gpu: no GPU \"gpu1\", did you mean \"gpu0\"?");
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vlm\", \"file\": \"x\"}",
