@@ -233,7 +233,9 @@ void sim_container_stop(struct sim_container *container)
 	container->actor = NULL;
 	container->env.stopping = false;
 	container->stopped = true;
-	container->stopped_ns = eng_now();
+	/* The run may end during the stop. */
+	container->stopped_ns =
+		container->machine->end_ns ? container->machine->end_ns : eng_now();
 }
 
 int sim_container_restart(struct sim_container *container)

@@ -137,6 +137,41 @@ START_TEST(a_container_does_not_stop_at_the_end_of_a_recorded_run)
 }
 END_TEST
 
+static u64 late_ended_ns;
+
+/* "one" takes 5 s to end, as under a long copy, which nothing interrupts. */
+static int end_slowly(const struct app_env *env)
+{
+	struct eng_waitq nothing = { 0 };
+
+	eng_sleep_until(ENG_NEVER);
+	if (!strcmp(env->container->name, "late"))
+		late_ended_ns = eng_now();
+	else
+		eng_wait(&nothing, eng_now() + 5000 * MS, false);
+	return 0;
+}
+
+/* The stop at 8 s lasts until 13 s, and the run ends at 10 s for all. */
+START_TEST(a_stop_does_not_prolong_the_run)
+{
+	struct cfg_event stop = { .at = 8000 * MS, .container = "one", .stop = true };
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.events = &stop;
+	config.event_count = 1;
+	ck_assert_int_eq(run_toy(&machine, &config, end_slowly, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, 10000 * MS);
+	ck_assert_uint_eq(machine.row_count, 2 * 10);
+	ck_assert_uint_eq(late_ended_ns, 10000 * MS);
+	ck_assert(machine.containers[0].stopped);
+	ck_assert_uint_eq(machine.containers[0].stopped_ns, 10000 * MS);
+	machine_destroy(&machine);
+}
+END_TEST
+
 static int fail_at_once(const struct app_env *env)
 {
 	(void)env;
@@ -226,7 +261,7 @@ END_TEST
 
 TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
 	  events_of_a_container_that_does_not_run_are_missed,
-	  events_stop_and_restart_a_container,
+	  events_stop_and_restart_a_container, a_stop_does_not_prolong_the_run,
 	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
 	  a_container_does_not_stop_at_the_end_of_a_recorded_run,
 	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart,
