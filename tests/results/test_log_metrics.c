@@ -399,9 +399,34 @@ START_TEST(streamed_records_give_the_same_metrics)
 }
 END_TEST
 
+/* As of requests to a server that is not there, all at the date of its end. */
+START_TEST(streamed_times_may_all_be_zero)
+{
+	static struct summary_value values[REPORT_METRICS_MAX];
+	const u64 promises[APP_PROMISES] = { 0 };
+	struct app_log log = { .scratch_folder = above };
+	struct app_record record = {
+		.arrival_ns = SEC, .finish_ns = SEC, .outcome = APP_FAILED, .reason = APP_KILLED
+	};
+
+	for (record.id = 0; record.id < 30002; record.id++)
+		ck_assert_int_eq(app_log_add(&log, &record), 0);
+	ck_assert_uint_gt(log.passed, 20000);
+	log.end_ns = SEC;
+	ck_assert_int_eq(
+		log_metrics_compute(&report_requests, &log, promises, 10 * SEC, values), 0);
+	for (size_t i = 0; i < report_requests.metric_count; i++)
+		if (strstr(report_requests.metrics[i].key, "ttft_ms.p"))
+			ck_assert_msg(values[i].real == 0, "%s is %f",
+				      report_requests.metrics[i].key, values[i].real);
+	app_log_destroy(&log);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, streamed_records_give_the_same_metrics);
+	tcase_add_test(tests, streamed_times_may_all_be_zero);
 	tcase_add_test(tests, requests_without_an_answer_are_the_slowest);
 	tcase_add_test(tests, the_clients_view_leaves_them_out);
 	tcase_add_test(tests, a_percentile_on_answers_is_known);
