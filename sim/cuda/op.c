@@ -214,6 +214,22 @@ static void op_start(struct cuda_op *op)
 	}
 }
 
+/*
+ * The library sees kernels before they are launched, and may make them, or their launches, take
+ * longer. What would take longer than any run takes as long as a burst may.
+ */
+static void library_launch(struct cuda_context *context, struct fifo_burst *burst)
+{
+	const struct cuda_library *library = context->device->library;
+	u64 most_ns = FIFO_BURST_MAX_NS / burst->kernels;
+
+	if (!library || !library->launch)
+		return;
+	library->launch(context, burst);
+	burst->kernel_ns = min(burst->kernel_ns, most_ns);
+	burst->launch_ns = min(burst->launch_ns, most_ns);
+}
+
 void cuda_op_call(struct cuda_op *op)
 {
 	struct cuda_stream *stream = op->stream;
@@ -232,9 +248,8 @@ void cuda_op_call(struct cuda_op *op)
 		library->busy(context);
 	context->unstarted++;
 	may_start = op_may_start(op, !before, before && before->open);
-	if (op->kind == CUDA_OP_BURST && library && library->launch)
-		library->launch(context, &op->burst);
 	if (op->kind == CUDA_OP_BURST) {
+		library_launch(context, &op->burst);
 		op->burst.on_end = burst_on_end;
 		op->burst.waits = !may_start;
 		op->started = may_start;

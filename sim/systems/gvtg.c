@@ -469,11 +469,13 @@ static void gvtg_launch(struct cuda_context *context, struct fifo_burst *burst)
 {
 	const struct gvtg *gvtg = context->device->library_data;
 	const struct gvtg_keys *keys = gvtg->keys;
+	unsigned __int128 traps_ns = (unsigned __int128)burst->kernel_ns *
+				     keys->trapped_accesses * keys->trap / CFG_SEC;
 
 	if (context->library_data == gvtg->host)
 		return;
-	burst->launch_ns += (u64)((unsigned __int128)burst->kernel_ns * keys->trapped_accesses *
-				  keys->trap / CFG_SEC);
+	/* More than a burst may take is cut off by the caller. */
+	burst->launch_ns += (u64)min(traps_ns, (unsigned __int128)FIFO_BURST_MAX_NS);
 }
 
 static void gvtg_submitted(struct cuda_context *context)

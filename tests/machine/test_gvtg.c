@@ -268,6 +268,24 @@ START_TEST(trapped_accesses_hold_launches_up)
 }
 END_TEST
 
+/* A second of work is ten million accesses, a second each: the first launch never comes. */
+static void accesses_for_years(void)
+{
+	library_launch(0, 1000, 1000 * MS, 0);
+	library_launch(0, 1000, 1000 * MS, 0);
+	eng_sleep_until(1000000 * MS);
+	ck_assert_uint_eq(library_launched(0), 0);
+}
+
+START_TEST(years_of_trapped_accesses_do_no_harm)
+{
+	keys.trapped_accesses = 10000000;
+	keys.trap = 1000 * MS;
+	library_simulate(&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", NULL },
+			 (void (*const[])(void)){ accesses_for_years });
+}
+END_TEST
+
 /* Trapped entries: 512, 32 and 1 for 2 MB, 3 us each, to map and to unmap. */
 static void allocates(void)
 {
@@ -312,6 +330,7 @@ int main(void)
 			    0, 2);
 	tcase_add_loop_test(tests, one_of_guest_and_host_leaves, 0, 2);
 	tcase_add_test(tests, trapped_accesses_hold_launches_up);
+	tcase_add_test(tests, years_of_trapped_accesses_do_no_harm);
 	tcase_add_loop_test(tests, each_entry_of_a_page_table_is_trapped, 0, 3);
 	srunner_run_all(runner, CK_NORMAL);
 	failed = srunner_ntests_failed(runner);
