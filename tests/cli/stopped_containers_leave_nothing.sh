@@ -84,3 +84,11 @@ awk -F, 'NR > 1 { print $4, $(NF - 1), $NF }' out/requests.csv |
 		if ($1 != (NR - 1) * 5e8 || late != ($2 == "stopped")) print "row " NR ": " $0 }
 		END { if (NR != 20) print NR " rows" }' >.bad
 [ ! -s .bad ] || fail "open loop: $(head -n 5 .bad)"
+
+"$gvmsim" run open.json --system stock --quiet --out out --set duration=6.9s --set containers.open.app.boot=5s
+[ "$(sed 1d out/requests.csv | wc -l)" = 14 ] || fail "open loop after the end: $(tail -n 3 out/requests.csv)"
+
+# The end of the run comes during writes of page tables, which are trapped and not interrupted.
+"$gvmsim" run open.json --system gvtg --quiet --out out --set duration=100ms --set events='[]' \
+	--set containers.open.app.open_loop=false --set 'containers.open.app.tensors={ "w": { "bytes": "4G" } }'
+[ "$(sed 1d out/requests.csv | wc -l)" = 0 ] || fail "an iteration after the end: $(tail -n 1 out/requests.csv)"
