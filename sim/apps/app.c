@@ -18,6 +18,11 @@ int app_start_late(const struct app_env *env)
 	return late_ns ? eng_sleep_until(eng_now() + late_ns) : 0;
 }
 
+int app_begin(const struct app_env *env, u64 arrival_ns, struct app_record **ret_record)
+{
+	return eng_interrupted() ? -EINTR : app_log_begin(env->log, arrival_ns, ret_record);
+}
+
 int app_host_work(const struct app_env *env, u64 ns)
 {
 	ns = app_host_ns(&env->config->host, ns);

@@ -68,6 +68,12 @@ void app_advise_weights(const struct app_env *env, const struct cuda_memory *mem
 enum app_reason app_death(const struct app_env *env);
 
 /*
+ * Log that one begins that was asked for at @arrival_ns: app_log_begin(). Returns -EINTR for an
+ * application that is to end, though its last wait was not interrupted.
+ */
+int app_begin(const struct app_env *env, u64 arrival_ns, struct app_record **ret_record);
+
+/*
  * Log that a round of a closed loop, an image, or what the application calls it, has ended now
  * with @status: 0, -EIO, or -EINTR. One that the end of the run interrupts stays as it is.
  */

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/engine.h"
-
 #define LOG_FIRST_ROOM 256
 
 /*
@@ -145,7 +143,7 @@ int app_log_begin(struct app_log *log, u64 arrival_ns, struct app_record **ret_r
 		.arrival_ns = arrival_ns,
 		.outcome = APP_DROPPED,
 	};
-	int status = eng_interrupted() ? -EINTR : app_log_add(log, &record);
+	int status = app_log_add(log, &record);
 
 	if (!status)
 		*ret_record = app_log_at(log, log->record_count - 1);

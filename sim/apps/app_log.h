@@ -100,8 +100,7 @@ void app_log_destroy(struct app_log *log);
 
 /*
  * Append a record of what was asked for at @arrival_ns. It says "dropped" until app_log_end(),
- * as the run may end first. Returns 0, -EINTR for an application that is to end, or -ENOMEM;
- * *ret_record is valid until the next record.
+ * as the run may end first. Returns 0 or -ENOMEM; *ret_record is valid until the next record.
  */
 int app_log_begin(struct app_log *log, u64 arrival_ns, struct app_record **ret_record);
 

@@ -288,7 +288,7 @@ static int diffusion_make_image(struct diffusion *diffusion)
 static int diffusion_log_image(struct diffusion *diffusion)
 {
 	struct app_record *record;
-	int status = app_log_begin(diffusion->env->log, eng_now(), &record);
+	int status = app_begin(diffusion->env, eng_now(), &record);
 
 	if (status)
 		return status;

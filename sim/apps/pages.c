@@ -174,7 +174,7 @@ static int pages_play(struct pages *pages)
 static int pages_log_round(struct pages *pages)
 {
 	struct app_record *record;
-	int status = app_log_begin(pages->env->log, eng_now(), &record);
+	int status = app_begin(pages->env, eng_now(), &record);
 
 	if (status)
 		return status;

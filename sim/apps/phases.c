@@ -272,7 +272,7 @@ static int phases_iterate(struct phases *phases)
 static int phases_log_iteration(struct phases *phases, u64 arrival_ns)
 {
 	struct app_record *record;
-	int status = app_log_begin(phases->env->log, arrival_ns, &record);
+	int status = app_begin(phases->env, arrival_ns, &record);
 
 	if (status)
 		return status;
