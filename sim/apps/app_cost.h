@@ -135,7 +135,7 @@ void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns
  * Measured on an H200 (plots/reference/hardware/h200-corun/alone/products.csv): 0.24 fits best,
  * with gpu.kernel_overhead and the shares of peak and bandwidth as they are. Products of 64 to
  * 256 tokens are then off by 6.0 % in the mean, without it by 7.8 %. On an H100, measured
- * afterwards (h100-580-products.csv), they are off by 5.3 %, without it by 11.5 %.
+ * afterwards (h100-corun/alone/products.csv), they are off by 5.3 %, without it by 11.5 %.
  */
 void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 ridge,
 			  u64 flops_ns, u64 bytes_ns, u64 blocks);
