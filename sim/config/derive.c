@@ -72,21 +72,33 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 	return cfg_error(load->err, file, "1:1", "is not an object, allowed: a model's config");
 }
 
+/* The number that @setting gives to @key. Returns 0 or -SIM_EXIT_USER. */
+static int derive_value(struct cfg_load *load, const struct cfg_key *key,
+			const struct cfg_setting *setting, u64 *ret_number)
+{
+	struct cfg_value value;
+	int status = cfg_load_value(load, key, setting, &value);
+
+	if (!status)
+		*ret_number = value.number;
+	return status;
+}
+
 int cfg_derive_word(struct cfg_load *load, const struct cfg_container *container,
 		    const char *leaf, int *ret_index)
 {
 	const struct cfg_key *key;
 	char path[CFG_PATH_MAX];
 	const struct cfg_setting *setting = derive_find(load, container, leaf, path, &key);
-	struct cfg_value value;
+	u64 number;
 	int status;
 
 	*ret_index = -1;
 	if (!setting || setting->source.layer <= CFG_LAYER_DERIVED)
 		return 0;
-	status = cfg_load_value(load, key, setting, &value);
+	status = derive_value(load, key, setting, &number);
 	if (!status)
-		*ret_index = (int)value.number;
+		*ret_index = (int)number;
 	return status;
 }
 
@@ -96,16 +108,9 @@ int cfg_derive_number(struct cfg_load *load, const struct cfg_container *contain
 	const struct cfg_key *key;
 	char path[CFG_PATH_MAX];
 	const struct cfg_setting *setting = derive_find(load, container, leaf, path, &key);
-	struct cfg_value value;
-	int status;
 
 	*ret_number = 0;
-	if (!setting)
-		return 0;
-	status = cfg_load_value(load, key, setting, &value);
-	if (!status)
-		*ret_number = value.number;
-	return status;
+	return setting ? derive_value(load, key, setting, ret_number) : 0;
 }
 
 int cfg_derive_set(struct cfg_load *load, const struct cfg_container *container,

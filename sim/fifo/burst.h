@@ -74,8 +74,8 @@ u64 burst_date_of_work(const struct fifo_burst *burst, u64 now, u64 work);
 u64 burst_work_at(const struct fifo_burst *burst, u64 from, u64 now, u32 *ret_ppm);
 
 /*
- * The time that it takes at its speed from what is done to @done_ns and @done_ppm, rounded
- * down.
+ * How long the burst executes, at its speed, until @done_ns and @done_ppm of its work are done.
+ * Rounded down.
  */
 u64 burst_time_to(const struct fifo_burst *burst, u64 done_ns, u32 done_ppm);
 

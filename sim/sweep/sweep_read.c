@@ -354,7 +354,7 @@ static void check_plot_keys(const struct sweep_plot *plot, const struct place *p
 	}
 }
 
-/* Of the names of a Pareto plot, those of which more is better. */
+/* Note for which of its two names a Pareto plot has more as better. */
 static void read_more(struct sweep_plot *plot, const struct place *place)
 {
 	struct place more = place_member(place, "more");

@@ -538,7 +538,7 @@ static void task_elsewhere(int number)
 	CHECK(plug_in(&ptr, MIB));
 }
 
-/* A launch every 4 ms, each of which the shim has seen end before the next one. */
+/* A launch every 4 ms. The shim looks every 2 ms, so it sees each one end before the next. */
 static void task_beats(int number)
 {
 	const struct timespec pause = { 0, 4000000 };

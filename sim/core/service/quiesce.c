@@ -52,9 +52,8 @@ static bool quiesce_is_idle(struct gvm_device *device, enum gvm_activity activit
 }
 
 /*
- * Let the first @count activities run again, the last one first. Then apply the settings that
- * TSGs lack: those that were attached while writers were stopped. Returns 0 or the first RPC's
- * error.
+ * Let the first @count activities run again, the last one first. Then apply the settings of TSGs
+ * that were attached while writers were stopped. Returns 0 or the first RPC's error.
  */
 static int quiesce_undo(struct gvm_device *device, u32 count)
 {
