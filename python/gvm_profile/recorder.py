@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT OR GPL-2.0
+"""Records a few steps of a PyTorch program in the form of torch.profiler's Chrome trace.
+
+The steps of a program go through five stages:
+
+    warm-up     kernels are chosen and compiled, the allocator fills its pool
+    plain       nothing is recorded but the length of a step
+    settle      the profiler is on, and its first buffers are made
+    timed       CUDA activity alone: launches take about as long as without the profiler
+    shapes      operators with their shapes: slow, and only the sizes of tensors are taken
+
+The file is the trace of the timed steps, as torch.profiler exports it, with one more key,
+"gvmsim": when the steps were, how long plain ones took, the memory, and how many bytes the
+tensors of each kernel have. A program of one process and one GPU is recorded.
+"""
+import gzip
+import json
+import math
+import os
+import tempfile
+import time
+
+VERSION = 1
+BYTES = {"double": 8, "float": 4, "int": 4, "long int": 8, "short": 2, "bool": 1, "signed char": 1,
+         "unsigned char": 1, "c10::Half": 2, "c10::BFloat16": 2, "c10::Float8_e4m3fn": 1,
+         "c10::Float8_e5m2": 1, "c10::complex<float>": 8}
+# Operators whose results are small beside their operands, and those that only write.
+REDUCE = {"aten::sum", "aten::mean", "aten::max", "aten::min", "aten::argmax", "aten::amax",
+          "aten::norm", "aten::linalg_vector_norm", "aten::var_mean", "aten::all", "aten::any"}
+WRITE = {"aten::fill_", "aten::zero_", "aten::normal_", "aten::uniform_", "aten::random_"}
+
+
+def operand_bytes(arguments):
+    """The sizes of the tensors that an operator is given."""
+    dims, types = arguments.get("Input Dims", []), arguments.get("Input type", [])
+    found = []
+    for dim, kind in zip(dims, types):
+        if isinstance(dim, list) and dim and all(isinstance(n, int) for n in dim):
+            found.append(math.prod(dim) * BYTES.get(kind, 0))
+        elif isinstance(dim, list) and dim and isinstance(dim[0], list):  # a list of tensors
+            found += [math.prod(part) * BYTES.get(name, 4) for part, name in
+                      zip(dim, kind if isinstance(kind, list) else ["float"] * len(dim))
+                      if isinstance(part, list)]
+    return [size for size in found if size]
+
+
+def operator_bytes(name, arguments):
+    """What an operator moves if it reads and writes each of its tensors once."""
+    sizes = operand_bytes(arguments)
+    if not sizes:
+        return 0
+    if name in WRITE:
+        return sizes[0]
+    if name in REDUCE or name == "aten::copy_":  # the first operand of copy_ is the result
+        return sum(sizes)
+    return sum(sizes) + (sizes[0] if name.endswith("_") else max(sizes))
+
+
+def kernel_bytes(events):
+    """[kernel, grid, block, bytes of its operator, a mean], for kernels of operators with shapes."""
+    operators, sums = {}, {}
+    for event in events:
+        arguments = event.get("args", {})
+        if event.get("cat") == "cpu_op" and "Input Dims" in arguments:
+            moved = operator_bytes(event["name"], arguments)
+            if moved:
+                operators[arguments.get("External id")] = moved
+    for event in events:
+        arguments = event.get("args", {})
+        moved = operators.get(arguments.get("External id"))
+        if event.get("cat") == "kernel" and moved:
+            key = (event["name"], tuple(arguments["grid"]), tuple(arguments["block"]))
+            count, total = sums.get(key, (0, 0))
+            sums[key] = (count + 1, total + moved)
+    return [[name, list(grid), list(block), total // count]
+            for (name, grid, block), (count, total) in sorted(sums.items())]
+
+
+def exported(profiler):
+    """The trace of a profiler, as an object."""
+    folder = tempfile.mkdtemp()
+    path = os.path.join(folder, "trace.json")
+    try:
+        profiler.export_chrome_trace(path)
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return json.load(file)
+    finally:
+        if os.path.exists(path):
+            os.unlink(path)
+        os.rmdir(folder)
+
+
+class Recorder:
+    """step() says that a step has been launched. close() writes the file; record() calls it."""
+
+    def __init__(self, path, warmup=5, plain=10, settle=1, timed=3, shapes=1):
+        import torch
+
+        if not torch.cuda.is_available():
+            raise RuntimeError("gvm_profile needs a GPU that PyTorch can use")
+        if min(warmup, plain, settle, timed, shapes) < 1:
+            raise ValueError("each stage needs a step at least")
+        self.torch, self.path = torch, os.fspath(path)
+        ends, end = [], 0
+        for count in (warmup, plain, settle, timed, shapes):
+            end += count
+            ends.append(end)
+        self.warm_end, self.plain_end, self.settle_end, self.timed_end, self.end = ends
+        self.steps, self.begin_ns, self.profiler = 0, None, None
+        self.plain_ns, self.timed_ns, self.trace, self.bytes, self.memory = [], [], None, [], {}
+
+    def _profile(self, shapes):
+        """Begin to profile."""
+        activities = self.torch.profiler.ProfilerActivity
+        self.profiler = self.torch.profiler.profile(
+            activities=[activities.CPU, activities.CUDA] if shapes else [activities.CUDA],
+            record_shapes=shapes)
+        self.profiler.start()
+
+    def _stop(self):
+        """The trace since _profile()."""
+        self.profiler.stop()
+        trace, self.profiler = exported(self.profiler), None
+        return trace
+
+    def _measure_memory(self):
+        """What is allocated between steps, and what the allocator's pool has grown to."""
+        cuda = self.torch.cuda
+        self.memory = dict(state=cuda.memory_allocated(), peak=cuda.max_memory_allocated(),
+                           reserved=cuda.memory_reserved())
+
+    def step(self):
+        """The program has launched a step. True if there is nothing more to record."""
+        if self.steps >= self.end:
+            return True
+        end_ns = time.time_ns()
+        if self.warm_end <= self.steps < self.plain_end and self.steps + 1 == self.plain_end:
+            self.torch.cuda.synchronize()
+            plain_ns = time.time_ns() - self.plain_begin_ns
+            self.plain_ns = [plain_ns // (self.plain_end - self.warm_end)]
+        if self.settle_end <= self.steps < self.timed_end:
+            self.timed_ns.append([self.begin_ns, end_ns])
+        self.steps += 1
+        if self.steps == self.warm_end:
+            self.torch.cuda.synchronize()
+            self.torch.cuda.reset_peak_memory_stats()
+            self.plain_begin_ns = time.time_ns()
+        elif self.steps == self.plain_end:
+            self._measure_memory()
+            self._profile(shapes=False)
+        elif self.steps == self.settle_end:
+            self.torch.cuda.synchronize()
+        elif self.steps == self.timed_end:
+            self.torch.cuda.synchronize()
+            self.trace = self._stop()
+            self._profile(shapes=True)
+        elif self.steps == self.end:
+            self.torch.cuda.synchronize()
+            self.bytes = kernel_bytes(self._stop()["traceEvents"])
+        self.begin_ns = time.time_ns()
+        return self.steps >= self.end
+
+    def close(self):
+        """Write the file, all or nothing."""
+        if self.steps < self.end:
+            if self.profiler:
+                self.profiler.stop()
+            raise RuntimeError(f"{self.path}: the program made {self.steps} steps, "
+                               f"and {self.end} are needed")
+        self.trace["gvmsim"] = dict(version=VERSION, steps_ns=self.timed_ns,
+                                    plain_step_ns=self.plain_ns[0], memory=self.memory,
+                                    kernel_bytes=self.bytes)
+        new = self.path + ".new"
+        opener = gzip.open if self.path.endswith(".gz") else open
+        with opener(new, "wt", encoding="utf-8") as file:
+            json.dump(self.trace, file, separators=(",", ":"))
+        os.replace(new, self.path)
+
+
+class record:
+    """A Recorder whose file is written at the end of a with block without an error."""
+
+    def __init__(self, path, **stages):
+        self.recorder = Recorder(path, **stages)
+
+    def __enter__(self):
+        return self.recorder
+
+    def __exit__(self, kind, error, trace):
+        if kind is None:
+            self.recorder.close()
+        elif self.recorder.profiler:
+            self.recorder.profiler.stop()
