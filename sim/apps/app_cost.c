@@ -71,9 +71,17 @@ u64 app_reduce_ns(const struct cfg_gpu *gpu, u64 ranks, unsigned __int128 bytes)
 	       cost_saturate(bytes * steps * NS_PER_S / ((unsigned __int128)ranks * rate));
 }
 
-u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels)
+u64 app_cycles_ns(const struct cfg_gpu *gpu, unsigned __int128 cycles)
 {
-	return max(1ull, work_ns / kernels + gpu->kernel_overhead);
+	return cost_saturate(cycles * NS_PER_S / ((unsigned __int128)gpu->sms * gpu->clock));
+}
+
+/* GPU time of each of @kernels equal kernels that do @work together. */
+static u64 cost_kernel_ns(const struct app_work *work, const struct cfg_gpu *gpu, u64 kernels)
+{
+	u64 overhead_ns = work->overhead_ns ? work->overhead_ns : gpu->kernel_overhead;
+
+	return max(1ull, work->ns / kernels + overhead_ns);
 }
 
 static u64 cost_blocks(unsigned __int128 amount, u64 of_a_block)
@@ -158,7 +166,7 @@ void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 
 	/* Products of many tokens and elementwise kernels: gpu.fault.front has the measurement. */
 	burst->in_fronts = true;
-	burst->kernel_ns = app_kernel_ns(gpu, work->ns, burst->kernels);
+	burst->kernel_ns = cost_kernel_ns(work, gpu, burst->kernels);
 	all_ns = (unsigned __int128)burst->kernel_ns * burst->kernels;
 	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));
 	burst->sm_need_ppm = cost_share(work->needed_ns, max(work->ns, 1ull));

@@ -87,18 +87,19 @@ u64 app_flops_mma_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int12
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes);
 
 /*
+ * @cycles of an SM, spread over all SMs: what neither the peak of the tensor cores nor the
+ * memory bounds. Kernels with few thread blocks, and those whose tensors stay in the L2, which
+ * has the clock of the SMs. The GPU has gpu.sms and gpu.clock.
+ */
+u64 app_cycles_ns(const struct cfg_gpu *gpu, unsigned __int128 cycles);
+
+/*
  * An all-reduce of @bytes among @ranks GPUs, as a ring: each GPU sends a part to the next one
  * in 2 (ranks - 1) steps, and all of it 2 (ranks - 1) / ranks times:
  *
  *     setup + 2 (N - 1) step + bytes 2 (N - 1) / N / bandwidth          of gpu.peer
  */
 u64 app_reduce_ns(const struct cfg_gpu *gpu, u64 ranks, unsigned __int128 bytes);
-
-/*
- * GPU time of each of @kernels equal kernels that have @work_ns of traffic and arithmetic
- * together.
- */
-u64 app_kernel_ns(const struct cfg_gpu *gpu, u64 work_ns, u64 kernels);
 
 /* Work of a burst on a GPU without neighbours, by what it takes. All-zero: none. */
 struct app_work {
@@ -107,6 +108,7 @@ struct app_work {
 	unsigned __int128 held_ns;   /* x ppm of the SMs that its thread blocks hold */
 	unsigned __int128 needed_ns; /* x ppm of the SMs that it needs for full speed */
 	u64 narrow;		     /* of its kernels, those that leave places on SMs */
+	u64 overhead_ns;	     /* of a kernel; 0: gpu.kernel_overhead */
 };
 
 /*

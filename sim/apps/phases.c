@@ -9,6 +9,7 @@
  *
  *     work = max or sum of   FLOP / (peak * efficiency)
  *                            traffic / (bandwidth * memory_efficiency)
+ *                            + cycles / (SMs * clock)
  *     FLOP = flops + flops_per_token * tokens, traffic likewise
  *
  * app.overlap says which: arithmetic and traffic of a well-tuned library overlap, those of
@@ -116,17 +117,20 @@ static struct app_work phases_gpu_work(const struct phases *phases,
 		(unsigned __int128)work->traffic_per_token * tokens + work->traffic;
 	u64 compute = app_flops_ns(gpu, phases->cfg->efficiency, flops);
 	u64 memory = app_bytes_ns(gpu, phases->cfg->memory_efficiency, bytes);
-	u64 products = app_product_blocks(flops / work->kernels);
-	u64 elements = app_element_blocks(bytes / work->kernels);
-	struct app_work sum = { 0 };
+	u64 products = work->blocks ? work->blocks : app_product_blocks(flops / work->kernels);
+	u64 elements = work->blocks ? work->blocks : app_element_blocks(bytes / work->kernels);
+	struct app_work sum = { .overhead_ns = work->overhead_ns };
 
 	/* A kernel that does both has blocks enough for either. */
 	if (phases->cfg->overlap) {
 		app_work_add(&sum, gpu, compute, memory, max(products, elements));
-		return sum;
+	} else {
+		app_work_add(&sum, gpu, compute, 0, products);
+		app_work_add(&sum, gpu, 0, memory, elements);
 	}
-	app_work_add(&sum, gpu, compute, 0, products);
-	app_work_add(&sum, gpu, 0, memory, elements);
+	if (work->cycles)
+		app_work_add(&sum, gpu, app_cycles_ns(gpu, work->cycles), 0,
+			     work->blocks ? work->blocks : gpu->sms);
 	return sum;
 }
 
@@ -204,7 +208,7 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 	gpu_work = phases_gpu_work(phases, work, tokens);
 	burst = (struct cuda_burst_config){
 		.kernels = (u32)work->kernels,
-		.launch_ns = app_launch_ns(&config->host, phases->cfg->kernel_launch,
+		.launch_ns = app_launch_ns(&config->host, work->launch_ns,
 					   work->graph ? work->kernels : 1),
 		.graph = work->graph,
 		.accesses = phases->touches,
@@ -444,11 +448,37 @@ static int phases_check(struct cfg_load *load, const struct cfg_container *conta
 	return 0;
 }
 
+/* Cycles take a time on a GPU whose SMs and clock are known. */
+static int phases_check_gpu(const struct app_env *env, struct sim_error *err)
+{
+	const struct cfg_gpu *gpu = &env->config->gpu;
+	struct phases_program *program;
+	char wrong[PHASES_WRONG_MAX];
+	const char *key;
+	bool cycles;
+
+	program = phases_program_read(env->container->app, &key, wrong);
+	if (!program)
+		return sim_runtime_error(err, "out of memory");
+	cycles = program->counts_cycles;
+	free(program);
+	if (!cycles || (gpu->sms && gpu->clock))
+		return 0;
+	return sim_user_error(err,
+			      "containers.%s.app.phases: have cycles, but the GPU has no "
+			      "gpu.sms or no gpu.clock, allowed: a GPU with both",
+			      env->container->name);
+}
+
 static int phases_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_phases *cfg = env->container->app;
 
-	return *cfg->trace.file ? app_trace_prepare(env, &cfg->trace, err) : 0;
+	int status = phases_check_gpu(env, err);
+
+	if (!status && *cfg->trace.file)
+		status = app_trace_prepare(env, &cfg->trace, err);
+	return status;
 }
 
 static u64 phases_ahead_ns(const struct cfg_container *container)

@@ -73,12 +73,16 @@ struct phases_work {
 	u64 tokens;  /* enum phases_tokens */
 	u64 host_ns; /* host work before it, which begins when the GPU is done */
 	u64 kernels; /* 0: it has none */
+	u64 launch_ns;	 /* host time of a launch, reference host */
+	u64 overhead_ns; /* of a kernel; 0: gpu.kernel_overhead */
+	u64 blocks;	 /* thread blocks of a kernel; 0: they follow from its work */
 	bool graph;  /* one launch for all kernels */
 	u64 layers;  /* one after the other, up to PHASES_LAYERS_MAX */
 	u64 flops;
 	u64 flops_per_token;
 	u64 traffic; /* bytes of device memory */
 	u64 traffic_per_token;
+	u64 cycles; /* of SMs, beside arithmetic and traffic */
 	struct phases_access accesses[PHASES_ACCESSES_MAX];
 	u32 access_count;
 };
@@ -100,6 +104,7 @@ struct phases_program {
 	u32 node_count;
 	bool uses_samples;  /* a phase or group takes some */
 	bool counts_tokens; /* a phase or group does more for more tokens */
+	bool counts_cycles; /* a phase has some */
 };
 
 /*

@@ -84,6 +84,9 @@ static const struct cfg_key phase_fields[] = {
 	FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
 	FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, APP_KERNELS_MAX)),
 	FIELD(phases_work, "graph", BOOL, graph, ),
+	FIELD(phases_work, "launch", DURATION, launch_ns, CFG_RANGE(0, CFG_SEC)),
+	FIELD(phases_work, "kernel_overhead", DURATION, overhead_ns, CFG_RANGE(1, CFG_SEC)),
+	FIELD(phases_work, "blocks", INTEGER, blocks, CFG_RANGE(1, CFG_COUNT_MAX)),
 	FIELD(phases_work, "layers", INTEGER, layers, CFG_RANGE(1, PHASES_LAYERS_MAX)),
 	FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),
 	FIELD(phases_work, "flops_per_token", INTEGER, flops_per_token,
@@ -91,6 +94,7 @@ static const struct cfg_key phase_fields[] = {
 	FIELD(phases_work, "traffic", SIZE, traffic, CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
 	FIELD(phases_work, "traffic_per_token", SIZE, traffic_per_token,
 	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
+	FIELD(phases_work, "cycles", INTEGER, cycles, CFG_RANGE(0, CFG_FLOPS_MAX)),
 	{ 0 },
 };
 
@@ -99,6 +103,7 @@ static const char *const no_others[] = { NULL };
 /* One declaration while it is read. */
 struct reader {
 	struct phases_program *program;
+	u64 launch_ns; /* of phases that do not say it */
 	char *wrong;
 };
 
@@ -322,6 +327,7 @@ static bool read_work(struct reader *reader, const char *where, const json_t *js
 			    others, work) &&
 		(node->group || read_accesses(reader, where, json, work));
 	reader->program->counts_tokens |= counts_tokens(work);
+	reader->program->counts_cycles |= work->cycles != 0;
 	return right;
 }
 
@@ -352,6 +358,7 @@ static bool read_node(struct reader *reader, const char *where, const json_t *js
 	node->once = json_is_true(once);
 	node->work.repeat = 1;
 	node->work.layers = 1;
+	node->work.launch_ns = reader->launch_ns;
 	if (!read_work(reader, name, json, node, &node->work))
 		return false;
 	node->small = node->work;
@@ -391,7 +398,7 @@ struct phases_program *phases_program_read(const struct cfg_phases *cfg, const c
 	struct phases_program *program = calloc(1, sizeof(*program));
 	json_t *tensors = json_loads(cfg->tensors, 0, NULL);
 	json_t *phases = json_loads(cfg->phases, 0, NULL);
-	struct reader reader = { program, wrong };
+	struct reader reader = { program, cfg->kernel_launch, wrong };
 	bool right = false;
 
 	*ret_key = NULL;

@@ -70,6 +70,7 @@ struct cfg_gpu {
 	bool wgmma;	      /* has Hopper's wgmma */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
 	u64 sms;	      /* streaming multiprocessors; 0: any kernel fills them */
+	u64 clock;	      /* Hz of the SMs; 0: not known */
 	u64 l2;		      /* bytes of the L2 cache; 0: nothing is read twice */
 	u64 memory_sms;	      /* ppm of the SMs whose accesses saturate the memory; 0: all */
 	u64 product;	      /* enum cfg_product */

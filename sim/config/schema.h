@@ -41,6 +41,7 @@
 #define CFG_BANDWIDTH_MIN 1000000ull
 #define CFG_BANDWIDTH_MAX 1000000000000000ull
 #define CFG_FLOPS_MAX	  1000000000000000000ull
+#define CFG_CLOCK_MAX	  100000000000ull
 
 struct cfg_container;
 struct cfg_event;

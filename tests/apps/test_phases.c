@@ -78,6 +78,36 @@ START_TEST(a_graph_is_launched_once)
 }
 END_TEST
 
+/* A phase's own launches of 300 at half are longer than its kernels. */
+START_TEST(a_phase_has_launches_of_its_own)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000,"
+			  "\"launch\": \"300ns\"}]");
+	phases.kernel_launch = 1;
+	interrupt_ns = 3000;
+	simulate();
+	/* 10 kernels of 100, the last at 1500. */
+	expect_record(0, APP_COMPLETED, 0, 0, 1600);
+}
+END_TEST
+
+/*
+ * 6 cycles of 3 SMs at 1 MHz are 2000 ns, beside 1000 of arithmetic. An overhead of its own of 7
+ * replaces the GPU's.
+ */
+START_TEST(cycles_and_overhead_of_a_phase_add_to_its_work)
+{
+	init_phases("{}", "[{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000,"
+			  "\"cycles\": 6, \"kernel_overhead\": \"7ns\"}]");
+	config.gpu.sms = 3;
+	config.gpu.clock = 1000000;
+	config.gpu.kernel_overhead = 1000;
+	interrupt_ns = 4000;
+	simulate();
+	expect_record(0, APP_COMPLETED, 0, 0, 3070);
+}
+END_TEST
+
 /* The first iteration does "once" as well. */
 START_TEST(once_is_in_the_first_iteration)
 {
@@ -334,10 +364,12 @@ static const struct {
 	  "b: does nothing, allowed: a phase with kernels or host" },
 	{ "{}", "[{" PHASE ", \"small\": {\"name\": \"c\"}}]",
 	  "b: no field \"name\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
+	  "kernels, graph, launch, kernel_overhead, blocks, layers, flops, flops_per_token, "
+	  "traffic, traffic_per_token, cycles" },
 	{ "{}", "[{" PHASE ", \"small\": {\"once\": true}}]",
 	  "b: no field \"once\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, graph, layers, flops, flops_per_token, traffic, traffic_per_token" },
+	  "kernels, graph, launch, kernel_overhead, blocks, layers, flops, flops_per_token, "
+	  "traffic, traffic_per_token, cycles" },
 	{ "{\"w\": {\"bytes\": 1}}",
 	  "[{" PHASE ", \"layers\": 64, \"reads\": [\"w\", \"w\", \"w\", \"w\", \"w\"]}]",
 	  "b: touches 5 tensors in each of 64 layers, allowed: up to 256 in all" },
@@ -369,6 +401,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, an_iteration_goes_through_its_phases);
 	tcase_add_test(tests, times_add_up_and_launches_take_the_host);
 	tcase_add_test(tests, a_graph_is_launched_once);
+	tcase_add_test(tests, a_phase_has_launches_of_its_own);
+	tcase_add_test(tests, cycles_and_overhead_of_a_phase_add_to_its_work);
 	tcase_add_test(tests, once_is_in_the_first_iteration);
 	tcase_add_test(tests, phases_count_the_tokens_of_their_samples);
 	tcase_add_test(tests, an_open_loop_follows_the_dates_of_the_trace);
