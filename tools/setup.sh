@@ -6,7 +6,7 @@
 set -eu
 
 packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
-libzstd-dev libxxhash-dev libprotobuf-c-dev protobuf-c-compiler gnuplot-nox fonts-dejavu-core"
+libzstd-dev libxxhash-dev zlib1g-dev libprotobuf-c-dev protobuf-c-compiler gnuplot-nox fonts-dejavu-core"
 wanted=${1:-build}
 if [ "$wanted" = softgpu ]; then # kernel-port/softgpu/try.sh alone, without the simulator
 	packages="ca-certificates gcc libc6-dev make xz-utils cpio linux-headers-cloud-amd64 qemu-system-x86"

@@ -69,15 +69,15 @@ enum phases_tokens {
 struct phases_work {
 	u64 repeat;
 	bool repeat_response; /* once more for each token of the responses; repeat is 0 */
-	u64 samples; /* of the trace that each repetition takes; 0: those of its group */
-	u64 tokens;  /* enum phases_tokens */
-	u64 host_ns; /* host work before it, which begins when the GPU is done */
-	u64 kernels; /* 0: it has none */
+	u64 samples;	 /* of the trace that each repetition takes; 0: those of its group */
+	u64 tokens;	 /* enum phases_tokens */
+	u64 host_ns;	 /* host work before it, which begins when the GPU is done */
+	u64 kernels;	 /* 0: it has none */
 	u64 launch_ns;	 /* host time of a launch, reference host */
 	u64 overhead_ns; /* of a kernel; 0: gpu.kernel_overhead */
 	u64 blocks;	 /* thread blocks of a kernel; 0: they follow from its work */
-	bool graph;  /* one launch for all kernels */
-	u64 layers;  /* one after the other, up to PHASES_LAYERS_MAX */
+	bool graph;	 /* one launch for all kernels */
+	u64 layers;	 /* one after the other, up to PHASES_LAYERS_MAX */
 	u64 flops;
 	u64 flops_per_token;
 	u64 traffic; /* bytes of device memory */

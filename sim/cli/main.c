@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The program gvmsim. */
 #include "cli/cmd_advise.h"
+#include "cli/cmd_app.h"
 #include "cli/cmd_compare.h"
 #include "cli/cmd_explain.h"
 #include "cli/cmd_figure.h"
@@ -16,7 +17,8 @@
 static const struct command *const commands[] = {
 	&command_run,	  &command_figure,  &command_report,	&command_sweep,
 	&command_advise,  &command_explain, &command_validate,	&command_trace,
-	&command_compare, &command_help,    &command_reference, NULL,
+	&command_app,	  &command_compare, &command_help,	&command_reference,
+	NULL,
 };
 
 /* clang-format off */

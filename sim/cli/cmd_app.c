@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "cli/cmd_app.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "config/load.h"
+#include "engine/error.h"
+#include "engine/whole_file.h"
+#include "gvm/port.h"
+#include "import/torch_app.h"
+#include "import/torch_step.h"
+#include "import/torch_trace.h"
+#include "machine/machine.h"
+
+#define NS_PER_MS 1e6
+#define GB	  1e9
+
+static const struct command_option import_options[] = {
+	{ "gpu", "PROFILE", false, "the GPU that the program ran on, of scenarios/gpus" },
+	{ NULL, NULL, false, NULL },
+};
+
+static int run_import(int argc, char **argv, struct sim_error *err);
+
+/* clang-format off */
+static const struct command command_import = {
+	.name = "gvmsim app import",
+	.operands = "PROFILE OUT",
+	.summary = "make an application of a PyTorch program's profile",
+	.about =
+"Reads a trace that torch.profiler exported, plain or .gz, of a program that had the\n"
+"GPU alone, and writes an application of type \"phases\": kernels, launches, waits for\n"
+"the GPU and memory of one step, which an iteration repeats. The step is the one of\n"
+"median length. With python/gvm_profile, the program records three lines more, and the\n"
+"profile has all that is needed:\n"
+"\n"
+"    with gvm_profile.record(\"mine.json.gz\") as profile:\n"
+"        for batch in loader:\n"
+"            train(batch)\n"
+"            if profile.step(): break\n"
+"\n"
+"A trace of torch.profiler's own needs its step(). It does not say how long a step takes\n"
+"without the profiler, which makes launches slower, nor the memory: then the\n"
+"application has none.\n",
+	.options = import_options,
+	.examples =
+"  Make an application of a profile, and share the GPU with an LLM server:\n"
+"    gvmsim app import mine.json.gz scenarios/apps/mine.json --gpu h200-141g\n"
+"    gvmsim run vllm-diffusion-80g --set gpu.profile=h200-141g \\\n"
+"        --set containers.diffusion.app.type=phases \\\n"
+"        --set containers.diffusion.app.profile=mine --system stock\n",
+	.run = run_import,
+};
+/* clang-format on */
+
+static const struct command *const commands[] = { &command_import, NULL };
+
+const struct command command_app = {
+	.name = "gvmsim app",
+	.operands = "import ...",
+	.summary = "applications from profiles of real programs",
+	.about = "Makes applications of what was measured of real programs.\n",
+	.commands = commands,
+};
+
+static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
+{
+	const char **gpu = data;
+
+	(void)option;
+	(void)err;
+	*gpu = value;
+	return 0;
+}
+
+/* The program's GPU time by what bounds it, in ms. */
+static void print_bounds(const struct torch_step *step)
+{
+	double ms[TORCH_BOUNDS] = { 0 };
+
+	for (size_t i = 0; i < step->count; i++)
+		for (size_t bound = 0; bound < TORCH_BOUNDS; bound++)
+			ms[bound] += (double)step->launches[i].gpu_ns[bound] / NS_PER_MS;
+	printf("GPU time             %.3f ms products, %.3f ms memory, %.3f ms SMs\n",
+	       ms[TORCH_BY_PRODUCTS], ms[TORCH_BY_MEMORY], ms[TORCH_BY_SMS]);
+}
+
+static void print_step(const struct torch_trace *trace, const struct torch_step *step)
+{
+	u64 kernels = 0, waits = 0;
+
+	for (size_t i = 0; i < step->count; i++) {
+		kernels += step->launches[i].kernels;
+		waits += step->launches[i].waited;
+	}
+	printf("GPU                  %s\n", *trace->device ? trace->device : "not said");
+	printf("step                 %.3f ms under the profiler",
+	       (double)step->profiled_ns / NS_PER_MS);
+	if (step->plain_ns)
+		printf(", %.3f ms without", (double)step->plain_ns / NS_PER_MS);
+	printf(", %.3f ms reproduced\n", (double)step->reproduced_ns / NS_PER_MS);
+	printf("host                 times count %.3f times\n",
+	       (double)step->host_ppm / CFG_PPM);
+	printf("kernels              %llu in %zu launches, %llu waits\n", kernels, step->count,
+	       waits);
+	print_bounds(step);
+	if (trace->reserved_bytes)
+		printf("memory               %.3f GB between steps, %.3f GB in all\n",
+		       (double)trace->state_bytes / GB, (double)trace->reserved_bytes / GB);
+	else
+		printf("memory               not in the profile: the application has none\n");
+	printf("phases               %zu\n", torch_app_phases(step));
+}
+
+/* The profile must be of the GPU that it is said to be of. */
+static int check_gpu(const char *path, const struct torch_trace *trace,
+		     const struct cfg_gpu *gpu, struct sim_error *err)
+{
+	if (!trace->sms || !gpu->sms || trace->sms == gpu->sms)
+		return 0;
+	return sim_user_error(err, "%s: is of %s with %llu SMs, and %s has %llu", path,
+			      *trace->device ? trace->device : "a GPU", trace->sms,
+			      gpu->profile, gpu->sms);
+}
+
+static int write_app(const struct torch_app *app, const char *path, struct sim_error *err)
+{
+	struct whole_file file;
+	int status = whole_file_open(&file, path, err);
+
+	if (status)
+		return status;
+	status = torch_app_write(app, file.stream, err);
+	if (!status)
+		return whole_file_commit(&file, err);
+	whole_file_abort(&file);
+	return status;
+}
+
+/* Import the profile @in of a program that ran on the GPU of @config. */
+static int import_profile(const char *in, const char *out, const struct config *config,
+			  struct sim_error *err)
+{
+	struct torch_trace trace;
+	struct torch_step step;
+	struct torch_app app = { in, &trace, &step, &config->gpu, &config->host };
+	int status = torch_trace_read(in, &trace, err);
+
+	if (status)
+		return status;
+	status = check_gpu(in, &trace, &config->gpu, err);
+	if (!status)
+		status = torch_step_init(&step, &trace, &config->gpu, in, err);
+	if (!status) {
+		status = write_app(&app, out, err);
+		if (!status) {
+			print_step(&trace, &step);
+			status = command_flush(err);
+		}
+		torch_step_destroy(&step);
+	}
+	torch_trace_destroy(&trace);
+	return status;
+}
+
+static int run_import(int argc, char **argv, struct sim_error *err)
+{
+	char profile[CFG_NAME_MAX + 16];
+	const struct cfg_override override = { .path_and_value = profile };
+	const char *gpu = NULL;
+	struct command_line line;
+	struct config config;
+	int status = command_parse(&command_import, argc, argv, take_option, &gpu, &line, err);
+
+	if (status)
+		return status;
+	if (line.help)
+		return command_print_help(&command_import, err);
+	if (line.operand_count != 2)
+		return command_mistake(&command_import, err, "%d file names, expected 2",
+				       line.operand_count);
+	if (!gpu)
+		return command_mistake(&command_import, err, "no --gpu");
+	snprintf(profile, sizeof(profile), "gpu.profile=%s", gpu);
+	/* Its applications do not run: of the scenario, only the machine counts. */
+	status = config_load(&machine_registry, "vllm-diffusion-80g", &override, 1, &config,
+			     err);
+	if (status)
+		return status;
+	status = import_profile(line.operands[0], line.operands[1], &config, err);
+	config_destroy(&config);
+	return status;
+}

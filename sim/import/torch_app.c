@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Writes an application's profile; see torch_app.h. */
+#include "import/torch_app.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "config/config.h"
+#include "engine/error.h"
+#include "gvm/port.h"
+
+#define NS_PER_S 1000000000ull
+
+/*
+ * Shares of the peaks that FLOP and bytes are counted by. On the profiled GPU they cancel out.
+ * An H200's: scenarios/apps/vllm.json, corun-llama-3.2-3b.json.
+ */
+#define EFFICIENCY	  0.74
+#define MEMORY_EFFICIENCY 0.89
+
+/* Parts of the memory. A phase touches those that are its share of the step. */
+#define PARTS 24u
+
+/* Launches of a phase. */
+struct phase {
+	size_t first, end;
+};
+
+/* Is the launch at @i the first one of a phase that the host's waits or graphs begin? */
+static bool begins_phase(const struct torch_step *step, size_t i)
+{
+	const struct torch_launch *launch = &step->launches[i];
+
+	return !i || launch->waited || launch->graph || step->launches[i - 1].graph;
+}
+
+/* The phase that begins at launch @first. */
+static struct phase phase_at(const struct torch_step *step, size_t first)
+{
+	size_t most = (step->count + TORCH_PHASES - 1) / TORCH_PHASES;
+	struct phase phase = { first, first + 1 };
+
+	while (phase.end < step->count && phase.end - first < most &&
+	       !begins_phase(step, phase.end))
+		phase.end++;
+	return phase;
+}
+
+size_t torch_app_phases(const struct torch_step *step)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < step->count; i = phase_at(step, i).end)
+		count++;
+	return count;
+}
+
+/* Host time without the profiler, on the reference host. */
+static u64 host_ns(const struct torch_app *app, u64 profiled_ns)
+{
+	return (u64)((unsigned __int128)profiled_ns * app->step->host_ppm / CFG_PPM *
+		     app->host->speed / CFG_PPM);
+}
+
+/* Sums over the launches of a phase. */
+static struct torch_launch phase_sum(const struct torch_step *step, struct phase phase)
+{
+	struct torch_launch sum = step->launches[phase.first];
+
+	for (size_t i = phase.first + 1; i < phase.end; i++) {
+		const struct torch_launch *launch = &step->launches[i];
+
+		for (size_t bound = 0; bound < TORCH_BOUNDS; bound++)
+			sum.gpu_ns[bound] += launch->gpu_ns[bound];
+		sum.host_ns += launch->host_ns;
+		sum.sm_ns += launch->sm_ns;
+		sum.kernels += launch->kernels;
+	}
+	return sum;
+}
+
+static void set_ns(json_t *object, const char *key, u64 ns)
+{
+	json_object_set_new(object, key, json_sprintf("%lluns", ns));
+}
+
+/* A rate's amount in @ns, a whole number as text: FLOP can be more than JSON's integers. */
+static void set_amount(json_t *object, const char *key, double rate, double ns)
+{
+	if (rate * ns >= (double)NS_PER_S)
+		json_object_set_new(object, key,
+				    json_sprintf("%.0f", rate * ns / (double)NS_PER_S));
+}
+
+/*
+ * The host's part. After a wait the first launch's time is work that the GPU waits for; a graph
+ * is one launch.
+ */
+static void set_host(json_t *object, const struct torch_app *app, struct phase phase,
+		     const struct torch_launch *sum, bool first)
+{
+	const struct torch_launch *launch = &app->step->launches[phase.first];
+	u64 launches = phase.end - phase.first;
+	u64 launch_ns = sum->host_ns / launches, before_ns = 0;
+
+	if ((first || launch->waited) && launches > 1)
+		launch_ns = (sum->host_ns - launch->host_ns) / (launches - 1);
+	if (first || launch->waited) {
+		before_ns = launch->host_ns > launch_ns ? launch->host_ns - launch_ns : 0;
+		if (launches == 1) {
+			before_ns = launch->host_ns;
+			launch_ns = 0;
+		}
+	}
+	if (before_ns)
+		set_ns(object, "host", host_ns(app, before_ns));
+	set_ns(object, "launch", host_ns(app, launch_ns));
+}
+
+/* The GPU's part: what its kernels take beside the GPU's overhead, by what bounds them. */
+static void set_gpu(json_t *object, const struct torch_app *app, const struct torch_launch *sum)
+{
+	const struct cfg_gpu *gpu = app->gpu;
+	u64 all_ns = torch_launch_gpu_ns(app->step, sum), busy_ns = 0;
+	u64 overhead_ns = min(gpu->kernel_overhead, all_ns / sum->kernels);
+	double share[TORCH_BOUNDS], work_ns = (double)(all_ns - overhead_ns * sum->kernels);
+	bool cycles = gpu->sms && gpu->clock;
+
+	for (size_t i = 0; i < TORCH_BOUNDS; i++)
+		busy_ns += sum->gpu_ns[i];
+	for (size_t i = 0; i < TORCH_BOUNDS; i++)
+		share[i] = busy_ns ? (double)sum->gpu_ns[i] / (double)busy_ns : 0;
+	if (!cycles)
+		share[TORCH_BY_MEMORY] += share[TORCH_BY_SMS];
+	if (overhead_ns < gpu->kernel_overhead)
+		set_ns(object, "kernel_overhead", max(overhead_ns, 1ull));
+	set_amount(object, "flops", (double)gpu->flops_bf16 * EFFICIENCY,
+		   work_ns * share[TORCH_BY_PRODUCTS]);
+	set_amount(object, "traffic", (double)gpu->memory_bandwidth * MEMORY_EFFICIENCY,
+		   work_ns * share[TORCH_BY_MEMORY]);
+	if (cycles)
+		set_amount(object, "cycles", (double)gpu->sms * (double)gpu->clock,
+			   work_ns * share[TORCH_BY_SMS]);
+	if (gpu->sms && busy_ns)
+		json_object_set_new(
+			object, "blocks",
+			json_integer((json_int_t)((sum->sm_ns + busy_ns - 1) / busy_ns)));
+}
+
+/* "state 3": what part @part of the memory is called. */
+static void part_name(const char *kind, u32 part, char name[CFG_NAME_MAX])
+{
+	snprintf(name, CFG_NAME_MAX, "%s %u", kind, part);
+}
+
+/* The parts of a kind that the launches of a phase touch, as names. */
+static json_t *parts_of(const struct torch_step *step, struct phase phase, const char *kind)
+{
+	u32 first = (u32)(phase.first * PARTS / step->count);
+	u32 end = (u32)((phase.end * PARTS + step->count - 1) / step->count);
+	json_t *list = json_array();
+	char name[CFG_NAME_MAX];
+
+	/* Not more than a phase may touch. */
+	for (u32 part = first; part < end && json_array_size(list) < 8; part++) {
+		part_name(kind, part, name);
+		json_array_append_new(list, json_string(name));
+	}
+	return list;
+}
+
+static u64 activation_bytes(const struct torch_trace *trace)
+{
+	return trace->reserved_bytes - trace->state_bytes;
+}
+
+static json_t *phases_json(const struct torch_app *app)
+{
+	const struct torch_step *step = app->step;
+	json_t *list = json_array();
+	struct phase phase;
+
+	for (size_t i = 0; i < step->count; i = phase.end) {
+		json_t *object = json_object();
+		struct torch_launch sum;
+
+		phase = phase_at(step, i);
+		sum = phase_sum(step, phase);
+		json_object_set_new(object, "name",
+				    json_sprintf("%zu-%zu", phase.first + 1, phase.end));
+		json_object_set_new(object, "kernels", json_integer((json_int_t)sum.kernels));
+		if (sum.graph)
+			json_object_set_new(object, "graph", json_true());
+		set_host(object, app, phase, &sum, !i);
+		set_gpu(object, app, &sum);
+		if (app->trace->state_bytes >= PARTS)
+			json_object_set_new(object, "reads", parts_of(step, phase, "state"));
+		if (activation_bytes(app->trace) >= PARTS)
+			json_object_set_new(object, "writes",
+					    parts_of(step, phase, "activations"));
+		json_array_append_new(list, object);
+	}
+	return list;
+}
+
+/* Add the parts of a kind, equal ones of @bytes together. */
+static void add_parts(json_t *tensors, const char *kind, u64 bytes)
+{
+	char name[CFG_NAME_MAX];
+
+	for (u32 part = 0; part < PARTS && bytes >= PARTS; part++) {
+		part_name(kind, part, name);
+		json_object_set_new(tensors, name,
+				    json_pack("{sI}", "bytes", (json_int_t)(bytes / PARTS)));
+	}
+}
+
+static json_t *sourced(json_t *value, json_t *source)
+{
+	json_t *object = json_pack("{soso}", "value", value, "source", source);
+
+	return object;
+}
+
+/* The whole profile. NULL: no memory. */
+static json_t *app_json(const struct torch_app *app)
+{
+	const struct torch_trace *trace = app->trace;
+	const char *file = strrchr(app->profile, '/');
+	const char *device = *trace->device ? trace->device : "a GPU";
+	json_t *tensors = json_object(), *keys = json_object();
+
+	file = file ? file + 1 : app->profile;
+	add_parts(tensors, "state", trace->state_bytes);
+	add_parts(tensors, "activations", activation_bytes(trace));
+	json_object_set_new(
+		keys, "tensors",
+		sourced(tensors, json_sprintf("Measured on %s (%s): bytes between steps, and "
+					      "the rest of the allocator's. Assumption: a step "
+					      "touches each part once, in order.",
+					      device, file)));
+	json_object_set_new(
+		keys, "phases",
+		sourced(phases_json(app),
+			json_sprintf("Measured on %s (%s), by gvmsim app import " GVMSIM_VERSION
+				     ": kernels, their times as FLOP, bytes and cycles of %s, "
+				     "and the host's times with a speed of %.3g.",
+				     device, file, app->gpu->profile,
+				     (double)app->host->speed / CFG_PPM)));
+	json_object_set_new(keys, "efficiency",
+			    sourced(json_real(EFFICIENCY),
+				    json_string("As vllm.json. On the profiled GPU it cancels "
+						"out.")));
+	json_object_set_new(
+		keys, "memory_efficiency",
+		sourced(json_real(MEMORY_EFFICIENCY),
+			json_string("As corun-llama-3.2-3b.json. On the profiled GPU "
+				    "it cancels out.")));
+	json_object_set_new(keys, "overlap",
+			    sourced(json_false(),
+				    json_string("Each kernel has one bound: times add up.")));
+	json_object_set_new(keys, "kernel_launch",
+			    sourced(json_string("0s"), json_string("Each phase has its own.")));
+	return json_pack("{so}", "app", keys);
+}
+
+int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error *err)
+{
+	size_t phases = torch_app_phases(app->step);
+	json_t *json;
+	int status = 0;
+
+	if (phases > TORCH_PHASES_MAX)
+		return sim_user_error(err,
+				      "%s: a step has %zu waits and graphs, allowed: up to %u "
+				      "phases; record shorter steps",
+				      app->profile, phases, TORCH_PHASES_MAX);
+	json = app_json(app);
+	if (!json || json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
+	    fputc('\n', stream) == EOF)
+		status = sim_runtime_error(err, "%s: cannot make the application of it",
+					   app->profile);
+	json_decref(json);
+	return status;
+}
