@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/* Profiles of PyTorch programs: reading a trace, and the application of a step. */
+#include <jansson.h>
+#include <zlib.h>
+
+#include "config/config.h"
+#include "engine/error.h"
+#include "gvm/port.h"
+#include "import/torch_app.h"
+#include "import/torch_step.h"
+#include "import/torch_trace.h"
+#include "suite.h"
+
+/* A byte and a FLOP take 1 ns; 4 SMs at 1 GHz. */
+static const struct cfg_gpu gpu = {
+	.profile = "toy",
+	.memory_bandwidth = 1000000000,
+	.flops_bf16 = 1000000000,
+	.kernel_overhead = 1000,
+	.sms = 4,
+	.clock = 1000000000,
+	.l2 = 1000,
+};
+static const struct cfg_host host = { .speed = 2 * CFG_PPM };
+
+static char folder[64], path[96], out[96], text[16384];
+static struct torch_trace trace;
+static struct torch_step step;
+static struct sim_error err;
+
+static void make_folder(void)
+{
+	suite_make_folder(folder, sizeof(folder));
+	snprintf(path, sizeof(path), "%s/trace.json", folder);
+	snprintf(out, sizeof(out), "%s/app.json", folder);
+	err = (struct sim_error){ 0 };
+}
+
+static void remove_folder(void)
+{
+	unlink(path);
+	unlink(out);
+	rmdir(folder);
+}
+
+static void begin_trace(void)
+{
+	snprintf(text, sizeof(text),
+		 "{\"deviceProperties\": [{\"id\": 0, \"name\": \"Toy\", \"numSms\": 4}],"
+		 "\"baseTimeNanoseconds\": 5000000, \"traceEvents\": [{\"ph\": \"M\"}");
+}
+
+static void put(const char *more)
+{
+	ck_assert_uint_lt(strlen(text) + strlen(more), sizeof(text));
+	strcat(text, more);
+}
+
+/* Dates in us. */
+static void put_event(const char *category, const char *name, double start, double end,
+		      int correlation, int blocks)
+{
+	char event[512];
+
+	snprintf(event, sizeof(event),
+		 ", {\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"ts\": %.3f, "
+		 "\"dur\": %.3f, \"args\": {\"device\": 0, \"correlation\": %d, "
+		 "\"grid\": [%d, 1, 1], \"block\": [32, 1, 1], \"bytes\": 100}}",
+		 category, name, start, end - start, correlation, blocks);
+	put(event);
+}
+
+/* End the trace with @more keys and write it, with or without compression. */
+static void end_trace(const char *more, bool packed)
+{
+	gzFile file = gzopen(path, packed ? "wb" : "wbT");
+
+	put("]");
+	put(more);
+	put("}");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(gzwrite(file, text, (unsigned int)strlen(text)), (int)strlen(text));
+	ck_assert_int_eq(gzclose(file), Z_OK);
+}
+
+/*
+ * A product and a kernel of 8000 bytes in 10 us, each. The host waits, and launches 10.5 us after
+ * the end of both a slow kernel on one SM. Calls without kernels do not count.
+ */
+static void put_step(void)
+{
+	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 10, 12, 1, 1);
+	put_event("kernel", "sGEMM", 12, 22, 1, 8);
+	put_event("cuda_runtime", "cudaGetDevice", 12.2, 12.8, 99, 1);
+	put_event("cuda_driver", "cuLaunchKernelEx", 13, 14, 2, 1);
+	put_event("kernel", "add", 22.5, 32.5, 2, 2);
+	put_event("cuda_runtime", "cudaStreamSynchronize", 15, 33, 98, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 40, 42, 3, 1);
+	put_event("kernel", "softmax", 43, 53, 3, 1);
+}
+
+#define BYTES                                                         \
+	"\"kernel_bytes\": [[\"add\", [2, 1, 1], [32, 1, 1], 8000], " \
+	"[\"softmax\", [1, 1, 1], [32, 1, 1], 500]]"
+
+static void read_step(const char *more, bool packed)
+{
+	begin_trace();
+	put_step();
+	end_trace(more, packed);
+	ck_assert_msg(!torch_trace_read(path, &trace, &err), "%s", err.text);
+	ck_assert_msg(!torch_step_init(&step, &trace, &gpu, path, &err), "%s", err.text);
+}
+
+static void destroy(void)
+{
+	torch_step_destroy(&step);
+	torch_trace_destroy(&trace);
+}
+
+START_TEST(a_trace_has_kernels_calls_and_steps)
+{
+	const struct torch_kernel *kernels;
+	size_t count;
+
+	read_step(", \"gvmsim\": {" BYTES "}", _i);
+	ck_assert_str_eq(trace.device, "Toy");
+	ck_assert_uint_eq(trace.sms, 4);
+	ck_assert_uint_eq(trace.kernel_count, 3);
+	ck_assert_uint_eq(trace.call_count, 4);
+	ck_assert_uint_eq(trace.step_count, 1);
+	ck_assert_uint_eq(trace.plain_step_ns, 0);
+	ck_assert(trace.calls[2].waits);
+	ck_assert_uint_eq(trace.calls[1].start_ns, 5000000 + 13000);
+	kernels = torch_trace_kernels(&trace, &trace.calls[1], &count);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_uint_eq(kernels->bytes, 8000);
+	ck_assert_uint_eq(kernels->blocks, 2);
+	destroy();
+}
+END_TEST
+
+/* Without a measured step, host times count in full. */
+START_TEST(launches_have_host_and_gpu_times)
+{
+	read_step(", \"gvmsim\": {" BYTES "}", false);
+	ck_assert_uint_eq(step.count, 3);
+	ck_assert_uint_eq(step.gap_ns, 1200);
+	ck_assert_uint_eq(step.host_ppm, CFG_PPM);
+	ck_assert_uint_eq(step.profiled_ns, 100000);
+	/* The first launch of a trace has nothing before it. */
+	ck_assert_uint_eq(step.launches[0].host_ns, 0);
+	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_PRODUCTS], 10000);
+	ck_assert_uint_eq(step.launches[0].sm_ns, 40000);
+	/* The GPU can begin the first at 12 us, and the second at 14, when its call ends. */
+	ck_assert_uint_eq(step.launches[1].host_ns, 2000);
+	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 10000);
+	ck_assert_uint_eq(step.launches[1].sm_ns, 20000);
+	ck_assert(!step.launches[1].waited);
+	/* From the end of all work, 32.5 us, to the begin of the kernel. */
+	ck_assert_uint_eq(step.launches[2].host_ns, 10500);
+	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_SMS], 10000);
+	ck_assert(step.launches[2].waited);
+	/* Two times 11.2 us, 10.5 of the host, 11.2. */
+	ck_assert_uint_eq(step.reproduced_ns, 44100);
+	destroy();
+}
+END_TEST
+
+/* 33.6 us of the GPU, and of 10.5 us of the host 0.514 make 39 us. */
+START_TEST(host_times_shrink_to_a_step_without_the_profiler)
+{
+	read_step(", \"gvmsim\": {\"plain_step_ns\": 39000, " BYTES "}", false);
+	ck_assert_uint_eq(step.host_ppm, 514000);
+	ck_assert_uint_eq(step.reproduced_ns, 38997);
+	destroy();
+}
+END_TEST
+
+/* The steps of gvm_profile replace the profiler's; here it has none of the third launch. */
+START_TEST(the_step_is_the_recorders)
+{
+	read_step(", \"gvmsim\": {\"steps_ns\": [[5000000, 5030000]], \"memory\": "
+		  "{\"state\": 2400, \"reserved\": 7200}}",
+		  false);
+	ck_assert_uint_eq(step.count, 2);
+	ck_assert_uint_eq(trace.state_bytes, 2400);
+	ck_assert_uint_eq(trace.reserved_bytes, 7200);
+	destroy();
+}
+END_TEST
+
+/* Of steps of 1, 2 and 3 kernels, the one of median length counts; an empty one never does. */
+START_TEST(the_step_of_median_length_counts)
+{
+	begin_trace();
+	for (int i = 0, at = 0; i < 3; i++) {
+		put_event("user_annotation", "ProfilerStep#2", at, at + 50 * (i + 1), 0, 1);
+		for (int n = 0; n <= i; n++) {
+			int id = 10 * i + n + 1;
+
+			put_event("cuda_runtime", "cudaLaunchKernel", at + 5 * n + 1,
+				  at + 5 * n + 2, id, 1);
+			put_event("kernel", "add", at + 5 * n + 2, at + 5 * n + 4, id, 1);
+		}
+		at += 50 * (i + 1);
+	}
+	put_event("user_annotation", "ProfilerStep#9", 300, 301, 0, 1);
+	end_trace("", false);
+	ck_assert_msg(!torch_trace_read(path, &trace, &err), "%s", err.text);
+	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, path, &err), 0);
+	ck_assert_uint_eq(step.count, 2);
+	ck_assert_uint_eq(step.profiled_ns, 100000);
+	/* It begins in the pause behind the step before: 51 us after that one's kernel began. */
+	ck_assert_uint_eq(step.launches[0].host_ns, 50000);
+	destroy();
+}
+END_TEST
+
+/* Kernels of two streams at once: each counts for the time in which it runs first. */
+START_TEST(time_of_kernels_side_by_side_counts_once)
+{
+	begin_trace();
+	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 1, 2, 1, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 3, 4, 2, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 5, 6, 3, 1);
+	put_event("kernel", "add", 2, 22, 1, 1);
+	put_event("kernel", "add", 4, 24, 2, 1);
+	put_event("kernel", "add", 6, 16, 3, 1);
+	end_trace("", false);
+	ck_assert_msg(!torch_trace_read(path, &trace, &err), "%s", err.text);
+	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, path, &err), 0);
+	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_MEMORY], 20000);
+	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 2000);
+	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_MEMORY], 0);
+	destroy();
+}
+END_TEST
+
+/* Nine kernels of a graph with 0.3 us between them: one launch, whose gaps are measured. */
+START_TEST(a_graph_is_one_launch)
+{
+	begin_trace();
+	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("cuda_runtime", "cudaGraphLaunch", 1, 9, 7, 1);
+	for (int i = 0; i < 9; i++)
+		put_event("kernel", "add", 4 + 2.3 * i, 6 + 2.3 * i, 7, 1);
+	end_trace("", false);
+	ck_assert_msg(!torch_trace_read(path, &trace, &err), "%s", err.text);
+	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, path, &err), 0);
+	ck_assert_uint_eq(step.count, 1);
+	ck_assert(step.launches[0].graph);
+	ck_assert_uint_eq(step.launches[0].kernels, 9);
+	ck_assert_uint_eq(step.graph_gap_ns, 300);
+	ck_assert_uint_eq(torch_launch_gpu_ns(&step, &step.launches[0]), 9 * 2300);
+	destroy();
+}
+END_TEST
+
+static json_t *write_app(void)
+{
+	const struct torch_app app = { path, &trace, &step, &gpu, &host };
+	FILE *stream = fopen(out, "w");
+	json_t *json;
+
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_msg(!torch_app_write(&app, stream, &err), "%s", err.text);
+	ck_assert_int_eq(fclose(stream), 0);
+	json = json_load_file(out, 0, NULL);
+	ck_assert_ptr_nonnull(json);
+	return json;
+}
+
+static const json_t *value(const json_t *app, const char *key)
+{
+	const json_t *leaf = json_object_get(json_object_get(app, "app"), key);
+
+	ck_assert_ptr_nonnull(json_object_get(leaf, "source"));
+	return json_object_get(leaf, "value");
+}
+
+#define expect_text(phase_, key_, text_) \
+	ck_assert_str_eq(json_string_value(json_object_get(phase_, key_)), text_)
+
+/*
+ * A kernel takes 11.2 us, 1 of them overhead: 10.2 at 0.74 and 0.89 of the rates, or 4 SMs of 1
+ * GHz. Host times are those of a host half as fast.
+ */
+START_TEST(an_application_takes_the_times_of_the_step)
+{
+	json_t *app;
+	const json_t *phases, *phase;
+
+	read_step(", \"gvmsim\": {\"memory\": {\"state\": 2400, \"reserved\": 7200}, " BYTES
+		  "}",
+		  false);
+	app = write_app();
+	phases = value(app, "phases");
+	ck_assert_uint_eq(json_array_size(phases), 3);
+	phase = json_array_get(phases, 0);
+	expect_text(phase, "flops", "7548");
+	expect_text(phase, "launch", "0ns");
+	ck_assert_int_eq(json_integer_value(json_object_get(phase, "blocks")), 4);
+	phase = json_array_get(phases, 1);
+	expect_text(phase, "traffic", "9078");
+	expect_text(phase, "launch", "4000ns");
+	ck_assert_ptr_null(json_object_get(phase, "host"));
+	phase = json_array_get(phases, 2);
+	expect_text(phase, "cycles", "40800");
+	expect_text(phase, "host", "21000ns");
+	expect_text(phase, "launch", "0ns");
+	ck_assert_ptr_null(json_object_get(phase, "kernel_overhead"));
+	/* A third of 24 parts each. */
+	ck_assert_uint_eq(json_array_size(json_object_get(phase, "reads")), 8);
+	ck_assert_str_eq(json_string_value(json_array_get(json_object_get(phase, "writes"), 0)),
+			 "activations 16");
+	ck_assert_uint_eq(json_object_size(value(app, "tensors")), 48);
+	json_decref(app);
+	destroy();
+}
+END_TEST
+
+/* What an application gets is all that there is: 500 launches of one SM in up to 120 phases. */
+START_TEST(many_launches_are_few_phases)
+{
+	struct torch_launch *launches = calloc(500, sizeof(*launches));
+	const json_t *phases;
+	double cycles = 0;
+	u64 kernels = 0;
+	json_t *app;
+
+	step = (struct torch_step){ .launches = launches, .count = 500, .host_ppm = CFG_PPM };
+	for (size_t i = 0; i < 500; i++)
+		launches[i] = (struct torch_launch){ .host_ns = 5000,
+						     .gpu_ns[TORCH_BY_SMS] = 3000,
+						     .sm_ns = 3000,
+						     .kernels = 1 };
+	app = write_app();
+	phases = value(app, "phases");
+	ck_assert_uint_eq(json_array_size(phases), torch_app_phases(&step));
+	ck_assert_uint_le(json_array_size(phases), TORCH_PHASES);
+	for (size_t i = 0; i < json_array_size(phases); i++) {
+		const json_t *phase = json_array_get(phases, i);
+
+		kernels += (u64)json_integer_value(json_object_get(phase, "kernels"));
+		cycles += atof(json_string_value(json_object_get(phase, "cycles")));
+		expect_text(phase, "launch", "10000ns");
+		ck_assert_int_eq(json_integer_value(json_object_get(phase, "blocks")), 1);
+	}
+	ck_assert_uint_eq(kernels, 500);
+	/* 2 of 3 us of 4 SMs: the third is the GPU's overhead. */
+	ck_assert_double_eq(cycles, 500.0 * 2000 * 4);
+	json_decref(app);
+	torch_step_destroy(&step);
+}
+END_TEST
+
+START_TEST(more_waits_than_phases_are_refused)
+{
+	const struct torch_app app = { "mine.json", &trace, &step, &gpu, &host };
+
+	step = (struct torch_step){ .count = 241 };
+	step.launches = calloc(step.count, sizeof(*step.launches));
+	for (size_t i = 0; i < step.count; i++)
+		step.launches[i] = (struct torch_launch){ .kernels = 1, .waited = true };
+	ck_assert_int_eq(torch_app_write(&app, stdout, &err), -SIM_EXIT_USER);
+	ck_assert_str_eq(err.text, "mine.json: a step has 241 waits and graphs, allowed: up to "
+				   "240 phases; record shorter steps");
+	torch_step_destroy(&step);
+}
+END_TEST
+
+static const struct {
+	const char *content;
+	const char *wrong; /* behind the path */
+} mistakes[] = {
+	{ "", ":1: is no JSON: '[' or '{' expected near end of file" },
+	{ "{\"a\": 1}", ": has no traceEvents, allowed: a trace of torch.profiler" },
+	{ "{\"traceEvents\": []}", ": has no kernels, allowed: a trace with CUDA activity" },
+	{ "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, "
+	  "\"dur\": 1}]}",
+	  ": has no steps, allowed: a trace of gvm_profile, or one whose program calls the "
+	  "profiler's step()" },
+	{ "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, "
+	  "\"dur\": 1}, {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, "
+	  "\"dur\": 1, \"args\": {\"device\": 1}}]}",
+	  ": has kernels of two GPUs, allowed: one GPU" },
+	{ "{\"traceEvents\": [3, [], {}, {\"ph\": 1}, {\"ph\": \"X\", \"cat\": \"kernel\", "
+	  "\"name\": \"k\", \"ts\": -1, \"dur\": 1}], \"gvmsim\": 3, \"deviceProperties\": {}}",
+	  ": has no kernels, allowed: a trace with CUDA activity" },
+};
+
+START_TEST(a_mistake_is_named)
+{
+	suite_put_file(path, mistakes[_i].content);
+	ck_assert_int_eq(torch_trace_read(path, &trace, &err), -SIM_EXIT_USER);
+	ck_assert_int_eq(strncmp(err.text, path, strlen(path)), 0);
+	ck_assert_str_eq(err.text + strlen(path), mistakes[_i].wrong);
+}
+END_TEST
+
+/* A step of a trace without kernels in it. */
+START_TEST(a_step_without_kernels_is_refused)
+{
+	begin_trace();
+	put_event("user_annotation", "ProfilerStep#1", 50, 60, 0, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 1, 2, 1, 1);
+	put_event("kernel", "add", 2, 4, 1, 1);
+	end_trace("", false);
+	ck_assert_int_eq(torch_trace_read(path, &trace, &err), 0);
+	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, "mine.json", &err),
+			 -SIM_EXIT_USER);
+	ck_assert_str_eq(err.text,
+			 "mine.json: no step has kernels, allowed: steps that do work");
+	torch_trace_destroy(&trace);
+}
+END_TEST
+
+static void add_tests(TCase *tests)
+{
+	tcase_add_loop_test(tests, a_trace_has_kernels_calls_and_steps, 0, 2);
+	tcase_add_test(tests, launches_have_host_and_gpu_times);
+	tcase_add_test(tests, host_times_shrink_to_a_step_without_the_profiler);
+	tcase_add_test(tests, the_step_is_the_recorders);
+	tcase_add_test(tests, the_step_of_median_length_counts);
+	tcase_add_test(tests, time_of_kernels_side_by_side_counts_once);
+	tcase_add_test(tests, a_graph_is_one_launch);
+	tcase_add_test(tests, an_application_takes_the_times_of_the_step);
+	tcase_add_test(tests, many_launches_are_few_phases);
+	tcase_add_test(tests, more_waits_than_phases_are_refused);
+	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
+	tcase_add_test(tests, a_step_without_kernels_is_refused);
+}
+
+int main(void)
+{
+	return suite_run("torch", make_folder, remove_folder, add_tests);
+}
