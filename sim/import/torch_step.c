@@ -25,6 +25,9 @@
 /* Longer ones are pauses. */
 #define GAP_MAX_NS 20000
 
+/* Such a pause of the host counts as if it had waited for the GPU. */
+#define PAUSE_NS 100000000
+
 /* Host times are played with this many factors, 1 the last. */
 #define FACTORS 1000u
 /* A step that the GPU bounds takes that much longer with a host as slow as it may be. */
@@ -177,6 +180,7 @@ static void read_call(struct stepping *stepping, const struct torch_call *call, 
 					      stepping->ready_ns;
 		if (since_ns)
 			launch->host_ns = later_by(ready_ns, since_ns);
+		launch->waited |= launch->host_ns >= PAUSE_NS;
 		stepping->ready_ns = ready_ns;
 		stepping->waited = false;
 		for (size_t i = 0; i < count; i++) {
@@ -268,6 +272,7 @@ int torch_step_init(struct torch_step *step, const struct torch_trace *trace,
 {
 	const struct torch_span *span = median_step(trace);
 	struct stepping stepping = { .trace = trace, .gpu = gpu, .step = step };
+	int status;
 
 	*step = (struct torch_step){ 0 };
 	if (!span)
@@ -280,10 +285,15 @@ int torch_step_init(struct torch_step *step, const struct torch_trace *trace,
 		read_step(&stepping, span);
 	free(stepping.gaps);
 	free(stepping.graph_gaps);
-	if (step->count)
+	if (step->count && max(step->profiled_ns, play_ns(step, CFG_PPM)) <= TORCH_STEP_MAX_NS)
 		return 0;
+	status = step->count ? sim_user_error(err,
+					      "%s: a step is longer than 100 s, allowed: "
+					      "shorter steps",
+					      path) :
+			       sim_runtime_error(err, "%s: out of memory", path);
 	torch_step_destroy(step);
-	return sim_runtime_error(err, "%s: out of memory", path);
+	return status;
 }
 
 void torch_step_destroy(struct torch_step *step)

@@ -8,7 +8,8 @@
  *
  *     host     from the moment when the GPU could begin the launch before, to the moment when it
  *              can begin this one. If the host has waited for the GPU in between, from the end of
- *              all work: then the time is no longer hidden by the GPU's.
+ *              all work: then the time is no longer hidden by the GPU's. A pause of the host of
+ *              100 ms counts as such a wait.
  *     GPU      of each kernel the time in which no earlier one runs, and the gap that the GPU
  *              leaves behind it, which is the median of those before queued kernels.
  *
@@ -34,6 +35,9 @@
 #include "import/torch_trace.h"
 
 struct cfg_gpu;
+
+/* Of a step, and of its time on the GPU. */
+#define TORCH_STEP_MAX_NS 100000000000ull
 
 /* GPU time by what it depends on. */
 enum torch_bound { TORCH_BY_PRODUCTS, TORCH_BY_MEMORY, TORCH_BY_SMS, TORCH_BOUNDS };

@@ -247,7 +247,7 @@ static int read_event(struct reading *reading, const json_t *event)
 }
 
 /* What python/gvm_profile has added. Its steps count, not the profiler's. */
-static void read_recorder(struct reading *reading, const json_t *recorder)
+static int read_recorder(struct reading *reading, const json_t *recorder)
 {
 	struct torch_trace *trace = reading->trace;
 	const json_t *memory = json_object_get(recorder, "memory");
@@ -268,6 +268,11 @@ static void read_recorder(struct reading *reading, const json_t *recorder)
 	trace->plain_step_ns = integer_of(recorder, "plain_step_ns");
 	trace->state_bytes = integer_of(memory, "state");
 	trace->reserved_bytes = max(integer_of(memory, "reserved"), trace->state_bytes);
+	if (trace->reserved_bytes <= TORCH_MEMORY_MAX)
+		return 0;
+	return sim_user_error(reading->err,
+			      "%s: gvmsim.memory: %llu bytes, allowed: up to 16 TiB",
+			      reading->path, trace->reserved_bytes);
 }
 
 static void read_device(struct reading *reading)
@@ -353,7 +358,9 @@ static int read_events(struct reading *reading)
 		if (status)
 			return status;
 	}
-	read_recorder(reading, recorder);
+	status = read_recorder(reading, recorder);
+	if (status)
+		return status;
 	read_device(reading);
 	sort_all(trace);
 	if (!trace->kernel_count)

@@ -24,6 +24,8 @@ struct sim_error;
 #define TORCH_DEVICE_MAX 96
 /* Of the text in memory: a trace of this size has a million kernels. */
 #define TORCH_TRACE_MAX (1ull << 30)
+/* Of the memory: what a tensor of an application may have. */
+#define TORCH_MEMORY_MAX (1ull << 44)
 
 /* What a kernel is made for. */
 enum torch_kind {
