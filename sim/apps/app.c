@@ -3,6 +3,7 @@
 #include "apps/app.h"
 
 #include "apps/app_cost.h"
+#include "engine/error.h"
 #include "engine/random.h"
 
 int app_listen(const struct app_env *env, struct gvm_listener *listener)
@@ -27,6 +28,18 @@ int app_host_work(const struct app_env *env, u64 ns)
 {
 	ns = app_host_ns(&env->config->host, ns);
 	return ns ? eng_sleep_until(eng_now() + ns) : 0;
+}
+
+int app_check_cycles(const struct app_env *env, const char *key, struct sim_error *err)
+{
+	const struct cfg_gpu *gpu = &env->config->gpu;
+
+	if (gpu->sms && gpu->clock)
+		return 0;
+	return sim_user_error(err,
+			      "containers.%s.app.%s: has cycles, allowed: on a GPU with "
+			      "gpu.sms and gpu.clock",
+			      env->container->name, key);
 }
 
 int app_malloc(const struct app_env *env, u64 bytes, bool on_host,

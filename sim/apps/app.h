@@ -83,6 +83,12 @@ void app_log_end(const struct app_env *env, struct app_record *record, int statu
 int app_host_work(const struct app_env *env, u64 ns);
 
 /*
+ * In prepare: the application's @key has cycles of SMs. Returns 0 if its GPU says how many SMs
+ * it has and their clock, else -SIM_EXIT_USER.
+ */
+int app_check_cycles(const struct app_env *env, const char *key, struct sim_error *err);
+
+/*
  * An application type. All that the rest of the program knows of it is here: a new one is a
  * file, and a line in list.h.
  */

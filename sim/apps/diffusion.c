@@ -101,29 +101,41 @@ static int diffusion_allocate(struct diffusion *diffusion)
 	return status;
 }
 
+/* What the kernels of a phase do. */
+struct phase_work {
+	u64 kernels;
+	u64 flops;
+	u64 traffic; /* bytes */
+	u64 cycles;  /* of SMs */
+};
+
 /*
- * A phase of @kernels kernels: their time, and what they access. Arithmetic and memory traffic
- * do not overlap perfectly in eager kernels: their times add up.
+ * A phase of kernels: their time, and what they access. Each eager kernel is bound by one of the
+ * three: their times add up.
  */
 static void phase_init(const struct diffusion *diffusion, struct diffusion_phase *phase,
-		       u64 kernels, u64 flops, u64 traffic, struct cuda_access first,
+		       struct phase_work todo, struct cuda_access first,
 		       struct cuda_access second)
 {
 	const struct config *config = diffusion->env->config;
 	const struct cfg_diffusion *cfg = diffusion->cfg;
 	struct app_work work = { 0 };
 
-	app_work_add(&work, &config->gpu, app_flops_ns(&config->gpu, cfg->efficiency, flops), 0,
-		     app_product_blocks(flops / kernels));
+	app_work_add(&work, &config->gpu,
+		     app_flops_ns(&config->gpu, cfg->efficiency, todo.flops), 0,
+		     app_product_blocks(todo.flops / todo.kernels));
 	app_work_add(&work, &config->gpu, 0,
-		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, traffic),
-		     app_element_blocks(traffic / kernels));
+		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, todo.traffic),
+		     app_element_blocks(todo.traffic / todo.kernels));
+	if (todo.cycles)
+		app_work_add(&work, &config->gpu, app_cycles_ns(&config->gpu, todo.cycles), 0,
+			     config->gpu.sms);
 	phase->accesses[0] = first;
 	phase->accesses[1] = second;
 	phase->burst = (struct cuda_burst_config){
-		.kernels = (u32)kernels,
+		.kernels = (u32)todo.kernels,
 		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
-					   cfg->graph ? kernels : 1),
+					   cfg->graph ? todo.kernels : 1),
 		.graph = cfg->graph,
 		.accesses = phase->accesses,
 		.access_count = 2,
@@ -178,26 +190,31 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 	struct cuda_access decoder = cuda_access_all(&diffusion->decoder, CUDA_READ);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
-	u64 small_traffic = weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES;
+	const struct phase_work encode = { cfg->kernels_text, cfg->text_flops,
+					   cfg->text_weights + cfg->clip_weights, 0 };
+	const struct phase_work denoise = { cfg->kernels_per_pass, cfg->denoiser_flops,
+					    cfg->denoiser_traffic, cfg->denoiser_cycles };
+	const struct phase_work small = { cfg->kernels_per_pass,
+					  cfg->denoiser_flops / SMALL_PASSES,
+					  weights + (cfg->denoiser_traffic - weights) /
+							    SMALL_PASSES,
+					  cfg->denoiser_cycles / SMALL_PASSES };
+	const struct phase_work decode = { cfg->kernels_decoder, cfg->decoder_flops,
+					   cfg->decoder_traffic, cfg->decoder_cycles };
 
-	phase_init(diffusion, &diffusion->text_phase, cfg->kernels_text, cfg->text_flops,
-		   cfg->text_weights + cfg->clip_weights, clip, text);
-	phase_init(diffusion, &diffusion->denoiser_phase, cfg->kernels_per_pass,
-		   cfg->denoiser_flops, cfg->denoiser_traffic, denoiser,
+	phase_init(diffusion, &diffusion->text_phase, encode, clip, text);
+	phase_init(diffusion, &diffusion->denoiser_phase, denoise, denoiser,
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation, CUDA_WRITE));
-	phase_init(diffusion, &diffusion->small_phase, cfg->kernels_per_pass,
-		   cfg->denoiser_flops / SMALL_PASSES, small_traffic,
+	phase_init(diffusion, &diffusion->small_phase, small,
 		   product_access(denoiser, cfg->denoiser_weights,
 				  cfg->denoiser_flops / SMALL_PASSES),
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation / SMALL_PASSES,
 				    CUDA_WRITE));
 	phase_split(&diffusion->denoiser_phase, (u32)cfg->denoiser_layers);
 	phase_split(&diffusion->small_phase, (u32)cfg->denoiser_layers);
-	phase_init(diffusion, &diffusion->decoder_phase, cfg->kernels_decoder,
-		   cfg->decoder_flops, cfg->decoder_traffic, decoder,
+	phase_init(diffusion, &diffusion->decoder_phase, decode, decoder,
 		   cuda_access_head(&diffusion->pool, cfg->decoder_activation, CUDA_WRITE));
-	phase_init(diffusion, &diffusion->first_decoder_phase, cfg->kernels_decoder,
-		   cfg->decoder_flops, cfg->decoder_traffic, decoder,
+	phase_init(diffusion, &diffusion->first_decoder_phase, decode, decoder,
 		   cuda_access_all(&diffusion->pool, CUDA_WRITE));
 }
 
@@ -316,6 +333,18 @@ static int diffusion_run(const struct app_env *env)
 	return status == -EINTR ? 0 : status;
 }
 
+static int diffusion_prepare(struct app_env *env, struct sim_error *err)
+{
+	const struct cfg_diffusion *cfg = env->container->app;
+	int status = 0;
+
+	if (cfg->denoiser_cycles)
+		status = app_check_cycles(env, "denoiser_cycles", err);
+	if (!status && cfg->decoder_cycles)
+		status = app_check_cycles(env, "decoder_cycles", err);
+	return status;
+}
+
 /* Constants of the pipeline are required; a profile gives them. */
 #define DIFFUSION(type_, member_, min_, max_, help_)                       \
 	CFG_APP_KEY(#member_, type_, struct cfg_diffusion, member_, help_, \
@@ -326,6 +355,12 @@ static int diffusion_run(const struct app_env *env)
 		    "weight matrices of the " model_                       \
 		    ", each touched at once by one kernel; 0: bit by bit", \
 		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0"))
+
+#define DIFFUSION_CYCLES(name_, member_, work_)                                                \
+	CFG_APP_KEY(name_, INTEGER, struct cfg_diffusion, member_,                             \
+		    "cycles of SMs that " work_                                                \
+		    " takes beside arithmetic and traffic; the GPU has gpu.sms and gpu.clock", \
+		    CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0"))
 
 static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(SIZE, text_weights, 0, 16 * CFG_TIB, "bytes of the large text encoder (T5)"),
@@ -349,6 +384,8 @@ static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(INTEGER, decoder_flops, 0, CFG_FLOPS_MAX, "FLOP of decoding an image"),
 	DIFFUSION(SIZE, decoder_traffic, 0, CFG_BANDWIDTH_MAX,
 		  "bytes of device memory moved by decoding"),
+	DIFFUSION_CYCLES("denoiser_cycles", denoiser_cycles, "one denoising pass"),
+	DIFFUSION_CYCLES("decoder_cycles", decoder_cycles, "decoding an image"),
 	DIFFUSION(PPM, efficiency, 1, CFG_PPM,
 		  "share of gpu.flops_bf16 that its kernels reach"),
 	DIFFUSION(PPM, memory_efficiency, 1, CFG_PPM,
@@ -391,5 +428,6 @@ const struct sim_app diffusion_app = {
 		.bytes = sizeof(struct cfg_diffusion),
 	},
 	.report = &report_images,
+	.prepare = diffusion_prepare,
 	.run = diffusion_run,
 };

@@ -28,8 +28,10 @@ struct cfg_diffusion {
 	u64 text_flops;		 /* FLOP of one pass */
 	u64 denoiser_flops;	 /* FLOP of one pass */
 	u64 denoiser_traffic;	 /* bytes of device memory moved by one pass */
+	u64 denoiser_cycles;	 /* of SMs, for what neither bounds */
 	u64 decoder_flops;	 /* FLOP of decoding an image */
 	u64 decoder_traffic;	 /* bytes of device memory moved by decoding */
+	u64 decoder_cycles;
 	u64 efficiency;		 /* ppm of gpu.flops_bf16 that its kernels reach */
 	u64 memory_efficiency;	 /* ppm of gpu.memory_bandwidth that its kernels reach */
 	u64 kernel_launch;	 /* ns of host time of a launch, reference host */

@@ -451,7 +451,6 @@ static int phases_check(struct cfg_load *load, const struct cfg_container *conta
 /* Cycles take a time on a GPU whose SMs and clock are known. */
 static int phases_check_gpu(const struct app_env *env, struct sim_error *err)
 {
-	const struct cfg_gpu *gpu = &env->config->gpu;
 	struct phases_program *program;
 	char wrong[PHASES_WRONG_MAX];
 	const char *key;
@@ -462,12 +461,7 @@ static int phases_check_gpu(const struct app_env *env, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	cycles = program->counts_cycles;
 	free(program);
-	if (!cycles || (gpu->sms && gpu->clock))
-		return 0;
-	return sim_user_error(err,
-			      "containers.%s.app.phases: have cycles, but the GPU has no "
-			      "gpu.sms or no gpu.clock, allowed: a GPU with both",
-			      env->container->name);
+	return cycles ? app_check_cycles(env, "phases", err) : 0;
 }
 
 static int phases_prepare(struct app_env *env, struct sim_error *err)
