@@ -32,10 +32,10 @@ struct cfg_diffusion {
 	u64 decoder_flops;	 /* FLOP of decoding an image */
 	u64 decoder_traffic;	 /* bytes of device memory moved by decoding */
 	u64 decoder_cycles;
-	u64 efficiency;		 /* ppm of gpu.flops_bf16 that its kernels reach */
-	u64 memory_efficiency;	 /* ppm of gpu.memory_bandwidth that its kernels reach */
-	u64 kernel_launch;	 /* ns of host time of a launch, reference host */
-	bool graph;		 /* all kernels of a pass are one launch */
+	u64 efficiency;	       /* ppm of gpu.flops_bf16 that its kernels reach */
+	u64 memory_efficiency; /* ppm of gpu.memory_bandwidth that its kernels reach */
+	u64 kernel_launch;     /* ns of host time of a launch, reference host */
+	bool graph;	       /* all kernels of a pass are one launch */
 	u64 kernels_per_pass;
 	u64 kernels_text;
 	u64 kernels_decoder;

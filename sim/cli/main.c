@@ -15,9 +15,18 @@
 #include "terminal/program.h"
 
 static const struct command *const commands[] = {
-	&command_run,	  &command_figure,  &command_report,	&command_sweep,
-	&command_advise,  &command_explain, &command_validate,	&command_trace,
-	&command_app,	  &command_compare, &command_help,	&command_reference,
+	&command_run,
+	&command_figure,
+	&command_report,
+	&command_sweep,
+	&command_advise,
+	&command_explain,
+	&command_validate,
+	&command_trace,
+	&command_app,
+	&command_compare,
+	&command_help,
+	&command_reference,
 	NULL,
 };
 

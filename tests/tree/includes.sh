@@ -25,7 +25,7 @@ sim/apps sim/systems
 sim/machine
 sim/timeline
 sim/results
-sim/validate sim/figures sim/explain
+sim/validate sim/figures sim/explain sim/import
 sim/sweep sim/report
 sim/advise
 sim/collect sim/cli sim/ctl
