@@ -11,12 +11,12 @@ the same names. Compare with "gvmsim validate results FOLDER SIMULATED".
 With --measured, a folder of measure.py, the scenario has the number of launches, the host's
 time for each and its work an image, as measured of the applications alone. The host's time
 differs between sessions: --alone names a run of this session in which the server was alone,
-and whose steps tell it.
+and whose steps tell it. A program is what --gvmsim imports of the profile that OUT has of it;
+its steps are left out of FOLDER's results, as gvmcollect reads no logs of programs.
 Only the standard library is used.
 """
 
 import argparse
-import csv
 import json
 import os
 import re
@@ -24,13 +24,8 @@ import shutil
 import subprocess
 import sys
 
-import logs
+from kinds import KINDS, START_S, Scene
 
-PROFILES = {"llm": "corun-llama-3.2-3b", "diffusion": "corun-sd3.5-medium"}
-TYPES = {"llm": "llm-server", "diffusion": "diffusion"}
-START_S = 6  # of the simulated applications; an LLM server boots 5 s before
-KV_TOKENS = 300000  # default of llm_server.py
-SCENARIOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenarios")
 TIMESLICE_US = 2048  # by default
 
 
@@ -146,69 +141,11 @@ def add_logs(collector, folder, source, run):
     """The logs of the applications."""
     options = []
     for name, facts in run["processes"].items():
-        kind, end = (("--requests", ".requests.json") if facts["app"] == "llm" else
-                     ("--images", ".images.csv"))
-        options += [kind, f"{name}={os.path.join(source, name + end)}"]
-    subprocess.run([collector, "logs", folder] + options, check=True)
-
-
-def profile(kind, name):
-    """The constants of a profile of the simulator, by key: kind "app" or "gpu"."""
-    with open(os.path.join(SCENARIOS, kind + "s", name + ".json"), encoding="utf-8") as file:
-        content = json.load(file)[kind]
-    return {key: value.get("value") if isinstance(value, dict) else value
-            for key, value in content.items()}
-
-
-def host_speed(gpu):
-    """Of the GPU profile's host. Host times of a scenario are those of a host of speed 1."""
-    with open(os.path.join(SCENARIOS, "gpus", gpu + ".json"), encoding="utf-8") as file:
-        return float(json.load(file)["host"]["speed"]["value"])
-
-
-def memory_share(gpu, kv_tokens):
-    """The share of the GPU's memory that the server takes: weights, workspace, its cache."""
-    app = profile("app", PROFILES["llm"])
-    taken = app["weights"] + app["workspace"] + kv_tokens * app["kv_bytes_per_token"]
-    return round(taken / int(profile("gpu", gpu)["memory_total"]), 6)
-
-
-def measured_rows(folder, part, key):
-    """A file of measure.py, by its first or second column."""
-    with open(os.path.join(folder, part + ".csv"), newline="", encoding="utf-8") as file:
-        return {row[key]: row for row in csv.DictReader(file)}
-
-
-def decode_launch_us(folder, alone):
-    """The host's part of a decoding step, a median: in a run of a server alone if there is one,
-    or over the steps of measure.py."""
-    if alone:
-        (name,) = [name for name in os.listdir(alone) if name.endswith(".steps.csv")]
-        launches = [step["launch_us"] for step in logs.read_rows(os.path.join(alone, name))
-                    if not step["prefill_tokens"]]
-    else:
-        launches = [row["launch_us"] for row in logs.read_rows(os.path.join(
-            folder, "steps.csv")) if row["model"] == "3b" and not row["chunks"]]
-    return sorted(launches)[len(launches) // 2]
-
-
-def measured_app(kind, folder, alone, speed):
-    """What measure.py says of an application alone, as far as a scenario has keys for it.
-    Times are of the measured host, which has the given speed."""
-    kernels = measured_rows(folder, "kernels", "part")
-    if kind == "llm":
-        launches = int(kernels["32 decodes"]["launches"])
-        launch_ns = round(decode_launch_us(folder, alone) * 1000 * speed / launches)
-        return dict(kernels_per_step=launches, kernel_launch=f"{launch_ns}ns")
-    phases = measured_rows(folder, "image", "phase")
-    # The encoders' launches are slower than their kernels. The denoiser's wait for the queue.
-    launches = int(kernels["encoders"]["launches"])
-    launch_ns = round(int(phases["encoders"]["launch_us"]) * 1000 * speed / launches)
-    return dict(kernels_per_pass=int(kernels["step"]["launches"]),
-                kernels_text=launches // 2,
-                kernels_decoder=int(kernels["decoder"]["launches"]),
-                kernel_launch=f"{launch_ns}ns",
-                host_per_image=f"{round(int(phases['fetch']['eager_us']) * speed)}us")
+        log = KINDS[facts["app"]].log
+        if log:
+            options += [log[0], f"{name}={os.path.join(source, name + log[1])}"]
+    if options:
+        subprocess.run([collector, "logs", folder] + options, check=True)
 
 
 def timeslice_us(process, facts):
@@ -219,27 +156,21 @@ def timeslice_us(process, facts):
     return int(given[:-2]) if given else facts.get("timeslice_us", TIMESLICE_US)
 
 
-def scenario(name, gpu, run, plan, measured, alone):
-    """What gvmsim has to run. Weights are loaded at once, so images begin with the run."""
-    group = next(g for g in plan["groups"] if g["name"] == name.split(".")[0])
-    containers = {}
+def group_of(name, plan):
+    """The plan's group of a run."""
+    return next(group for group in plan["groups"] if group["name"] == name.split(".")[0])
+
+
+def scenario(name, scene):
+    """What gvmsim has to run."""
+    run, containers = scene.run, {}
     for process, facts in run["processes"].items():
-        app = dict(type=TYPES[facts["app"]], profile=PROFILES[facts["app"]])
-        if facts["app"] == "llm":
-            arguments = group["processes"][process].get("args", {})
-            app.update(trace=dict(file=f"{process}.arrivals.csv"),
-                       client=dict(stop=f"{run['seconds']}s"),
-                       gpu_memory_utilization=memory_share(
-                           gpu, arguments.get("kv-tokens", KV_TOKENS)))
-        else:
-            app.update(load_bandwidth="1e15", warmup="0s")
-        environment = group["processes"][process].get("env", {})
-        if not any(name.startswith("GVM_") for name in environment):
+        app = KINDS[facts["app"]].app(scene, process)
+        planned = scene.group["processes"][process]
+        if not any(name.startswith("GVM_") for name in planned.get("env", {})):
             app.update(memory="unmanaged")  # without the shim PyTorch allocates by cudaMalloc()
-        if measured:
-            app.update(measured_app(facts["app"], measured, alone, host_speed(gpu)))
         containers[process] = dict(start=f"{START_S}s", app=app)
-        slice_us = timeslice_us(group["processes"][process], facts)
+        slice_us = timeslice_us(planned, facts)
         if slice_us != TIMESLICE_US:
             containers[process]["compute.timeslice"] = f"{slice_us}us"
         if run["mps"]:
@@ -247,8 +178,14 @@ def scenario(name, gpu, run, plan, measured, alone):
                                               limit=round(facts.get("mps_percent", 100)))
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
-                gpu=dict(profile=gpu),
+                gpu=dict(profile=scene.gpu),
                 system=dict(name="stock"), containers=containers)
+
+
+def profiles_of(folder, manifest):
+    """Paths of the profiles of programs in a folder of corun.py or keep.py."""
+    return {program: os.path.join(folder, path)
+            for program, path in manifest.get("profiles", {}).items()}
 
 
 def main():
@@ -257,6 +194,7 @@ def main():
     parser.add_argument("run", metavar="OUT/RUN")
     parser.add_argument("folder", metavar="FOLDER")
     parser.add_argument("--collector", default="gvmcollect", help="the program gvmcollect")
+    parser.add_argument("--gvmsim", default="gvmsim", help="the program gvmsim, for programs")
     parser.add_argument("--gpu", required=True, help="the GPU profile of the scenario")
     parser.add_argument("--sampled",
                         help="a folder that gvmcollect sample wrote during the run")
@@ -270,6 +208,9 @@ def main():
         with open(manifest_file, encoding="utf-8") as file:
             manifest = json.load(file)
         run = manifest["runs"][name]
+        scene = Scene(run, group_of(name, manifest["plan"]), arguments.gpu, arguments.gvmsim,
+                      arguments.measured, arguments.alone,
+                      profiles_of(os.path.join(source, ".."), manifest))
         sample(arguments.collector, arguments.folder, run["processes"])
         move(arguments.folder, manifest, run)
         if arguments.sampled:
@@ -277,8 +218,7 @@ def main():
         add_logs(arguments.collector, arguments.folder, source, run)
         with open(os.path.join(arguments.folder, "scenario.json"), "w",
                   encoding="utf-8") as file:
-            json.dump(scenario(name, arguments.gpu, run, manifest["plan"],
-                               arguments.measured, arguments.alone), file, indent="\t")
+            json.dump(scenario(name, scene), file, indent="\t")
             file.write("\n")
         for process in run["processes"]:
             if os.path.exists(os.path.join(source, process + ".arrivals.csv")):

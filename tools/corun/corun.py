@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0
-"""Runs an LLM server and a diffusion pipeline on a real GPU, alone and together, by a plan.
+"""Runs PyTorch applications on a real GPU, alone and together, by a plan.
 
     corun.py --check OUT            does everything work here? under a minute, small shapes
     corun.py PLAN.json OUT          plan.py tells what a plan says; plans/ has some
     corun.py --dry-run PLAN.json    say what the plan would do
 
 OUT gets manifest.json (GPU, driver, versions, plan, what each run did), clocks.csv, errors
-of the applications, and a folder for each run: arrivals, requests, images, steps. summarize.py
-makes a table of it, collect.py a results folder to put a simulation beside. docs/corun.md tells
-how to compare.
+of the applications, profiles of programs, and a folder for each run: arrivals, requests,
+images, steps. summarize.py makes a table of it, collect.py a results folder to put a simulation
+beside. docs/corun.md tells how to compare.
 
 Exit code: 0 all runs done; 1 a run failed or was left out; 2 a mistake in the plan.
 """
@@ -34,6 +34,7 @@ from worker import MARK
 HERE = os.path.dirname(os.path.abspath(__file__))
 START_LIMIT_S = 240  # load, compile kernels, warm up
 GRACE_S = 30  # of a run, beyond its length
+PROFILE_LIMIT_S = 120  # for the profile of a program
 LEAD_S = 0.5  # from the command to a run's start
 
 
@@ -106,7 +107,7 @@ class Session:
             kit=kit_version(), date=datetime.datetime.now(datetime.timezone.utc).isoformat(
                 timespec="seconds"),
             gpus=gpu.facts(), host=host_facts(), software=software_facts(python),
-            plan=plan, processes={}, runs={})
+            plan=plan, processes={}, runs={}, profiles={})
 
     def say(self, text):
         """Tell and log."""
@@ -189,6 +190,19 @@ class Session:
         self.manifest["runs"][name] = record
         self.say(f"run {name}: {json.dumps(record['processes'])}")
 
+    def profile(self, process, application):
+        """Let a program that is alone record its profile. It comes after the runs, which the
+        profiler would slow down."""
+        program = plans.program_of(process)
+        path = os.path.join("profiles", f"{program}.json.gz")
+        os.makedirs(os.path.join(self.out, "profiles"), exist_ok=True)
+        application.tell(profile=os.path.abspath(os.path.join(self.out, path)))
+        answer = application.answer(PROFILE_LIMIT_S)
+        if "failed" in answer:
+            raise Failed(f"profile of {program}: {answer['failed']}")
+        self.manifest["profiles"][program] = path
+        self.say(f"profile {path}: {json.dumps(answer['done'])}")
+
     def group(self, group):
         """Start the processes of a group, do its runs, end the processes."""
         shortest = min(map(plans.length_s, group["runs"]), default=0)
@@ -213,6 +227,9 @@ class Session:
                     continue
                 self.run(group, run, applications)
                 self.save()
+            for name, process in group["processes"].items():
+                if process.get("profile"):
+                    self.profile(process, applications[name])
         except (Failed, OSError, ValueError, subprocess.SubprocessError) as error:
             self.fail(f"group {group['name']} has failed: {error}")
         finally:
@@ -269,7 +286,7 @@ def host_facts():
 
 def software_facts(python):
     """Versions of PyTorch and its libraries, asked in a process of its own."""
-    program = ("import json, torch\n"
+    program = ("import importlib.metadata, json, torch\n"
                "facts = dict(torch=torch.__version__, cuda=torch.version.cuda,\n"
                "             cudnn=torch.backends.cudnn.version())\n"
                "try:\n"
@@ -277,6 +294,11 @@ def software_facts(python):
                "    facts['triton'] = triton.__version__\n"
                "except ImportError:\n"
                "    pass\n"
+               "for name in ('torchvision', 'transformers'):\n"
+               "    try:\n"
+               "        facts[name] = importlib.metadata.version(name)\n"
+               "    except importlib.metadata.PackageNotFoundError:\n"
+               "        pass\n"
                "print(json.dumps(facts))\n")
     result = subprocess.run([python, "-c", program], text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=False)

@@ -7,13 +7,16 @@
 FOLDER gets manifest.json, summary.csv (rows of summarize.py), and files of each process of
 each run. RUN.PROCESS.requests.csv has a row for each request (TTFT, mean and longest gap
 between tokens), RUN.PROCESS.seconds.csv a row for each second of a server's steps. Images and
-phases are kept whole. Dates are microseconds since the run began.
+phases are kept whole, and so are RUN.PROCESS.rounds.csv, the steps of a program: the time
+between two, and of each. profiles/ has the profiles of programs. Dates are microseconds since
+the run began.
 Only the standard library is used.
 """
 
 import argparse
 import json
 import os
+import shutil
 import sys
 
 import logs
@@ -24,6 +27,13 @@ REQUEST_COLUMNS = ("arrival_us", "prompt_tokens", "wanted_tokens", "generated_to
 SECOND_COLUMNS = ("second", "steps", "step_us_mean", "launch_us_mean", "gpu_us_mean",
                   "decodes_mean", "prefill_tokens", "kv_tokens_mean", "waiting_max")
 IMAGE_COLUMNS = ("start_us", "end_us", "launched_us", "gpu_end_us", "steps")
+ROUND_COLUMNS = ("gap_us", "step_us")
+
+
+def keep_server(source, target, run):
+    """The requests and the steps of an LLM server."""
+    keep_requests(source, target, run)
+    keep_steps(source, target)
 
 
 def keep_requests(source, target, run):
@@ -69,6 +79,26 @@ def keep_images(source, target, run):
         tuple(phase.values()) for phase in logs.read_rows(source + ".phases.csv")])
 
 
+def keep_rounds(source, target, run):
+    """The steps of a program, one after the other."""
+    rows, before_us = [], 0
+    for row in logs.read_rows(source + ".rounds.csv"):
+        rows.append((row["begin_us"] - before_us, row["end_us"] - row["begin_us"]))
+        before_us = row["end_us"]
+    logs.write_rows(target + ".rounds.csv", ROUND_COLUMNS, rows)
+
+
+def keep_profiles(out, folder, manifest):
+    """The profiles of programs, under the paths that the manifest has."""
+    for path in manifest.get("profiles", {}).values():
+        target = os.path.join(folder, path)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(os.path.join(out, path), target)
+
+
+KEEP = {"llm": keep_server, "diffusion": keep_images, "program": keep_rounds}
+
+
 def main():
     """Copy what is to be kept."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -83,11 +113,8 @@ def main():
             for process, facts in run["processes"].items():
                 source = os.path.join(arguments.out, name, process)
                 target = os.path.join(arguments.folder, f"{name}.{process}")
-                if facts["app"] == "llm":
-                    keep_requests(source, target, run)
-                    keep_steps(source, target)
-                else:
-                    keep_images(source, target, run)
+                KEEP[facts["app"]](source, target, run)
+        keep_profiles(arguments.out, arguments.folder, manifest)
         summarize.write(os.path.join(arguments.folder, "summary.csv"),
                         summarize.rows_of(arguments.out))
         with open(os.path.join(arguments.folder, "manifest.json"), "w",

@@ -15,6 +15,7 @@ STEP_COLUMNS = ("start_us", "schedule_us", "launch_us", "wait_us", "after_us", "
                 "waiting")
 IMAGE_COLUMNS = ("start_ns", "end_ns", "launched_ns", "gpu_end_ns", "steps")
 PHASE_COLUMNS = ("image", "phase", "index", "begin_us", "end_us")
+ROUND_COLUMNS = ("begin_us", "end_us")  # of a step of a program, since the run began
 
 REJECTED = "rejected: it never fits"
 UNFINISHED = "unfinished at the end of the run"

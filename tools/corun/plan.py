@@ -11,14 +11,17 @@ A plan is a JSON object:
         name        a word
         mps         true: NVIDIA's MPS shares the GPU; default false, which is time slices
         processes   by name:
-            app             "llm" or "diffusion"
-            args            by option of llm_server.py or diffusion.py: {"kv-tokens": 300000}
+            app             "llm", "diffusion" or "program"
+            args            by option of llm_server.py, diffusion.py or programs.py:
+                            {"kv-tokens": 300000}; a program needs {"program": NAME}
             env             by name of an environment variable
             mps_percent     share of the SMs, with mps only
             timeslice_us    of its channel groups; needs root, not with mps
+            profile         true: after the runs, record the profile of this program, which is
+                            the group's only process; once for each program, not with mps
         runs        a list
             name        a word
-            seconds     requests arrive and images are counted so long
+            seconds     requests arrive, and images and steps are counted, so long
             drain_s     then running requests may end so long; default 4
             processes   by name: {"arrivals": NAME, "timeslice_us": N}; arrivals of an llm only
 
@@ -29,11 +32,13 @@ import json
 import os
 import re
 
+from programs import PROGRAMS
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEFAULT_TIMESLICE_US = 2048  # plots/reference/hardware/README.md
 DEFAULT_DRAIN_S = 4
 SECONDS_MAX = 3600
-APPS = {"llm": "llm_server.py", "diffusion": "diffusion.py"}
+APPS = {"llm": "llm_server.py", "diffusion": "diffusion.py", "program": "programs.py"}
 NUMBER = (int, float)
 
 
@@ -77,11 +82,41 @@ def _timeslice(where, settings, mps):
     _range(f"{where}.timeslice_us", settings["timeslice_us"], 16, 1000000)
 
 
+def program_of(process):
+    """The program that a process runs; None if it is another application."""
+    return process.get("args", {}).get("program") if process["app"] == "program" else None
+
+
+def _check_program(where, process):
+    name = program_of(process)
+    if name is None:
+        raise PlanError(f"{where}.args.program: is missing")
+    if name not in tuple(PROGRAMS):
+        raise PlanError(f"{where}.args.program: \"{name}\", allowed: {', '.join(PROGRAMS)}")
+
+
+def _check_profile(where, group, process, profiled):
+    """Is the program alone on the GPU when its profile is recorded?"""
+    if not process.get("profile"):
+        return
+    if process["app"] != "program":
+        raise PlanError(f"{where}.profile: needs a program")
+    if len(group["processes"]) > 1:
+        raise PlanError(f"{where}.profile: needs a group without other processes")
+    if group.get("mps"):
+        raise PlanError(f"{where}.profile: has no meaning with mps")
+    if program_of(process) in profiled:
+        raise PlanError(f"{where}.profile: {program_of(process)} has one already")
+    profiled.add(program_of(process))
+
+
 def _check_process(where, process, mps):
     _check(where, process, {"app!": str, "args": dict, "env": dict, "mps_percent": NUMBER,
-                            "timeslice_us": int})
+                            "timeslice_us": int, "profile": bool})
     if process["app"] not in APPS:
         raise PlanError(f"{where}.app: \"{process['app']}\", allowed: {', '.join(APPS)}")
+    if process["app"] == "program":
+        _check_program(where, process)
     if "mps_percent" in process:
         if not mps:
             raise PlanError(f"{where}.mps_percent: needs \"mps\": true")
@@ -121,7 +156,7 @@ def check(plan):
         _word(where, name)
         _check(where, settings, {"trace!": str, "from_s": NUMBER, "divide": NUMBER})
         _range(f"{where}.divide", settings.get("divide", 1), 1e-6, 1e6)
-    seen = set()
+    seen, profiled = set(), set()
     for i, group in enumerate(plan["groups"]):
         where = f"groups[{i}]"
         _check(where, group, {"name!": str, "mps": bool, "processes!": dict, "runs!": list})
@@ -129,6 +164,7 @@ def check(plan):
         for name, process in group["processes"].items():
             _word(f"{where}.processes", name)
             _check_process(f"{where}.processes.{name}", process, group.get("mps"))
+            _check_profile(f"{where}.processes.{name}", group, process, profiled)
         for j, run in enumerate(group["runs"]):
             _check_run(f"{where}.runs[{j}]", run, group, arrivals)
             if (group["name"], run["name"]) in seen:
@@ -184,6 +220,8 @@ def describe(plan):
                 parts.append(f"{process['mps_percent']:g} % of the SMs")
             if "timeslice_us" in process:
                 parts.append(f"timeslice {process['timeslice_us']} us")
+            if process.get("profile"):
+                parts.append("and its profile")
             yield f"  process {name}: {' '.join([APPS[process['app']]] + parts)}"
         for run in group["runs"]:
             who = []

@@ -8,12 +8,14 @@ Every run of each FOLDER is simulated: its arrivals, memory, timeslices and MPS 
 the launches and the host's work that measure.py found of the applications alone. The host's
 time for a launch differs between sessions. It comes from the server's run alone that is most
 like the run: with the same share of the SMs, the same arrivals, of the same FOLDER. With --own
-it is that of the run itself: what is left is the error of sharing.
+it is that of the run itself: what is left is the error of sharing. A program is what gvmsim
+imports of its profile, which is that of the same FOLDER if it has one.
 
-A row has predicted over measured, minus one, of TTFT and ITL (median and P99) and the median
-image. All requests that arrived count. A value that the run only bounds has no error. The last
-lines have the median of all errors, of runs alone and together. --deviations rewrites the
-tables between marks in a document.
+A row has predicted over measured, minus one, of TTFT and ITL (median and P99), the median
+image, and a program's steps (median, P99, and how many a second). All requests that arrived
+count. A value that the run only bounds has no error. The last lines have the median of all
+errors, of runs alone and together. --deviations rewrites the tables between marks in a
+document.
 Only the standard library is used.
 """
 
@@ -28,24 +30,20 @@ import tempfile
 
 import arrivals
 import collect
+import kinds
 import logs
+from kinds import KINDS
 
-# Name, application, column of summary.csv, key in the container of summary.json
-METRICS = (("TTFT p50", "llm", "ttft_ms_p50", ("ttft_ms", "p50")),
-           ("TTFT P99", "llm", "ttft_ms_p99", ("ttft_ms", "p99")),
-           ("ITL p50", "llm", "itl_ms_p50", ("itl_ms", "p50")),
-           ("ITL P99", "llm", "itl_ms_p99", ("itl_ms", "p99")),
-           ("image", "diffusion", "image_latency_s_p50", ("latency_s", "p50")))
 MARK = "<!-- tools/corun/predict.py: {} -->\n"
 END = "<!-- end -->\n"
 
 
 def new_shapes_ms(gpu):
     """Host time of a step for a number of tokens that is new (sim/apps/llm_shapes.h)."""
-    app = collect.profile("app", collect.PROFILES["llm"])
+    app = kinds.constants("app", KINDS["llm"].profile)
     products = int(app["weight_matrices"]) // int(app["layers"])
     return products * float(app["host_per_new_shape"].removesuffix("us")) / 1e3 / \
-        collect.host_speed(gpu)
+        kinds.host_speed(gpu)
 
 
 class Kept:
@@ -60,8 +58,7 @@ class Kept:
 
     def group(self, run):
         """The plan's group of a run."""
-        return next(group for group in self.manifest["plan"]["groups"]
-                    if group["name"] == run.split(".")[0])
+        return collect.group_of(run, self.manifest["plan"])
 
     def load(self, run, process):
         """What decides the host's work of a server: arrivals, and the share of the SMs."""
@@ -107,30 +104,42 @@ def launch_ms(folders, kept, run, process):
     return best
 
 
+class Scene(kinds.Scene):
+    """A kept run, whose constants come from all folders."""
+
+    def __init__(self, options, folders, kept, run):
+        profiles = {}
+        for folder in folders + [kept]:  # the last one counts
+            profiles.update(collect.profiles_of(folder.folder, folder.manifest))
+        if not options.measured and set(kept.apps(run).values()) != {"program"}:
+            raise ValueError(f"{run}: a server or a pipeline needs --measured")
+        super().__init__(kept.manifest["runs"][run], kept.group(run), options.gpu,
+                         options.gvmsim, options.measured, profiles=profiles)
+        self.own, self.folders, self.kept, self.name = options.own, folders, kept, run
+
+    def decode_launch_us(self, process):
+        """Of the run itself or of the one most like it, a mean over all steps."""
+        if self.own:
+            return self.kept.launch_ms(self.name, process) * 1e3
+        return launch_ms(self.folders, self.kept, self.name, process) * 1e3
+
+
 def write_arrivals(kept, run, process, folder):
-    """The trace of a server."""
-    rows = logs.read_rows(os.path.join(kept.folder, f"{run}.{process}.requests.csv"))
-    arrivals.write(os.path.join(folder, f"{process}.arrivals.csv"),
-                   [(row["arrival_us"] / 1e6, row["prompt_tokens"], row["wanted_tokens"],
-                     row["wanted_tokens"]) for row in rows])
+    """The trace of a process, if it has one."""
+    path = os.path.join(kept.folder, f"{run}.{process}.requests.csv")
+    if os.path.exists(path):
+        arrivals.write(os.path.join(folder, f"{process}.arrivals.csv"),
+                       [(row["arrival_us"] / 1e6, row["prompt_tokens"], row["wanted_tokens"],
+                         row["wanted_tokens"]) for row in logs.read_rows(path)])
 
 
 def simulate(options, folders, kept, run):
-    """The summary of a simulated run, by container."""
-    facts = kept.manifest["runs"][run]
-    scenario = collect.scenario(run, options.gpu, facts, kept.manifest["plan"],
-                                options.measured, None)
-    speed = collect.host_speed(options.gpu)
+    """What a simulated run says of each process: its metrics, by column of summary.csv."""
+    facts, scene = kept.manifest["runs"][run], Scene(options, folders, kept, run)
+    scenario = collect.scenario(run, scene)
     with tempfile.TemporaryDirectory() as folder:
-        for process, what in facts["processes"].items():
-            if what["app"] != "llm":
-                continue
+        for process in facts["processes"]:
             write_arrivals(kept, run, process, folder)
-            host_ms = (kept.launch_ms(run, process) if options.own else
-                       launch_ms(folders, kept, run, process))
-            app = scenario["containers"][process]["app"]
-            launch_ns = host_ms * 1e6 * speed / app["kernels_per_step"]
-            app["kernel_launch"] = f"{round(launch_ns)}ns"
         path = os.path.join(folder, "scenario.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(scenario, file)
@@ -140,17 +149,22 @@ def simulate(options, folders, kept, run):
         if done.returncode:
             raise ValueError(f"{run}: {done.stderr.strip().splitlines()[-1]}")
         with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
-            return json.load(file)["containers"]
+            summary = json.load(file)["containers"]
+        with open(os.path.join(out, "requests.csv"), newline="", encoding="utf-8") as file:
+            records = list(csv.DictReader(file))
+    return {process: KINDS[app].predicted(
+        summary[process], [r for r in records if r["container"] == process], facts)
+            for process, app in kept.apps(run).items()}
 
 
 def errors(kept, run, predicted):
     """For each process of a run: its errors by metric, of those that both have."""
     result = {}
-    for process, of in kept.apps(run).items():
+    for process, app in kept.apps(run).items():
         row, found = kept.rows[run, process], {}
-        for name, app, column, (key, part) in METRICS:
-            value = (predicted[process].get(key) or {}).get(part)
-            if app == of and row[column] and isinstance(value, (int, float)) \
+        for name, column, *_ in KINDS[app].metrics:
+            value = predicted[process].get(column)
+            if row.get(column) and isinstance(value, (int, float)) \
                     and float(row[column]) > 0 and value > 0:
                 found[name] = value / float(row[column])
         result[process] = found
@@ -162,18 +176,27 @@ def cell(ratio):
     return f"{round(100 * (ratio - 1)):+d} %" if round(100 * (ratio - 1)) else "0 %"
 
 
+def columns(kept):
+    """Names of the metrics of all kinds that a folder has."""
+    apps = {app for run in kept.manifest["runs"] for app in kept.apps(run).values()}
+    return [metric[0] for app, kind in KINDS.items() if app in apps for metric in kind.metrics]
+
+
 def table(kept, results):
-    """A document's table: a row for each server. The image of a run stands in its first one."""
-    lines = ["| run | " + " | ".join(m[0] for m in METRICS) + " |\n",
-             "|---|" + "---|" * len(METRICS) + "\n"]
+    """A document's table: a row for each server and each program. The image of a run stands in
+    its first row."""
+    names = columns(kept)
+    lines = ["| run | " + " | ".join(names) + " |\n", "|---|" + "---|" * len(names) + "\n"]
     for run, processes in results.items():
-        servers = [name for name, app in kept.apps(run).items() if app == "llm"]
-        image = {"image": found["image"] for found in processes.values() if "image" in found}
-        for i, server in enumerate(servers or [None]):
-            found = {**processes.get(server, {}), **({} if i else image)}
-            name = run.split(".", 1)[1] + (f", {server}" if len(servers) > 1 else "")
-            lines.append(f"| {name} | " + " | ".join(
-                cell(found[m[0]]) if m[0] in found else "" for m in METRICS) + " |\n")
+        first = {process for process, app in kept.apps(run).items() if KINDS[app].in_first_row}
+        shared = {name: ratio for process in first for name, ratio in
+                  processes[process].items()}
+        rows = [process for process in processes if process not in first]
+        for i, process in enumerate(rows or [None]):
+            found = {**processes.get(process, {}), **({} if i else shared)}
+            label = run.split(".", 1)[1] + (f", {process}" if len(rows) > 1 else "")
+            lines.append(f"| {label} | " + " | ".join(
+                cell(found[name]) if name in found else "" for name in names) + " |\n")
     return lines
 
 
@@ -213,7 +236,7 @@ def main():
     """Simulate, compare, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", metavar="FOLDER", nargs="+", help="what keep.py wrote")
-    parser.add_argument("--measured", required=True, help="a folder that measure.py wrote")
+    parser.add_argument("--measured", help="a folder that measure.py wrote; servers need it")
     parser.add_argument("--gvmsim", default="gvmsim", help="the program gvmsim")
     parser.add_argument("--gpu", default="h200-141g", help="the GPU profile")
     parser.add_argument("--own", action="store_true",

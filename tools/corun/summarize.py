@@ -6,8 +6,8 @@
 
 Times count over all requests that arrived. A request that never got a token waits to the end of
 its run, so its TTFT is at least what stands here. ITL: all gaps between tokens. Percentiles are
-those of gvmsim: linear between the two nearest ranks. Images count that ended within the run's
-seconds; denoising steps a second count parts of images, too.
+those of gvmsim: linear between the two nearest ranks. Images and a program's steps count that
+ended within the run's seconds; denoising steps a second count parts of images, too.
 Only the standard library is used.
 """
 
@@ -25,7 +25,8 @@ COLUMNS = ("run", "process", "requests_arrived", "completed", "without_token", "
            "steps", "step_ms_mean", "decodes_a_step", "prefill_tokens_a_step",
            "launch_ms_a_step",
            "images", "image_latency_s_mean", "image_latency_s_p50", "image_latency_s_p99",
-           "denoising_steps_per_s", "sm_mhz_mean", "sm_mhz_min")
+           "denoising_steps_per_s", "steps_per_s", "step_ms_p50", "step_ms_p99",
+           "sm_mhz_mean", "sm_mhz_min")
 
 
 def percentile(values, percent):
@@ -88,6 +89,23 @@ def of_images(prefix, run):
     return row
 
 
+def of_steps(rounds, seconds):
+    """The columns of a program whose steps have these begins and ends in us."""
+    done = [end - begin for begin, end in rounds if end <= seconds * 1e6]
+    row = dict(steps=len(done), steps_per_s=f"{len(done) / seconds:.3f}")
+    row.update(statistics("step_ms", done, (50, 99), 1e3, 3))
+    return row
+
+
+def of_rounds(prefix, run):
+    """The columns of a program."""
+    rounds = [tuple(row.values()) for row in logs.read_rows(prefix + ".rounds.csv")]
+    return of_steps(rounds, run["seconds"])
+
+
+ROWS = {"llm": of_requests, "diffusion": of_images, "program": of_rounds}
+
+
 def rows_of(folder):
     """A row for each process of each run of a folder that corun.py wrote."""
     path = os.path.join(folder, "manifest.json")
@@ -98,7 +116,7 @@ def rows_of(folder):
         for process, facts in run["processes"].items():
             prefix = os.path.join(folder, name, process)
             row = dict(run=name, process=process)
-            row.update((of_requests if facts["app"] == "llm" else of_images)(prefix, run))
+            row.update(ROWS[facts["app"]](prefix, run))
             for key, mhz in (run["sm_mhz"] or {}).items():
                 row["sm_mhz_" + key] = mhz
             rows.append(row)
@@ -123,8 +141,8 @@ def table(rows):
                       "itl_ms_mean itl_ms_p50 itl_ms_p90 itl_ms_p99",
                       "images image_latency_s_mean image_latency_s_p50 image_latency_s_p99 "
                       "denoising_steps_per_s",
-                      "steps step_ms_mean decodes_a_step prefill_tokens_a_step "
-                      "launch_ms_a_step"):
+                      "steps steps_per_s step_ms_mean step_ms_p50 step_ms_p99 decodes_a_step "
+                      "prefill_tokens_a_step launch_ms_a_step"):
             cells = [f"{key} {row[key]}" for key in group.split() if key in row]
             if cells:
                 lines.append("    " + "  ".join(cells))

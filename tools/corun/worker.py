@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
-"""What the two applications share: talking with corun.py, clocks, the own timeslice.
+"""What the applications share: talking with corun.py, clocks, the own timeslice.
 
-corun.py writes a JSON object a line to an application's standard input: {"run": {...}} or
-{"quit": true}. The application answers on standard output with lines that begin with "@@ ":
-first {"ready": ...}, then {"done": ...} or {"failed": ...} for each run.
+corun.py writes a JSON object a line to an application's standard input: {"run": {...}},
+{"profile": FILE} or {"quit": true}. The application answers on standard output with lines that
+begin with "@@ ": first {"ready": ...}, then {"done": ...} or {"failed": ...} for each run and
+each profile.
 """
 
 import ctypes
@@ -45,12 +46,22 @@ def set_timeslice(timeslice_us):
     return groups
 
 
-def serve(application, run, **ready):
-    """Say that this application is ready, then carry out runs until told to quit.
+def serve(application, run, profile=None, **ready):
+    """Say that this application is ready, then do what corun.py says until told to quit.
 
     run(start_ns, seconds, drain_s, prefix, settings) does a run that begins at start_ns, and
-    returns what corun.py records of it. prefix begins the names of its files.
+    returns what corun.py records of it. prefix begins the names of its files. profile(file)
+    records a profile, and returns likewise.
     """
+    def do(command):
+        if "profile" in command:
+            return profile(command["profile"])
+        settings = command["run"]
+        if settings.get("timeslice_us"):
+            set_timeslice(settings["timeslice_us"])
+        return run(settings["start_ns"], settings["seconds"], settings["drain_s"],
+                   settings["prefix"], settings)
+
     if "CORUN_TIMESLICE_US" in os.environ:
         # Groups have had it from their first moment on. Now the settings must all hold.
         ready["channel_groups"] = set_timeslice(int(os.environ["CORUN_TIMESLICE_US"]))
@@ -59,12 +70,8 @@ def serve(application, run, **ready):
         command = json.loads(line)
         if "quit" in command:
             break
-        settings = command["run"]
         try:
-            if settings.get("timeslice_us"):
-                set_timeslice(settings["timeslice_us"])
-            say(done=run(settings["start_ns"], settings["seconds"], settings["drain_s"],
-                         settings["prefix"], settings))
+            say(done=do(command))
         except Exception as error:  # corun.py decides what a failed run means
             traceback.print_exc()
             say(failed=f"{type(error).__name__}: {error}"[:300])

@@ -23,7 +23,7 @@ fail() {
 for file in "$kit"/*.py; do
 	python3 -W error -m py_compile "$file" || fail "$file does not compile"
 done
-[ "$(find cache -name '*.pyc' | wc -l)" -ge 14 ] || fail "too few files"
+[ "$(find cache -name '*.pyc' | wc -l)" -ge 16 ] || fail "too few files"
 awk 'length > 96 { print FILENAME ":" FNR; found = 1 } END { exit found }' "$kit"/*.py ||
 	fail "lines of more than 96 columns"
 "${CC:-cc}" -Wall -Wextra -Werror -O2 -shared -fPIC -o timeslice.so "$kit/timeslice.c" -ldl -lpthread ||
@@ -45,6 +45,10 @@ END
 [ "$(cat .groups)" = "not preloaded" ] || fail "without the library: $(cat .groups)"
 python3 "$source/tests/collect/corun/test_scheduler.py" "$kit" 2>.units || fail "$(cat .units)"
 
+mkdir work-programs
+python3 "$source/tests/collect/corun/test_programs.py" "$kit" "$source/tests/collect/corun/programs" "$gvmsim" \
+	"$work/work-programs" 2>.units || fail "$(cat .units)"
+
 # Plans
 for plan in "$kit"/plans/*.json; do
 	python3 "$kit/corun.py" --dry-run "$plan" >.plan || fail "$plan"
@@ -53,22 +57,28 @@ for plan in "$kit"/plans/*.json; do
 done
 python3 "$kit/corun.py" --dry-run "$kit/plans/check.json" >.plan
 diff - .plan <<'END' || fail "the plan of the check reads differently"
-plan check: groups 1, runs 1, 6 s and the starts of 2 processes
+plan check: groups 2, runs 2, 7 s and the starts of 5 processes
 group default: time slices
   process llm: llm_server.py --model 3b-short --kv-tokens 100000 --short-warm-up
   process diffusion: diffusion.py --tiny --steps 3
-  run default.together: 5 s and 1 s: llm few arrivals, diffusion
+  process decode-graph: programs.py --program decode-graph --tiny
+  process recommender-infer: programs.py --program recommender-infer --tiny
+  run default.together: 5 s and 1 s: llm few arrivals, diffusion, decode-graph, recommender-infer
+group profile: time slices
+  process decode-graph: programs.py --program decode-graph --tiny and its profile
+  run profile.alone: 1 s and 0 s: decode-graph
 END
 
-# mistake FILTER MESSAGE: a plan that jq has changed is refused with that line
+# mistake FILTER MESSAGE: a plan that jq has changed, $plan, is refused with that line
 mistake() {
-	jq "$1" "$kit/plans/default.json" >bad.json
+	jq "$1" "$kit/plans/$plan.json" >bad.json
 	status=0
 	python3 "$kit/corun.py" --dry-run bad.json >.out 2>.err || status=$?
 	[ "$status" -eq 2 ] || fail "$1: exit code $status"
 	[ "$(cat .err)" = "corun.py: bad.json: $2" ] || fail "$1: $(cat .err)"
 }
 
+plan=default
 mistake '.colour = 1' 'plan.colour: is unknown, allowed: name, note, arrivals, groups'
 mistake 'del(.groups[0].runs[1].seconds)' 'groups[0].runs[1].seconds: is missing'
 mistake '.groups[0].runs[1].seconds = "9"' 'groups[0].runs[1].seconds: is of a wrong type'
@@ -80,6 +90,22 @@ mistake '.groups[0].mps = true | .groups[0].processes.llm.timeslice_us = 512' \
 	'groups[0].processes.llm.timeslice_us: has no meaning with mps'
 mistake '.groups[0].runs[1].name = "alone-image"' 'groups[0].runs[1].name: "alone-image" is there twice'
 mistake '.arrivals.low.trace = "none.csv"' 'arrivals.low.trace: no file none.csv'
+mistake '.groups[0].processes.llm.app = "editor"' \
+	'groups[0].processes.llm.app: "editor", allowed: llm, diffusion, program'
+mistake '.groups[0].processes.diffusion.profile = true' 'groups[0].processes.diffusion.profile: needs a program'
+plan=programs-blind
+first='groups[0].processes.resnet50-train'
+mistake 'del(.groups[0].processes[].args)' "$first.args.program: is missing"
+mistake '.groups[0].processes[].args.program = ["vit-infer"]' "$first.args.program: \"['vit-infer']\", allowed: resnet50-train, \
+vit-infer, gpt2-train, bert-infer, decode-graph, recommender-infer"
+mistake '.groups[0].processes[].profile = "yes"' "$first.profile: is of a wrong type"
+mistake '.groups[0].processes.other = .groups[1].processes["vit-infer"]' \
+	"$first.profile: needs a group without other processes"
+mistake '.groups[0].mps = true' "$first.profile: has no meaning with mps"
+mistake '.groups[1].processes[].args.program = "resnet50-train"' \
+	'groups[1].processes.vit-infer.profile: resnet50-train has one already'
+mistake '.groups[0].runs[0].processes[].arrivals = "moderate"' \
+	'groups[0].runs[0].processes.resnet50-train.arrivals: has no meaning'
 
 # Arrivals: what the server replays, the simulator reads.
 python3 "$kit/arrivals.py" "$source/traces/burstgpt1_gvm3256.trace" --from 50400 --divide 240 \
@@ -104,7 +130,7 @@ default.together diffusion
     images 2  image_latency_s_mean 2.250  image_latency_s_p50 2.250  image_latency_s_p99 2.495  denoising_steps_per_s 0.80
 END
 [ "$(sed -n 3p summary.csv)" = \
-	"default.together,diffusion,,,,,,,,,,,,,,,,,,,2,2.250,2.250,2.495,0.80,1900,1800" ] ||
+	"default.together,diffusion,,,,,,,,,,,,,,,,,,,2,2.250,2.250,2.495,0.80,,,,1900,1800" ] ||
 	fail "$(cat summary.csv)"
 
 python3 "$kit/keep.py" "$sample" kept
