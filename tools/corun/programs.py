@@ -210,9 +210,33 @@ def recommender_infer(device, tiny):
     return step
 
 
+def pipeline_part(part):
+    """A part of an image of diffusion.py: its encoders, a denoising step, or its decoder."""
+    def program(device, tiny):
+        import torch
+        from diffusion import Pipeline
+
+        with torch.inference_mode():
+            pipeline = Pipeline(device, tiny)
+            text, pooled = pipeline.encode()
+            latents = pipeline.latents()
+        work = dict(encode=pipeline.encode, decode=lambda: pipeline.decode(latents),
+                    denoise=lambda: pipeline.denoise(latents, text, pooled, 0))[part]
+
+        @torch.inference_mode()
+        def step():
+            work()
+            if device != "cpu":
+                torch.cuda.synchronize()
+        return step
+    return program
+
+
 PROGRAMS = {"resnet50-train": resnet50_train, "vit-infer": vit_infer,
             "gpt2-train": gpt2_train, "bert-infer": bert_infer, "decode-graph": decode_graph,
-            "recommender-infer": recommender_infer}
+            "recommender-infer": recommender_infer,
+            **{f"diffusion-{part}": pipeline_part(part)
+               for part in ("encode", "denoise", "decode")}}
 
 
 def run_of(step):
