@@ -146,6 +146,11 @@ void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 
 		 blocks);
 }
 
+void app_work_move(struct app_work *work, u64 bytes_ns)
+{
+	work->memory_ns = min(work->memory_ns + bytes_ns, work->ns);
+}
+
 void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks)
 {
 	if (blocks < (u64)gpu->sms * SM_BLOCKS)

@@ -143,6 +143,12 @@ void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 
 			  u64 flops_ns, u64 bytes_ns, u64 blocks);
 
 /*
+ * Say that the work's kernels keep the memory busy for @bytes_ns more. It takes no time: they are
+ * bound by arithmetic or cycles. It counts where others want the memory, too.
+ */
+void app_work_move(struct app_work *work, u64 bytes_ns);
+
+/*
  * Say that @kernels of the work's kernels have @blocks small thread blocks each. Kernels that
  * are never mentioned fill all SMs.
  */

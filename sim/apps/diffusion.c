@@ -107,6 +107,8 @@ struct phase_work {
 	u64 flops;
 	u64 traffic; /* bytes */
 	u64 cycles;  /* of SMs */
+	u64 beside;  /* bytes that arithmetic and cycles hide */
+	u64 blocks;  /* thread blocks of a kernel with cycles; 0: they fill all SMs */
 };
 
 /*
@@ -129,7 +131,8 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 		     app_element_blocks(todo.traffic / todo.kernels));
 	if (todo.cycles)
 		app_work_add(&work, &config->gpu, app_cycles_ns(&config->gpu, todo.cycles), 0,
-			     config->gpu.sms);
+			     todo.blocks ? todo.blocks : config->gpu.sms);
+	app_work_move(&work, app_bytes_ns(&config->gpu, cfg->memory_efficiency, todo.beside));
 	phase->accesses[0] = first;
 	phase->accesses[1] = second;
 	phase->burst = (struct cuda_burst_config){
@@ -190,17 +193,25 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 	struct cuda_access decoder = cuda_access_all(&diffusion->decoder, CUDA_READ);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
-	const struct phase_work encode = { cfg->kernels_text, cfg->text_flops,
-					   cfg->text_weights + cfg->clip_weights, 0 };
-	const struct phase_work denoise = { cfg->kernels_per_pass, cfg->denoiser_flops,
-					    cfg->denoiser_traffic, cfg->denoiser_cycles };
+	const struct phase_work encode = { cfg->kernels_text,
+					   cfg->text_flops,
+					   cfg->text_weights + cfg->clip_weights,
+					   0,
+					   0,
+					   0 };
+	const struct phase_work denoise = { cfg->kernels_per_pass,	  cfg->denoiser_flops,
+					    cfg->denoiser_traffic,	  cfg->denoiser_cycles,
+					    cfg->denoiser_traffic_beside, 0 };
 	const struct phase_work small = { cfg->kernels_per_pass,
 					  cfg->denoiser_flops / SMALL_PASSES,
 					  weights + (cfg->denoiser_traffic - weights) /
 							    SMALL_PASSES,
-					  cfg->denoiser_cycles / SMALL_PASSES };
-	const struct phase_work decode = { cfg->kernels_decoder, cfg->decoder_flops,
-					   cfg->decoder_traffic, cfg->decoder_cycles };
+					  cfg->denoiser_cycles / SMALL_PASSES,
+					  cfg->denoiser_traffic_beside / SMALL_PASSES,
+					  0 };
+	const struct phase_work decode = { cfg->kernels_decoder,	cfg->decoder_flops,
+					   cfg->decoder_traffic,	cfg->decoder_cycles,
+					   cfg->decoder_traffic_beside, cfg->decoder_blocks };
 
 	phase_init(diffusion, &diffusion->text_phase, encode, clip, text);
 	phase_init(diffusion, &diffusion->denoiser_phase, denoise, denoiser,
@@ -362,6 +373,12 @@ static int diffusion_prepare(struct app_env *env, struct sim_error *err)
 		    " takes beside arithmetic and traffic; the GPU has gpu.sms and gpu.clock", \
 		    CFG_RANGE(0, CFG_FLOPS_MAX), CFG_DEFAULT("0"))
 
+#define DIFFUSION_BESIDE(name_, member_, work_)                                                \
+	CFG_APP_KEY(name_, SIZE, struct cfg_diffusion, member_,                                \
+		    "bytes of device memory that " work_                                       \
+		    " moves, hidden by arithmetic and cycles: they take the memory of others", \
+		    CFG_RANGE(0, CFG_BANDWIDTH_MAX), CFG_DEFAULT("0"))
+
 static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(SIZE, text_weights, 0, 16 * CFG_TIB, "bytes of the large text encoder (T5)"),
 	DIFFUSION(SIZE, clip_weights, 0, 16 * CFG_TIB, "bytes of the small text encoders"),
@@ -386,6 +403,13 @@ static const struct cfg_key diffusion_keys[] = {
 		  "bytes of device memory moved by decoding"),
 	DIFFUSION_CYCLES("denoiser_cycles", denoiser_cycles, "one denoising pass"),
 	DIFFUSION_CYCLES("decoder_cycles", decoder_cycles, "decoding an image"),
+	DIFFUSION_BESIDE("denoiser_traffic_beside", denoiser_traffic_beside,
+			 "one denoising pass"),
+	DIFFUSION_BESIDE("decoder_traffic_beside", decoder_traffic_beside, "decoding an image"),
+	CFG_APP_KEY("decoder_blocks", INTEGER, struct cfg_diffusion, decoder_blocks,
+		    "thread blocks of the decoder's kernels with cycles, a mean by time; 0: "
+		    "they fill all SMs",
+		    CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
 	DIFFUSION(PPM, efficiency, 1, CFG_PPM,
 		  "share of gpu.flops_bf16 that its kernels reach"),
 	DIFFUSION(PPM, memory_efficiency, 1, CFG_PPM,

@@ -12,26 +12,29 @@
 
 /* A diffusion pipeline in a closed loop. Keys under "containers.<name>.app.". */
 struct cfg_diffusion {
-	u64 text_weights;	 /* bytes: large text encoder (T5) */
-	u64 clip_weights;	 /* bytes: small text encoders */
-	u64 denoiser_weights;	 /* bytes: MMDiT */
-	u64 decoder_weights;	 /* bytes: VAE */
-	u64 denoiser_activation; /* bytes touched by each layer of a denoising pass */
-	u64 denoiser_layers;	 /* at most DIFFUSION_LAYERS_MAX */
-	u64 decoder_activation;	 /* bytes touched by the decoder */
-	u64 pool;		 /* bytes of all activations that the first image leaves */
-	u64 text_embeddings;	 /* bytes of text_weights that a prompt hardly touches */
-	u64 clip_embeddings;	 /* likewise, of clip_weights */
-	u64 steps;		 /* denoising steps an image */
-	u64 passes_per_step;	 /* through the denoiser */
-	u64 text_passes;	 /* through all text encoders an image: one a prompt */
-	u64 text_flops;		 /* FLOP of one pass */
-	u64 denoiser_flops;	 /* FLOP of one pass */
-	u64 denoiser_traffic;	 /* bytes of device memory moved by one pass */
-	u64 denoiser_cycles;	 /* of SMs, for what neither bounds */
-	u64 decoder_flops;	 /* FLOP of decoding an image */
-	u64 decoder_traffic;	 /* bytes of device memory moved by decoding */
+	u64 text_weights;	     /* bytes: large text encoder (T5) */
+	u64 clip_weights;	     /* bytes: small text encoders */
+	u64 denoiser_weights;	     /* bytes: MMDiT */
+	u64 decoder_weights;	     /* bytes: VAE */
+	u64 denoiser_activation;     /* bytes touched by each layer of a denoising pass */
+	u64 denoiser_layers;	     /* at most DIFFUSION_LAYERS_MAX */
+	u64 decoder_activation;	     /* bytes touched by the decoder */
+	u64 pool;		     /* bytes of all activations that the first image leaves */
+	u64 text_embeddings;	     /* bytes of text_weights that a prompt hardly touches */
+	u64 clip_embeddings;	     /* likewise, of clip_weights */
+	u64 steps;		     /* denoising steps an image */
+	u64 passes_per_step;	     /* through the denoiser */
+	u64 text_passes;	     /* through all text encoders an image: one a prompt */
+	u64 text_flops;		     /* FLOP of one pass */
+	u64 denoiser_flops;	     /* FLOP of one pass */
+	u64 denoiser_traffic;	     /* bytes of device memory moved by one pass */
+	u64 denoiser_cycles;	     /* of SMs, for what neither bounds */
+	u64 denoiser_traffic_beside; /* bytes that arithmetic and cycles hide */
+	u64 decoder_flops;	     /* FLOP of decoding an image */
+	u64 decoder_traffic;	     /* bytes of device memory moved by decoding */
 	u64 decoder_cycles;
+	u64 decoder_traffic_beside;
+	u64 decoder_blocks;    /* thread blocks of a kernel with these cycles; 0: all SMs' */
 	u64 efficiency;	       /* ppm of gpu.flops_bf16 that its kernels reach */
 	u64 memory_efficiency; /* ppm of gpu.memory_bandwidth that its kernels reach */
 	u64 kernel_launch;     /* ns of host time of a launch, reference host */

@@ -131,6 +131,8 @@ static struct app_work phases_gpu_work(const struct phases *phases,
 	if (work->cycles)
 		app_work_add(&sum, gpu, app_cycles_ns(gpu, work->cycles), 0,
 			     work->blocks ? work->blocks : gpu->sms);
+	app_work_move(&sum,
+		      app_bytes_ns(gpu, phases->cfg->memory_efficiency, work->traffic_beside));
 	return sum;
 }
 

@@ -82,7 +82,8 @@ struct phases_work {
 	u64 flops_per_token;
 	u64 traffic; /* bytes of device memory */
 	u64 traffic_per_token;
-	u64 cycles; /* of SMs, beside arithmetic and traffic */
+	u64 cycles;	    /* of SMs, beside arithmetic and traffic */
+	u64 traffic_beside; /* bytes that arithmetic and cycles hide */
 	struct phases_access accesses[PHASES_ACCESSES_MAX];
 	u32 access_count;
 };

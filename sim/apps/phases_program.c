@@ -95,6 +95,8 @@ static const struct cfg_key phase_fields[] = {
 	FIELD(phases_work, "traffic_per_token", SIZE, traffic_per_token,
 	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
 	FIELD(phases_work, "cycles", INTEGER, cycles, CFG_RANGE(0, CFG_FLOPS_MAX)),
+	FIELD(phases_work, "traffic_beside", SIZE, traffic_beside,
+	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
 	{ 0 },
 };
 
