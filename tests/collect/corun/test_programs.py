@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0
 """Programs in tools/corun: their profiles become applications of scenarios, and their steps are
-compared. Usage: test_programs.py KIT SAMPLE GVMSIM WORK"""
+compared. Usage: test_programs.py KIT SAMPLE GVMSIM GVMCOLLECT WORK"""
 
 import contextlib
 import gzip
@@ -14,8 +14,8 @@ import sys
 import unittest
 from unittest import mock
 
-KIT, SAMPLE, GVMSIM, WORK = sys.argv[1:5]
-del sys.argv[1:5]
+KIT, SAMPLE, GVMSIM, COLLECTOR, WORK = sys.argv[1:6]
+del sys.argv[1:6]
 sys.path.insert(0, KIT)
 
 import collect  # noqa: E402
@@ -166,6 +166,22 @@ class TestPrograms(unittest.TestCase):
         ratios = predict.errors(kept, "turns.together", found)["training"]
         self.assertEqual(ratios["step p50"], found["training"]["step_ms_p50"] / 900)
         self.assertEqual(ratios["steps a second"], found["training"]["steps_per_s"])
+
+    def test_a_results_folder_has_the_scenario(self):
+        folder = os.path.join(WORK, "collected")
+        with importing(), mock.patch.object(sys, "argv", [
+                "collect.py", os.path.join(OUT, "turns.together"), folder, "--collector", COLLECTOR,
+                "--gvmsim", GVMSIM, "--gpu", "h200-141g"]):
+            collect.main()
+        with open(os.path.join(folder, "scenario.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file), self.scenario("turns.together"))
+
+    def test_no_module_of_the_kit_hides_a_package(self):
+        told = subprocess.run(
+            [sys.executable, "-c", "import sys; sys.path[0] = sys.argv[1]; import programs\n"
+             "programs.hide_kit(); import kernels", KIT],
+            stderr=subprocess.PIPE, text=True, check=False).stderr
+        self.assertIn("No module named 'kernels'", told)
 
     def test_a_table_has_a_row_for_each_program(self):
         with importing():

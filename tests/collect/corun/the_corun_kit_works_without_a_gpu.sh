@@ -47,7 +47,7 @@ python3 "$source/tests/collect/corun/test_scheduler.py" "$kit" 2>.units || fail 
 
 mkdir work-programs
 python3 "$source/tests/collect/corun/test_programs.py" "$kit" "$source/tests/collect/corun/programs" "$gvmsim" \
-	"$work/work-programs" 2>.units || fail "$(cat .units)"
+	"$gvmcollect" "$work/work-programs" 2>.units || fail "$(cat .units)"
 
 # Plans
 for plan in "$kit"/plans/*.json; do
