@@ -21,6 +21,12 @@ import worker
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+def hide_kit():
+    """Take the kit's folder out of the path: transformers looks for a package named kernels,
+    and would find kernels.py."""
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != HERE]
+
+
 def resnet50_train(device, tiny):
     """torchvision's ResNet-50, a batch of 64 images, autocast to bf16, SGD with momentum."""
     import torch
@@ -61,6 +67,7 @@ def vit_infer(device, tiny):
 
 def gpt2_train(device, tiny):
     """GPT-2 of transformers, 8 sequences of 512 tokens in bf16, AdamW."""
+    hide_kit()
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
 
@@ -80,6 +87,7 @@ def gpt2_train(device, tiny):
 
 def bert_infer(device, tiny):
     """BERT of transformers, one sequence of 128 tokens in bf16: launches take all its time."""
+    hide_kit()
     import torch
     from transformers import BertConfig, BertModel
 
@@ -239,12 +247,6 @@ PROGRAMS = {"resnet50-train": resnet50_train, "vit-infer": vit_infer,
                for part in ("encode", "denoise", "decode")}}
 
 
-def hide_kit():
-    """Take the kit's folder out of the path: transformers looks for a package named kernels,
-    and would find kernels.py."""
-    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != HERE]
-
-
 def run_of(step):
     """The run of worker.serve() that repeats a step."""
     def run(start_ns, seconds, drain_s, prefix, settings):
@@ -284,7 +286,6 @@ def main():
     parser.add_argument("--profile", metavar="FILE", help="record a profile, and end")
     arguments = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "4")
-    hide_kit()
     import torch
 
     begin = time.monotonic()

@@ -78,12 +78,6 @@ def importing(keys=None):
         side_effect=lambda gvmsim, path, gpu: kinds.bare(keys or IMPORTED)))
 
 
-def can_import():
-    """Has gvmsim the command?"""
-    return subprocess.run([GVMSIM, "app", "import", "--help"], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL, check=False).returncode == 0
-
-
 class TestPrograms(unittest.TestCase):
     """A folder that was written by hand, kept and predicted."""
 
@@ -204,11 +198,11 @@ class TestPrograms(unittest.TestCase):
         self.assertRaisesRegex(ValueError, "^none.json.gz: ", kinds.import_profile, GVMSIM,
                                "none.json.gz", "h200-141g")
 
-    @unittest.skipUnless(can_import(), "gvmsim has no command app import")
     def test_gvmsim_imports_and_predicts(self):
-        app = kinds.import_profile(
-            GVMSIM, os.path.join(KEPT, "profiles", "decode-graph.json.gz"), "h200-141g")
-        self.assertIn("phases", app)
+        kept = predict.Kept(KEPT, "h200-141g")
+        found = predict.simulate(self.options(), [kept], kept, "solo.alone")["decode"]
+        self.assertAlmostEqual(found["step_ms_p50"], 0.99, delta=0.05)  # plain_step_ns
+        self.assertEqual(found["steps_per_s"], int(1e3 / found["step_ms_p50"]))
         lines = predicted().splitlines()
         self.assertRegex(lines[4], r"^\| alone \| -\d+ % \| -\d+ % \| \+\d+ % \|$")
 
