@@ -4,8 +4,8 @@
 
 corun.py starts it, and programs.py --program NAME --profile FILE records its profile alone.
 A program is a function that makes a step of it. Weights are random, inputs are made on the
-GPU. Each step ends with a value on the host. torchvision and transformers are imported only by
-programs that need them.
+GPU. Each step waits for the GPU, most for a value on the host. torchvision and transformers are
+imported only by programs that need them.
 """
 
 import argparse
