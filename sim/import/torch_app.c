@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "gvm/port.h"
 
-#define NS_PER_S 1000000000ull
+#define NS_PER_S 1e9
 
 /*
  * Shares of the peaks that FLOP and bytes are counted by. On the profiled GPU they cancel out.
@@ -74,6 +74,7 @@ static struct torch_launch phase_sum(const struct torch_step *step, struct phase
 			sum.gpu_ns[bound] += launch->gpu_ns[bound];
 		sum.host_ns += launch->host_ns;
 		sum.sm_ns += launch->sm_ns;
+		sum.beside_bytes += launch->beside_bytes;
 		sum.kernels += launch->kernels;
 	}
 	return sum;
@@ -84,12 +85,11 @@ static void set_ns(json_t *object, const char *key, u64 ns)
 	json_object_set_new(object, key, json_sprintf("%lluns", ns));
 }
 
-/* A rate's amount in @ns, a whole number as text: FLOP can be more than JSON's integers. */
-static void set_amount(json_t *object, const char *key, double rate, double ns)
+/* A whole number as text: FLOP can be more than JSON's integers. None of less than 1. */
+static void set_amount(json_t *object, const char *key, double amount)
 {
-	if (rate * ns >= (double)NS_PER_S)
-		json_object_set_new(object, key,
-				    json_sprintf("%.0f", rate * ns / (double)NS_PER_S));
+	if (amount >= 1)
+		json_object_set_new(object, key, json_sprintf("%.0f", amount));
 }
 
 /*
@@ -123,7 +123,8 @@ static void set_gpu(json_t *object, const struct torch_app *app, const struct to
 	const struct cfg_gpu *gpu = app->gpu;
 	u64 all_ns = torch_launch_gpu_ns(app->step, sum), busy_ns = 0;
 	u64 overhead_ns = min(gpu->kernel_overhead, all_ns / sum->kernels);
-	double share[TORCH_BOUNDS], work_ns = (double)(all_ns - overhead_ns * sum->kernels);
+	double work_s = (double)(all_ns - overhead_ns * sum->kernels) / NS_PER_S;
+	double bandwidth = (double)gpu->memory_bandwidth, share[TORCH_BOUNDS];
 	bool cycles = gpu->sms && gpu->clock;
 
 	for (size_t i = 0; i < TORCH_BOUNDS; i++)
@@ -134,13 +135,17 @@ static void set_gpu(json_t *object, const struct torch_app *app, const struct to
 		share[TORCH_BY_MEMORY] += share[TORCH_BY_SMS];
 	if (overhead_ns < gpu->kernel_overhead)
 		set_ns(object, "kernel_overhead", max(overhead_ns, 1ull));
-	set_amount(object, "flops", (double)gpu->flops_bf16 * EFFICIENCY,
-		   work_ns * share[TORCH_BY_PRODUCTS]);
-	set_amount(object, "traffic", (double)gpu->memory_bandwidth * MEMORY_EFFICIENCY,
-		   work_ns * share[TORCH_BY_MEMORY]);
+	set_amount(object, "flops",
+		   (double)gpu->flops_bf16 * EFFICIENCY * work_s * share[TORCH_BY_PRODUCTS]);
+	set_amount(object, "traffic",
+		   bandwidth * MEMORY_EFFICIENCY * work_s * share[TORCH_BY_MEMORY]);
 	if (cycles)
-		set_amount(object, "cycles", (double)gpu->sms * (double)gpu->clock,
-			   work_ns * share[TORCH_BY_SMS]);
+		set_amount(object, "cycles",
+			   (double)gpu->sms * (double)gpu->clock * work_s *
+				   share[TORCH_BY_SMS]);
+	/* Operands may have been in a cache: not more than the memory can move. */
+	set_amount(object, "traffic_beside",
+		   min((double)sum->beside_bytes, bandwidth * (double)busy_ns / NS_PER_S));
 	if (gpu->sms && busy_ns)
 		json_object_set_new(
 			object, "blocks",

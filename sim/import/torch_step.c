@@ -137,12 +137,15 @@ static void add_kernel(struct stepping *stepping, struct torch_launch *launch,
 {
 	u64 begin_ns = max(kernel->start_ns, stepping->gpu_end_ns);
 	u64 sms = stepping->gpu->sms;
+	enum torch_bound bound =
+		bound_of(stepping->gpu, kernel, kernel->end_ns - kernel->start_ns);
 
 	launch->kernels++;
 	if (kernel->end_ns <= begin_ns)
 		return;
-	launch->gpu_ns[bound_of(stepping->gpu, kernel, kernel->end_ns - kernel->start_ns)] +=
-		kernel->end_ns - begin_ns;
+	launch->gpu_ns[bound] += kernel->end_ns - begin_ns;
+	if (bound != TORCH_BY_MEMORY)
+		launch->beside_bytes += min(kernel->bytes, TORCH_MEMORY_MAX);
 	launch->sm_ns += (kernel->end_ns - begin_ns) * min(kernel->blocks, sms);
 	stepping->gpu_end_ns = kernel->end_ns;
 }

@@ -27,7 +27,9 @@
  *                the number and the clock of the SMs. Copies over the link count as such, on one
  *                SM
  *
- * A kernel whose tensors are not known counts as its name says, and others as memory.
+ * A kernel whose tensors are not known counts as its name says, and others as memory. What
+ * kernels of products and of SMs move takes no time of its own, and counts where others want the
+ * memory.
  */
 #ifndef SIM_IMPORT_TORCH_STEP_H
 #define SIM_IMPORT_TORCH_STEP_H
@@ -46,6 +48,7 @@ struct torch_launch {
 	u64 host_ns;		  /* before it, under the profiler */
 	u64 gpu_ns[TORCH_BOUNDS]; /* without gaps */
 	u64 sm_ns;		  /* GPU time, by the SMs that thread blocks fill: ns x SMs */
+	u64 beside_bytes;	  /* that kernels move which the memory does not bound */
 	u64 kernels;
 	bool waited; /* the host has waited for the GPU before */
 	bool graph;

@@ -309,6 +309,7 @@ START_TEST(an_application_takes_the_times_of_the_step)
 	ck_assert_ptr_null(json_object_get(phase, "host"));
 	phase = json_array_get(phases, 2);
 	expect_text(phase, "cycles", "40800");
+	expect_text(phase, "traffic_beside", "500");
 	expect_text(phase, "host", "21000ns");
 	expect_text(phase, "launch", "0ns");
 	ck_assert_ptr_null(json_object_get(phase, "kernel_overhead"));
