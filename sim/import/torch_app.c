@@ -73,6 +73,7 @@ static struct torch_launch phase_sum(const struct torch_step *step, struct phase
 		for (size_t bound = 0; bound < TORCH_BOUNDS; bound++)
 			sum.gpu_ns[bound] += launch->gpu_ns[bound];
 		sum.host_ns += launch->host_ns;
+		sum.overhead_ns += launch->overhead_ns;
 		sum.sm_ns += launch->sm_ns;
 		sum.beside_bytes += launch->beside_bytes;
 		sum.kernels += launch->kernels;
@@ -117,39 +118,35 @@ static void set_host(json_t *object, const struct torch_app *app, struct phase p
 	set_ns(object, "launch", host_ns(app, launch_ns));
 }
 
-/* The GPU's part: what its kernels take beside the GPU's overhead, by what bounds them. */
+/* The GPU's part: what its kernels take beside their overhead, by what bounds them. */
 static void set_gpu(json_t *object, const struct torch_app *app, const struct torch_launch *sum)
 {
 	const struct cfg_gpu *gpu = app->gpu;
-	u64 all_ns = torch_launch_gpu_ns(app->step, sum), busy_ns = 0;
-	u64 overhead_ns = min(gpu->kernel_overhead, all_ns / sum->kernels);
-	double work_s = (double)(all_ns - overhead_ns * sum->kernels) / NS_PER_S;
-	double bandwidth = (double)gpu->memory_bandwidth, share[TORCH_BOUNDS];
+	u64 overhead_ns = sum->overhead_ns / sum->kernels, work_ns = 0;
+	double bandwidth = (double)gpu->memory_bandwidth, work_s[TORCH_BOUNDS];
 	bool cycles = gpu->sms && gpu->clock;
 
-	for (size_t i = 0; i < TORCH_BOUNDS; i++)
-		busy_ns += sum->gpu_ns[i];
-	for (size_t i = 0; i < TORCH_BOUNDS; i++)
-		share[i] = busy_ns ? (double)sum->gpu_ns[i] / (double)busy_ns : 0;
+	for (size_t i = 0; i < TORCH_BOUNDS; i++) {
+		work_ns += sum->gpu_ns[i];
+		work_s[i] = (double)sum->gpu_ns[i] / NS_PER_S;
+	}
 	if (!cycles)
-		share[TORCH_BY_MEMORY] += share[TORCH_BY_SMS];
+		work_s[TORCH_BY_MEMORY] += work_s[TORCH_BY_SMS];
 	if (overhead_ns < gpu->kernel_overhead)
 		set_ns(object, "kernel_overhead", max(overhead_ns, 1ull));
 	set_amount(object, "flops",
-		   (double)gpu->flops_bf16 * EFFICIENCY * work_s * share[TORCH_BY_PRODUCTS]);
-	set_amount(object, "traffic",
-		   bandwidth * MEMORY_EFFICIENCY * work_s * share[TORCH_BY_MEMORY]);
+		   (double)gpu->flops_bf16 * EFFICIENCY * work_s[TORCH_BY_PRODUCTS]);
+	set_amount(object, "traffic", bandwidth * MEMORY_EFFICIENCY * work_s[TORCH_BY_MEMORY]);
 	if (cycles)
 		set_amount(object, "cycles",
-			   (double)gpu->sms * (double)gpu->clock * work_s *
-				   share[TORCH_BY_SMS]);
+			   (double)gpu->sms * (double)gpu->clock * work_s[TORCH_BY_SMS]);
 	/* Operands may have been in a cache: not more than the memory can move. */
 	set_amount(object, "traffic_beside",
-		   min((double)sum->beside_bytes, bandwidth * (double)busy_ns / NS_PER_S));
-	if (gpu->sms && busy_ns)
-		json_object_set_new(
-			object, "blocks",
-			json_integer((json_int_t)((sum->sm_ns + busy_ns - 1) / busy_ns)));
+		   min((double)sum->beside_bytes, bandwidth * (double)work_ns / NS_PER_S));
+	if (gpu->sms && work_ns)
+		json_object_set_new(object, "blocks",
+				    json_integer((json_int_t)max(
+					    (sum->sm_ns + work_ns - 1) / work_ns, 1ull)));
 }
 
 /* "state 3": what part @part of the memory is called. */

@@ -131,23 +131,28 @@ static void note_gap(struct stepping *stepping, const struct torch_call *call,
 		stepping->gaps[stepping->gap_count++] = gap;
 }
 
-/* Add a kernel to its launch: the time in which no earlier one runs. */
+/* Add a kernel to its launch: the time in which no earlier one runs, and the gap behind it. */
 static void add_kernel(struct stepping *stepping, struct torch_launch *launch,
 		       const struct torch_kernel *kernel)
 {
+	const struct torch_step *step = stepping->step;
 	u64 begin_ns = max(kernel->start_ns, stepping->gpu_end_ns);
-	u64 sms = stepping->gpu->sms;
+	u64 ns = launch->graph ? step->graph_gap_ns : step->gap_ns;
+	u64 overhead_ns;
 	enum torch_bound bound =
 		bound_of(stepping->gpu, kernel, kernel->end_ns - kernel->start_ns);
 
 	launch->kernels++;
-	if (kernel->end_ns <= begin_ns)
-		return;
-	launch->gpu_ns[bound] += kernel->end_ns - begin_ns;
+	if (kernel->end_ns > begin_ns) {
+		ns += kernel->end_ns - begin_ns;
+		stepping->gpu_end_ns = kernel->end_ns;
+	}
+	overhead_ns = min(stepping->gpu->kernel_overhead, ns);
+	launch->overhead_ns += overhead_ns;
+	launch->gpu_ns[bound] += ns - overhead_ns;
+	launch->sm_ns += (ns - overhead_ns) * min(kernel->blocks, stepping->gpu->sms);
 	if (bound != TORCH_BY_MEMORY)
 		launch->beside_bytes += min(kernel->bytes, TORCH_MEMORY_MAX);
-	launch->sm_ns += (kernel->end_ns - begin_ns) * min(kernel->blocks, sms);
-	stepping->gpu_end_ns = kernel->end_ns;
 }
 
 /* When the GPU can begin what @call launches: at its end, or later if nothing else runs. */
@@ -203,9 +208,9 @@ static u64 median_gap(u64 *gaps, size_t count, u64 otherwise)
 	return gaps[count / 2];
 }
 
-u64 torch_launch_gpu_ns(const struct torch_step *step, const struct torch_launch *launch)
+u64 torch_launch_gpu_ns(const struct torch_launch *launch)
 {
-	u64 ns = launch->kernels * (launch->graph ? step->graph_gap_ns : step->gap_ns);
+	u64 ns = launch->overhead_ns;
 
 	for (size_t i = 0; i < TORCH_BOUNDS; i++)
 		ns += launch->gpu_ns[i];
@@ -223,7 +228,7 @@ static u64 play_ns(const struct torch_step *step, u64 ppm)
 		if (launch->waited)
 			host_ns = max(host_ns, gpu_ns);
 		host_ns += launch->host_ns * ppm / CFG_PPM;
-		gpu_ns = max(gpu_ns, host_ns) + torch_launch_gpu_ns(step, launch);
+		gpu_ns = max(gpu_ns, host_ns) + torch_launch_gpu_ns(launch);
 	}
 	return max(host_ns, gpu_ns);
 }
@@ -249,12 +254,14 @@ static void fit_host(struct torch_step *step)
 	step->reproduced_ns = play_ns(step, step->host_ppm);
 }
 
-/* Read the launches of @span. */
-static void read_step(struct stepping *stepping, const struct torch_span *span)
+/* Read the calls up to the end of @span. */
+static void read_calls(struct stepping *stepping, const struct torch_span *span)
 {
 	const struct torch_trace *trace = stepping->trace;
-	struct torch_step *step = stepping->step;
 
+	stepping->step->count = 0;
+	stepping->ready_ns = stepping->gpu_end_ns = 0;
+	stepping->waited = false;
 	for (size_t i = 0; i < trace->call_count; i++) {
 		const struct torch_call *call = &trace->calls[i];
 
@@ -262,11 +269,21 @@ static void read_step(struct stepping *stepping, const struct torch_span *span)
 			break;
 		read_call(stepping, call, call->start_ns >= span->start_ns);
 	}
+}
+
+/* Read the launches of @span: once for the gaps between kernels, and again with these. */
+static void read_step(struct stepping *stepping, const struct torch_span *span)
+{
+	struct torch_step *step = stepping->step;
+
+	read_calls(stepping, span);
 	step->gap_ns = median_gap(stepping->gaps, stepping->gap_count, GAP_NS);
 	step->graph_gap_ns =
 		median_gap(stepping->graph_gaps, stepping->graph_gap_count, GRAPH_GAP_NS);
+	stepping->gap_count = stepping->graph_gap_count = 0;
+	read_calls(stepping, span);
 	step->profiled_ns = span_ns(span);
-	step->plain_ns = trace->plain_step_ns;
+	step->plain_ns = stepping->trace->plain_step_ns;
 	fit_host(step);
 }
 

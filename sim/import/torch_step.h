@@ -11,7 +11,8 @@
  *              all work: then the time is no longer hidden by the GPU's. A pause of the host of
  *              100 ms counts as such a wait.
  *     GPU      of each kernel the time in which no earlier one runs, and the gap that the GPU
- *              leaves behind it, which is the median of those before queued kernels.
+ *              leaves behind it, which is the median of those before queued kernels. Of that
+ *              gpu.kernel_overhead counts as overhead, in which it holds no SM.
  *
  * The profiler makes launches slower, and kernels hardly. So all host times are multiplied with
  * one factor, up to 1: the largest with which the step takes no longer than one without the
@@ -46,7 +47,8 @@ enum torch_bound { TORCH_BY_PRODUCTS, TORCH_BY_MEMORY, TORCH_BY_SMS, TORCH_BOUND
 
 struct torch_launch {
 	u64 host_ns;		  /* before it, under the profiler */
-	u64 gpu_ns[TORCH_BOUNDS]; /* without gaps */
+	u64 overhead_ns;	  /* GPU time of kernels that is gpu.kernel_overhead's */
+	u64 gpu_ns[TORCH_BOUNDS]; /* the rest */
 	u64 sm_ns;		  /* GPU time, by the SMs that thread blocks fill: ns x SMs */
 	u64 beside_bytes;	  /* that kernels move which the memory does not bound */
 	u64 kernels;
@@ -75,7 +77,7 @@ int torch_step_init(struct torch_step *step, const struct torch_trace *trace,
 
 void torch_step_destroy(struct torch_step *step);
 
-/* GPU time of a launch, gaps included. */
-u64 torch_launch_gpu_ns(const struct torch_step *step, const struct torch_launch *launch);
+/* GPU time of a launch. */
+u64 torch_launch_gpu_ns(const struct torch_launch *launch);
 
 #endif
