@@ -95,6 +95,15 @@ void advise_describe(const struct advise_candidate *candidate, char *text, size_
 	}
 }
 
+/*
+ * As it is printed. Less is no reason: a container that boots a moment later has a rate that
+ * differs in the fourth digit.
+ */
+static double progress_percent(const struct advise_candidate *candidate)
+{
+	return round(100 * candidate->progress);
+}
+
 bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b)
 {
 	if (a->ran != b->ran)
@@ -111,7 +120,7 @@ bool advise_is_better(const struct advise_candidate *a, const struct advise_cand
 		return a->share > b->share;
 	if (a->gpus != b->gpus)
 		return a->gpus < b->gpus;
-	return a->progress > b->progress;
+	return progress_percent(a) > progress_percent(b);
 }
 
 /* The part of a promise's estimate that counts: the lower end of its interval. */

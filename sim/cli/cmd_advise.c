@@ -339,8 +339,9 @@ static void print_not_searched(const struct advise *advise)
 	if (advise->out_of_runs)
 		printf("  candidates beyond %zu runs: give --runs more\n",
 		       advise->question->runs);
-	printf("  limits of containers with a promise; different parts for those without, but "
-	       "near the best\n"
+	printf("  limits of containers with a promise, and what a server takes of the memory "
+	       "(app.gpu_memory_utilization)\n"
+	       "  different parts for containers without a promise, but near the best\n"
 	       "  timeslices, weights, MIG profiles, MPS limits and policies of gvmd: the "
 	       "scenario's\n");
 	if (advise->gpu_count == 1 && advise->container_count > 2)

@@ -134,6 +134,18 @@ LD_PRELOAD=$PWD/crash.so "$gvmsim" advise three-tenants --set duration=5s --runs
 [ $status = 1 ] || fail "a run that crashes: exit code $status: $(cat .err)"
 tail -n 1 .err | grep -q "its run was killed by signal 6" || fail "a run that crashes: $(cat .err)"
 
+# All do equally well but in the fourth digit of a rate: the advice is what needs nothing installed.
+cat >equal.json <<'END'
+{ "name": "equal", "duration": "150s", "gpu": { "profile": "h100-80g" }, "containers": {
+	"chat": { "start": "20s", "app": { "type": "llm-server", "profile": "vllm", "model": "Qwen2.5-7B", "boot": "15s",
+		"gpu_memory_utilization": 0.6, "trace": { "file": "azure2023_conv_first200.csv" }, "slo_ttft": "2s" } },
+	"trainer": { "app": { "type": "phases", "profile": "lora-llama-3.2-3b" } } } }
+END
+"$gvmsim" advise equal.json --seeds 1 --out equal >table 2>.err || fail "equal: $(cat .err table)"
+grep -q "^vgpu .* 100 %" table || fail "vgpu does as well: $(cat table)"
+grep -q "^Advice: stock on 1 GPU;" table || fail "of equal ones stock is the first: $(cat table)"
+grep -q "^  limits of .*app.gpu_memory_utilization" table || fail "what a server takes was not searched: $(cat table)"
+
 # A promise that no GPU keeps.
 status=0
 "$gvmsim" advise vllm-diffusion-40g --set duration=90s --set containers.vllm.app.slo_itl=1ms --seeds 1 --out never \
