@@ -284,7 +284,10 @@ static int reject_trace(struct cfg_load *load, const struct cfg_setting *setting
 		    cfg_path_is_folder(named))
 			return cfg_reject(load, path, "\"%s\" is a folder, allowed: a file",
 					  name);
-		cfg_append(folders, sizeof(folders), "%s%s", *folders ? ", " : "", folder);
+		/* The scenario may be in the current folder. */
+		if (strcmp(folder, folders) != 0)
+			cfg_append(folders, sizeof(folders), "%s%s", *folders ? ", " : "",
+				   folder);
 	}
 	cfg_path_list_data("traces", folders, sizeof(folders));
 	return cfg_reject(load, path, "no file \"%s\", allowed: one in %s", name, folders);

@@ -183,7 +183,9 @@ static int find_request(struct explain *found, const char *path, const struct wa
 	if (!status && !any && wanted->worst)
 		return sim_user_error(err, "%s: has no request: none arrived in the run", file);
 	if (!status && !any)
-		return sim_user_error(err, "%s: has no request \"%s\"", file, wanted->text);
+		return sim_user_error(
+			err, "%s: has no request \"%s\", allowed: an id in it, or worst", file,
+			wanted->text);
 	return status;
 }
 

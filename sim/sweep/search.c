@@ -96,6 +96,18 @@ static bool is_from_above(const struct search_bound *bound)
 	return bound->relation == SEARCH_LESS || bound->relation == SEARCH_LESS_OR_EQUAL;
 }
 
+const char *search_relation_text(enum search_relation relation)
+{
+	static const char *const texts[] = {
+		[SEARCH_LESS] = "<",
+		[SEARCH_LESS_OR_EQUAL] = "<=",
+		[SEARCH_MORE] = ">",
+		[SEARCH_MORE_OR_EQUAL] = ">=",
+	};
+
+	return texts[relation];
+}
+
 static bool keeps(const struct search_bound *bound, const struct sweep_numbers *numbers,
 		  size_t point)
 {
@@ -104,6 +116,36 @@ static bool keeps(const struct search_bound *bound, const struct sweep_numbers *
 	return estimate.value.known && !(estimate.value.bound && is_from_above(bound)) &&
 	       relation_holds(bound->relation, estimate.value.number,
 			      bound_value(bound, numbers));
+}
+
+/* How far a point is from keeping a bound; INFINITY: it has no value. */
+static double distance(const struct search_bound *bound, const struct sweep_numbers *numbers,
+		       size_t point)
+{
+	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
+
+	if (!estimate.value.known)
+		return INFINITY;
+	return is_from_above(bound) ? estimate.value.number : -estimate.value.number;
+}
+
+/* Count the points that keep a bound, and find the nearest one. */
+static void search_one(const struct search_bound *bound, const struct sweep_numbers *numbers,
+		       size_t *ret_kept, size_t *ret_nearest)
+{
+	double least = INFINITY;
+
+	*ret_kept = 0;
+	*ret_nearest = SIZE_MAX;
+	for (size_t point = 0; point < numbers->runs->sweep->point_count; point++) {
+		double far = distance(bound, numbers, point);
+
+		*ret_kept += keeps(bound, numbers, point);
+		if (far < least) {
+			least = far;
+			*ret_nearest = point;
+		}
+	}
 }
 
 int search_check(const struct search *search, const struct sweep_runs *runs,
@@ -133,6 +175,8 @@ int search_run(const struct search *search, const struct sweep_numbers *numbers,
 						"allowed: a number in its unit, or with a unit "
 						"of its kind",
 						search->bounds[i].text, search->bounds[i].name);
+		search_one(&search->bounds[i], numbers, &ret_result->kept[i],
+			   &ret_result->nearest[i]);
 	}
 	for (size_t point = 0; !status && point < numbers->runs->sweep->point_count; point++) {
 		struct sweep_estimate estimate = { 0 };

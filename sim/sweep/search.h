@@ -39,7 +39,12 @@ int search_check(const struct search *search, const struct sweep_runs *runs,
 struct search_result {
 	size_t satisfied; /* points that keep all bounds */
 	size_t best;	  /* of these, the point with the best objective; SIZE_MAX: none */
+	size_t kept[SEARCH_BOUNDS_MAX];	   /* of each bound: points that keep it */
+	size_t nearest[SEARCH_BOUNDS_MAX]; /* the point whose value is nearest to keeping it */
 };
+
+/* "<", "<=", ">" or ">=" */
+const char *search_relation_text(enum search_relation relation);
 
 /*
  * Search. A point whose value is unknown keeps no bound. A value that the run only bounds from

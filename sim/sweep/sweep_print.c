@@ -122,6 +122,29 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 	return status;
 }
 
+/* Where no point keeps all bounds: which bound is to blame, and how near it is. */
+static void print_obstacles(const struct sweep_numbers *numbers, const struct search *search,
+			    const struct search_result *result)
+{
+	for (size_t i = 0; i < search->bound_count; i++) {
+		const struct search_bound *bound = &search->bounds[i];
+		struct sweep_estimate estimate;
+		char text[TABLE_CELL_MAX];
+
+		printf("            %s%s%s: %zu of %zu", bound->name,
+		       search_relation_text(bound->relation), bound->text, result->kept[i],
+		       numbers->runs->sweep->point_count);
+		if (!result->kept[i] && result->nearest[i] != SIZE_MAX) {
+			estimate =
+				sweep_estimate_named(numbers, result->nearest[i], bound->name);
+			format_estimate(&estimate, text, sizeof(text));
+			printf(", the nearest is %s of point %zu", text,
+			       result->nearest[i] + 1);
+		}
+		printf("\n");
+	}
+}
+
 int sweep_print_best(const struct sweep_numbers *numbers, const struct search *search,
 		     const struct search_result *result, struct sim_error *err)
 {
@@ -132,6 +155,8 @@ int sweep_print_best(const struct sweep_numbers *numbers, const struct search *s
 	if (search->bound_count)
 		printf("%zu of %zu points keep %s.\n", result->satisfied, sweep->point_count,
 		       search->bound_count == 1 ? "the bound" : "all bounds");
+	if (!result->satisfied)
+		print_obstacles(numbers, search, result);
 	if (!result->satisfied)
 		return sim_runtime_error(err, "%s: no point keeps %s", sweep->file,
 					 search->bound_count == 1 ? "the bound" : "all bounds");

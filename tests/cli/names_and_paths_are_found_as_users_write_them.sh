@@ -31,6 +31,8 @@ expect 2 'app.trace.file: "here" is a folder, allowed: a file' \
 	run scenario/s.json --set containers.vllm.app.trace.file=here
 expect 2 "no file \"none.csv\", allowed: one in $work, $work/scenario, " \
 	run scenario/s.json --set containers.vllm.app.trace.file=none.csv
+(cd scenario && expect 2 "no file \"none.csv\", allowed: one in $work/scenario, [^,]*$" \
+	run s.json --set containers.vllm.app.trace.file=none.csv) || fail "a folder is named twice"
 sed 's/mine.csv/..\/here/' scenario/s.json >scenario/folder.json
 expect 2 '"../here" is a folder, allowed: a file' run scenario/folder.json
 for command in sweep report; do

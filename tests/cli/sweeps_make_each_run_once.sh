@@ -96,3 +96,8 @@ status=0
 "$gvmsim" sweep many.json --out whole --subject-to 'diffusion.gpu_seconds<1ns' >/dev/null 2>.err || status=$?
 [ "$status" -eq 1 ] || fail "no point keeps 1 ns: exit code $status"
 grep -q "^gvmsim: many.json: no point keeps the bound" .err || fail "no point: $(cat .err)"
+# Of several bounds the one to blame is named, with the value that is nearest.
+"$gvmsim" sweep many.json --out whole --subject-to 'diffusion.gpu_seconds<1000s' --subject-to 'diffusion.gpu_seconds>900s' \
+	>best 2>/dev/null && fail "a point keeps 900 s: $(cat best)"
+grep -q "^ *diffusion.gpu_seconds<1000s: 18 of 18$" best || fail "a bound that all keep: $(cat best)"
+grep -qE "^ *diffusion.gpu_seconds>900s: 0 of 18, the nearest is [0-9. ]+.* of point [0-9]+$" best || fail "the bound to blame: $(cat best)"
