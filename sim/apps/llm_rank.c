@@ -58,6 +58,14 @@ u32 llm_rank_groups(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
 			(u64)(U32_MAX / KV_GROUP_BLOCKS));
 }
 
+u64 llm_rank_least_percent(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
+{
+	unsigned __int128 least = cfg->weights;
+
+	least = (least + cfg->workspace + rank_group_bytes(cfg)) * 100;
+	return (u64)((least + gpu->memory_total - 1) / gpu->memory_total);
+}
+
 int llm_rank_init(struct llm_rank *rank, u32 groups)
 {
 	const struct app_env *env = rank->env;

@@ -49,6 +49,7 @@
  */
 #include "apps/llm_server.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -501,6 +502,26 @@ static int llm_server_check_event(struct cfg_load *load, const struct cfg_contai
 				"\"events\"");
 }
 
+/* Report that the server's share of the GPU is too small, and the least one that is not. */
+static int reject_share(const struct app_env *env, struct sim_error *err)
+{
+	u64 least = llm_rank_least_percent(llm_group_cfg(env), &env->config->gpu);
+	char allowed[96];
+
+	if (least > 100)
+		snprintf(allowed, sizeof(allowed),
+			 "a GPU with %llu %% of that, or a smaller model",
+			 (unsigned long long)least);
+	else
+		snprintf(allowed, sizeof(allowed), "%llu.%02llu and more, for more KV blocks",
+			 (unsigned long long)least / 100, (unsigned long long)least % 100);
+	return sim_user_error(
+		err,
+		"%s:containers.%s.app.gpu_memory_utilization: this share of "
+		"gpu.memory_total does not hold weights and workspace, allowed: %s",
+		env->config->file, env->container->name, allowed);
+}
+
 /*
  * The server's share of the GPU has to hold weights, workspace and some KV blocks. Prepared is
  * the trace that the client replays.
@@ -514,12 +535,7 @@ static int llm_server_prepare(struct app_env *env, struct sim_error *err)
 	if (status)
 		return status;
 	if (!llm_rank_groups(llm_group_cfg(env), &env->config->gpu))
-		return sim_user_error(
-			err,
-			"%s:containers.%s.app.gpu_memory_utilization: this share of "
-			"gpu.memory_total does not hold weights and workspace, "
-			"allowed: more, with room for KV blocks",
-			env->config->file, env->container->name);
+		return reject_share(env, err);
 	status = app_trace_prepare(env, &cfg->client.trace, err);
 	trace = env->prepared;
 	if (status || !cfg->prefix_caching ||

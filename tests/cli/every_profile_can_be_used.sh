@@ -74,3 +74,16 @@ for memory in 16T 1G; do
 		--set gpu.memory=$memory 2>.err || fail "guardian, $memory: $(cat .err)"
 	rm -r out
 done
+
+# The message about too small a share names the least one that is enough.
+share() {
+	"$gvmsim" run vllm-diffusion-80g --set containers.vllm.app.model=Qwen2.5-7B \
+		--set "containers.vllm.app.gpu_memory_utilization=$1" --set duration=1ms --quiet --out share 2>.err
+}
+! share 0.05 || fail "5 % of 80 GB hold a model of 15 GB"
+least=$(sed -n 's/.*allowed: \(0[.][0-9]*\) and more.*/\1/p' .err)
+[ "$least" ] || fail "the least share is not said: $(cat .err)"
+share "$least" || fail "the least share is not enough: $(cat .err)"
+! share "$(echo "$least" | awk '{ printf "%.2f", $1 - 0.01 }')" || fail "$least is not the least share"
+! "$gvmsim" run vllm-diffusion-40g --set containers.vllm.app.model=Llama-3.3-70B --out share 2>.err || fail "70 B fit"
+grep -q 'allowed: a GPU with [0-9]* % of that, or a smaller model' .err || fail "70 B: $(cat .err)"
