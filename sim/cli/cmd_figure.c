@@ -173,6 +173,12 @@ static int run_figure(const struct figure *figure, int argc, char **argv,
 		return status;
 	if (line.help)
 		return print_help(&command, figure, err);
+	if (line.operand_count > 1 && !figure->folder_count)
+		return command_mistake(
+			&command, err,
+			"has no folders, expected nothing behind it; several figures are "
+			"\"gvmsim figure all %s %s\"",
+			line.operands[0], line.operands[1]);
 	if ((size_t)line.operand_count != figure->folder_count + 1)
 		return command_mistake(&command, err, "%d folders, expected %zu",
 				       line.operand_count - 1, figure->folder_count);

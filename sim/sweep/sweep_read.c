@@ -36,8 +36,8 @@ static char *read_value(const struct place *place)
 
 	if (json_is_string(place->json))
 		return copy(place, json_string_value(place->json));
-	if (!place->json || json_is_null(place->json)) {
-		place_fail(place, "is not a value, allowed: a number, a text or any JSON");
+	if (!place->json) {
+		place_fail(place, "is missing, allowed: a number, a text or any JSON");
 		return NULL;
 	}
 	text = json_dumps(place->json, JSON_ENCODE_ANY | JSON_COMPACT | CFG_JSON_PRECISION);
@@ -149,7 +149,8 @@ static void read_list(struct sweep *sweep, const struct place *list)
 	for (size_t point = 0; point < sweep->point_count; point++) {
 		struct place place = place_element(list, point);
 
-		if (!json_object_size(place.json))
+		/* {} is the scenario as it is. */
+		if (!json_is_object(place.json))
 			place_fail(&place, "is wrong, allowed: an object with keys");
 		json_object_foreach(place.json, key, value) {
 			struct place member = place_member(&place, key);

@@ -36,7 +36,8 @@ expect 2 "figure: no figure is named, allowed are ablation, .*, usage: gvmsim fi
 expect 2 "figure: unknown figure 'pie', allowed are ablation, .*alone-vs-shared" figure pie a b
 expect 2 "figure alone-vs-shared: 1 folders, expected 2, usage: gvmsim figure alone-vs-shared ALONE_DIR" \
 	figure alone-vs-shared a
-expect 2 "figure ablation: 1 folders, expected 0, usage: gvmsim figure ablation" figure ablation a
+expect 2 "figure ablation: has no folders.*several figures are \"gvmsim figure all ablation prefill\", usage: gvmsim figure ablation" \
+	figure ablation prefill
 expect 2 "figure alone-vs-shared: option '--fresh' is not valid here" figure alone-vs-shared a b --fresh
 expect 2 "figure ablation: option '--frobnicate' is not valid here" figure ablation --frobnicate
 expect 2 "figure ablation: option '--set' needs a value" figure ablation --set

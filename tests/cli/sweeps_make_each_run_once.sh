@@ -101,3 +101,14 @@ grep -q "^gvmsim: many.json: no point keeps the bound" .err || fail "no point: $
 	>best 2>/dev/null && fail "a point keeps 900 s: $(cat best)"
 grep -q "^ *diffusion.gpu_seconds<1000s: 18 of 18$" best || fail "a bound that all keep: $(cat best)"
 grep -qE "^ *diffusion.gpu_seconds>900s: 0 of 18, the nearest is [0-9. ]+.* of point [0-9]+$" best || fail "the bound to blame: $(cat best)"
+
+# The scenario as it is: {} in a list, and null for a control file that it writes.
+cat >plain.json <<'END'
+{ "scenario": "vllm-diffusion-40g", "set": {"duration": "20s", "system.name": "gvm"},
+  "list": [{}, {"containers.diffusion.gmem.limit.high": null}, {"containers.diffusion.gmem.limit.high": "6e9"}] }
+END
+"$gvmsim" sweep plain.json --out plain >/dev/null 2>.err || fail "plain: $(cat .err)"
+limits=$(for run in $(tail -n +2 plain/sweep.csv | cut -d, -f3); do
+	jq -r '.containers.diffusion."gmem.limit.high" // "none"' "plain/runs/$(basename "$run")/config.json"
+done | tr '\n' ' ')
+[ "$limits" = "6000000000 none 6000000000 " ] || fail "limits of plain points: $limits $(cat plain/sweep.csv)"
