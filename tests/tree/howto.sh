@@ -23,9 +23,9 @@ cp -r "$source/tests/core" "$work/tree/tests"
 mkdir "$work/tree/kernel-port"
 cp -r "$source/kernel-port/shim" "$source/kernel-port/guardian" "$source/kernel-port/fenced" "$work/tree/kernel-port"
 cd "$work/tree"
-cmake -S . -B build -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 -DGVMSIM_TESTS=OFF >"$work/log" 2>&1 ||
+cmake -S . -B build/release -DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS=-O1 -DGVMSIM_TESTS=OFF >"$work/log" 2>&1 ||
 	{ cat "$work/log"; fail "the copy is not configured"; }
-PATH=$work/tree/build:$PATH
+PATH=$work/tree/build/release:$PATH
 export PATH
 
 # blocks FILE: each fenced block with a kind as N.KIND in $work/blocks, its path in N.path
