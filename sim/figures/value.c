@@ -113,7 +113,12 @@ static int check_statistic(const struct figure_data *data, const char *text, con
 		has_container = true;
 		found = offer_paths(&guess, json_object_get(containers, container), name, text);
 	}
-	/* Another scenario may lack the container: the picture says so. */
+	/* Another scenario may lack the container: no mistake, and the picture says so, too. */
+	if (!has_container)
+		fprintf(stderr,
+			"gvmsim: note: %s:%s: no run has a container or an application "
+			"\"%s\"\n",
+			data->figure->file, where, name);
 	if (!has_container || found)
 		return 0;
 	if (*guess.name)
