@@ -40,7 +40,8 @@ static const struct command_option options[] = {
 "where DIR/<tgid>/<gpu>/ are; by default\n"
 "/sys/kernel/debug/gvm, the GVM paper's\n"
 "/sys/kernel/debug/nvidia-uvm/processes\n"
-"and the shim's /run/gvm-shim" },
+"and the shim's folder: /run/gvm-shim, GVM_SHIM_DIR, or\n"
+"/tmp/gvm-shim-UID without root" },
 	{ "interval", "TIME", false, "between samples, 1ms and more; by default 100ms" },
 	{ "duration", "TIME", false, "end after that time; by default when all containers have gone" },
 	{ "system", "NAME", false, "who manages the GPU, for titles: stock, gvm, ...\nBy default hardware" },
@@ -55,8 +56,8 @@ const struct command command_sample = {
 	.about =
 "Watches the containers of a GPU host by the control files of their driver, and writes the\n"
 "results folder that gvmsim writes, to put hardware beside a simulation. Only root may read\n"
-"debugfs, so run it as root. Without options it takes in every container that appears, until all\n"
-"have gone or it is interrupted.\n",
+"debugfs, so run it as root where a driver has control files; the shim's are its user's. Without\n"
+"options it takes in every container that appears, until all have gone or it is interrupted.\n",
 	.options = options,
 	.more =
 "A missing file is reported once, and its value stays unknown. A stock driver has none of these\n"

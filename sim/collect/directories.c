@@ -149,7 +149,8 @@ int directories_note_no_roots(struct sampler *sampler)
 			close(dir);
 			return 0;
 		}
-		error = errno;
+		/* One that is there, and closed to this user, says more than one that is not. */
+		error = error == EACCES ? error : errno;
 		length += (size_t)snprintf(where + length, sizeof(where) - length, "%s%s",
 					   i ? " and " : "", sampler->roots[i]);
 	}

@@ -30,14 +30,32 @@ static const char *const default_roots[] = {
 	"/run/gvm-shim",
 };
 
+/* The shim's own folder, where it is another one than root's: kernel-port/shim/settings.c. */
+static const char *shim_root_of_user(struct sampler *sampler)
+{
+	const char *given = getenv("GVM_SHIM_DIR");
+
+	if (given && *given == '/')
+		return given;
+	if (!geteuid())
+		return NULL;
+	snprintf(sampler->own_root, sizeof(sampler->own_root), "/tmp/gvm-shim-%u", geteuid());
+	return sampler->own_root;
+}
+
 void sampler_init(struct sampler *sampler, const char *root)
 {
 	GVM_ASSERT(gvm_control_count() <= 64); /* missing_told has a bit for each */
 	*sampler = (struct sampler){ 0 };
-	if (root)
+	if (root) {
 		sampler->roots[sampler->root_count++] = root;
-	for (size_t i = 0; !root && i < ARRAY_SIZE(default_roots); i++)
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(default_roots); i++)
 		sampler->roots[sampler->root_count++] = default_roots[i];
+	root = shim_root_of_user(sampler);
+	if (root && strcmp(root, default_roots[ARRAY_SIZE(default_roots) - 1]) != 0)
+		sampler->roots[sampler->root_count++] = root;
 }
 
 void sampler_destroy(struct sampler *sampler)

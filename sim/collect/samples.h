@@ -10,7 +10,7 @@
 #include "config/config.h"
 
 #define SAMPLER_PATH_MAX    (PATH_MAX + 64)
-#define SAMPLER_ROOTS_MAX   3
+#define SAMPLER_ROOTS_MAX   4
 #define SAMPLER_COMMAND_MAX 16 /* as in /proc/PID/comm */
 
 #define SAMPLER_ANY_GPU	    U64_MAX
@@ -62,7 +62,8 @@ struct sampler_change {
 struct sampler {
 	const char *roots[SAMPLER_ROOTS_MAX]; /* borrowed; searched in this order */
 	size_t root_count;
-	bool named; /* containers were named: others are ignored */
+	char own_root[40]; /* the shim's folder of a user who is not root */
+	bool named;	   /* containers were named: others are ignored */
 	/*
 	 * For the user; NULL: not wanted. @container appeared, went, or has a setting that is
 	 * new.

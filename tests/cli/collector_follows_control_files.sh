@@ -79,3 +79,9 @@ grep -q "note: .*/$nobody/0/gmem.current: \"many\" is not known, allowed: bytes,
 	fail "nonsense is not told: $(cat .notes)"
 jq -e '[.containers | keys[]] == ["9000001-0", "9000002-3"]' found/summary.json >/dev/null ||
 	fail "$(cat found/summary.json)"
+
+# The shim's folder of a user who is not root is looked into without an option, as gvmctl does.
+put_all
+GVM_SHIM_DIR=$tree collect --interval 10ms --duration 100ms --container "vllm=$nobody" --out shim
+finish 0
+grep -q "vllm: appeared, process $nobody" .news || fail "GVM_SHIM_DIR is not looked into: $(cat .news .notes)"

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MS	 1000000ull
@@ -281,6 +282,25 @@ START_TEST(without_control_files_a_process_is_at_least_there)
 }
 END_TEST
 
+/* The files of debugfs are root's. That a further folder is not there is not the reason. */
+START_TEST(a_closed_folder_is_told_before_one_that_is_not_there)
+{
+	char *closed;
+
+	if (geteuid())
+		return;
+	ck_assert_int_eq(mkdir(tree_path("closed"), 0700), 0);
+	sampler.roots[0] = closed = strdup(tree_path("closed/gvm"));
+	sampler.roots[sampler.root_count++] = "/nowhere/at/all";
+	ck_assert_int_eq(seteuid(65534), 0);
+	take();
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_uint_eq(count_notes("Permission denied (debugfs is root's)"), 1);
+	ck_assert_int_eq(rmdir(tree_path("closed")), 0);
+	free(closed);
+}
+END_TEST
+
 /* A link to itself cannot be opened, as a file that a kernel refuses. */
 START_TEST(what_cannot_be_read_is_told_with_the_reason)
 {
@@ -309,6 +329,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, there_is_an_end_to_containers);
 	tcase_add_test(tests, without_control_files_a_process_is_at_least_there);
 	tcase_add_test(tests, what_cannot_be_read_is_told_with_the_reason);
+	tcase_add_test(tests, a_closed_folder_is_told_before_one_that_is_not_there);
 }
 
 int main(void)
