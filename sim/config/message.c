@@ -303,6 +303,27 @@ void cfg_describe_branch(const struct cfg_schema *schema, const char *path, char
 	describe_children(schema, path, NULL, text, size);
 }
 
+/* Is @path inside of a key whose value is JSON? Writes the key's own path. */
+static bool find_json_above(const struct cfg_schema *schema, const char *path,
+			    const struct cfg_keys *app, char above[CFG_PATH_MAX])
+{
+	char *dot;
+
+	snprintf(above, CFG_PATH_MAX, "%s", path);
+	while ((dot = strrchr(above, '.'))) {
+		*dot = '\0';
+		cfg_schema_for_each(schema, key)
+		{
+			const char *rest = cfg_path_match(above, key->path);
+
+			if (key->type == CFG_TYPE_JSON && rest && !*rest &&
+			    app_has_key(app, key))
+				return true;
+		}
+	}
+	return false;
+}
+
 void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 			  const struct cfg_keys *app, char *text, size_t size)
 {
@@ -317,6 +338,10 @@ void cfg_describe_unknown(const struct cfg_schema *schema, const char *path,
 			snprintf(text, size, "%s", moved_keys[i].now);
 			return;
 		}
+	}
+	if (find_json_above(schema, path, app, parent)) {
+		snprintf(text, size, "allowed: %s as a whole, as JSON", parent);
+		return;
 	}
 	guess_begin(&guess, unknown);
 	snprintf(parent, sizeof(parent), "%.*s", (int)known, path);

@@ -18,6 +18,9 @@ START_TEST(set_mistakes_are_named)
 		       "--set:duration: 5 has no unit, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad_set("gpu.lnik.setup=5us",
 		       "--set:gpu.lnik.setup: unknown key, did you mean \"gpu.link.setup\"?");
+	assert_bad_set("containers.vllm.app.tensors.weights.bytes=1",
+		       "--set:containers.vllm.app.tensors.weights.bytes: unknown key, allowed: "
+		       "containers.vllm.app.tensors as a whole, as JSON");
 	assert_bad_set("containers.vllm.gmem.limit.hihg=1",
 		       "--set:containers.vllm.gmem.limit.hihg: unknown key, did you mean "
 		       "\"containers.vllm.gmem.limit.high\"?");
