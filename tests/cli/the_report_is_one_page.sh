@@ -76,7 +76,7 @@ wrong '^gvmsim: .wrong.json:titel: unknown key, did you mean "title"?' '.titel =
 wrong '^gvmsim: .wrong.json:sections: is missing' 'del(.sections)'
 wrong '^gvmsim: .wrong.json:sections\[1\].figures\[0\]: is not a text' '.sections[1].figures[0] = 1'
 wrong "unknown figure 'prefil', did you mean 'prefill'" '.sections[0].figures[0] = "prefil"'
-wrong "headline\[0\].figure: 'isolation' is in no section" '.headline[0].figure = "isolation"'
+wrong "headline\[0\].figure: 'isolation' is in no section, allowed: a figure as a section names it" '.headline[0].figure = "isolation"'
 wrong "headline\[0\]: figure prefill has no panel 'slope' with a run '80g'" '.headline[0].run = "80g"'
 wrong "headline\[1\].over: figure gvtg-paging has no run '1 GB' in panel 'start'" '.headline[1].over = "1 GB"'
 wrong "figure alone-vs-shared: needs results folders" '.sections[0].figures[0] = "alone-vs-shared"'
