@@ -41,10 +41,11 @@ int page_check(const struct page *page, struct sim_error *err)
 		const char *file = page->report->file;
 
 		if (!data)
-			return sim_user_error(err,
-					      "%s:headline[%zu].figure: '%.40s' is in no "
-					      "section, allowed: a figure as a section names it",
-					      file, i, headline->figure);
+			return sim_user_error(
+				err,
+				"%s:headline[%zu].figure: '%.40s' is in no "
+				"section, allowed: a figure as a section names it",
+				file, i, headline->figure);
 		if (!find_pair(data, headline->panel, headline->run))
 			return sim_user_error(
 				err,
