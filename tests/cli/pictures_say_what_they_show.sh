@@ -26,6 +26,8 @@ shows other/isolation.svg "no diffusion in this scenario" \
 head -n 1 .out | grep -qx "CHANGED, without published values: --scenario two-models-80g duration=25s" ||
 	fail "the table does not say what was changed: $(head -n 1 .out)"
 grep -q 'isolation.*: no run has a container or an application "diffusion"$' .err || fail "isolation: no note: $(cat .err)"
+"$gvmsim" figure "$source/docs/what-if/consolidation.json" --set duration=2s --out sums >.out 2>.err || fail "sums: $(cat .err)"
+! grep "no run has a container" .err || fail "a sum over all containers needs none of that name"
 grep -q ">none<" other/isolation.svg && fail "a container that is not there completed nothing"
 
 # The figure's own scenario: published values stay, and the picture names what was changed.
