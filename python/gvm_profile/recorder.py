@@ -4,7 +4,7 @@
 The steps of a program go through five stages:
 
     warm-up     kernels are chosen and compiled, the allocator fills its pool
-    plain       nothing is recorded but the length of a step
+    plain       nothing is recorded but the mean length of a step, over seconds
     settle      the profiler is on, and its first buffers are made
     timed       CUDA activity alone: launches take about as long as without the profiler
     shapes      operators with their shapes: slow, and only the sizes of tensors are taken
@@ -91,23 +91,27 @@ def exported(profiler):
 
 
 class Recorder:
-    """step() says that a step has been launched. close() writes the file; record() calls it."""
+    """step() says that a step has been launched. close() writes the file; record() calls it.
 
-    def __init__(self, path, warmup=5, plain=10, settle=1, timed=3, shapes=1):
+    warmup, plain, settle, timed and shapes are the steps of the stages. The plain stage takes
+    seconds at least: the speed of a host's processors changes from second to second.
+    """
+
+    def __init__(self, path, warmup=5, plain=10, settle=1, timed=3, shapes=1, seconds=3.0):
         import torch
 
         if not torch.cuda.is_available():
             raise RuntimeError("gvm_profile needs a GPU that PyTorch can use")
         if min(warmup, plain, settle, timed, shapes) < 1:
             raise ValueError("each stage needs a step at least")
-        self.torch, self.path = torch, os.fspath(path)
-        ends, end = [], 0
-        for count in (warmup, plain, settle, timed, shapes):
-            end += count
-            ends.append(end)
-        self.warm_end, self.plain_end, self.settle_end, self.timed_end, self.end = ends
-        self.steps, self.begin_ns, self.profiler = 0, None, None
-        self.plain_ns, self.timed_ns, self.trace, self.bytes, self.memory = [], [], None, [], {}
+        self.torch, self.path, self.plain_least_ns = torch, os.fspath(path), seconds * 1e9
+        # Steps of a stage, and what is done at its end.
+        self.stages = [(warmup, self._begin_plain), (plain, self._end_plain),
+                       (settle, self.torch.cuda.synchronize), (timed, self._end_timed),
+                       (shapes, self._end_shapes)]
+        self.stage, self.steps = 0, 0
+        self.stage_ns = self.step_ns = time.time_ns()
+        self.profiler, self.trace, self.recorded = None, None, dict(version=VERSION, steps_ns=[])
 
     def _profile(self, shapes):
         """Begin to profile."""
@@ -119,57 +123,65 @@ class Recorder:
 
     def _stop(self):
         """The trace since _profile()."""
+        self.torch.cuda.synchronize()
         self.profiler.stop()
         trace, self.profiler = exported(self.profiler), None
         return trace
 
-    def _measure_memory(self):
-        """What is allocated between steps, and what the allocator's pool has grown to."""
+    def _begin_plain(self):
+        self.torch.cuda.synchronize()
+        self.torch.cuda.reset_peak_memory_stats()
+
+    def _end_plain(self):
         cuda = self.torch.cuda
-        self.memory = dict(state=cuda.memory_allocated(), peak=cuda.max_memory_allocated(),
-                           reserved=cuda.memory_reserved())
+        cuda.synchronize()
+        self.recorded["plain_step_ns"] = (time.time_ns() - self.stage_ns) // self.steps
+        # What is allocated between steps, and what the allocator's pool has grown to.
+        self.recorded["memory"] = dict(state=cuda.memory_allocated(),
+                                       peak=cuda.max_memory_allocated(),
+                                       reserved=cuda.memory_reserved())
+        self._profile(shapes=False)
+
+    def _end_timed(self):
+        self.trace = self._stop()
+        self._profile(shapes=True)
+
+    def _end_shapes(self):
+        self.recorded["kernel_bytes"] = kernel_bytes(self._stop()["traceEvents"])
+
+    def _stage_is_over(self, now_ns):
+        """Has the stage had its steps, and the plain one its time?"""
+        steps, end = self.stages[self.stage]
+        return self.steps >= steps and (end != self._end_plain or
+                                        now_ns - self.stage_ns >= self.plain_least_ns)
+
+    def done(self):
+        """Is there nothing more to record?"""
+        return self.stage == len(self.stages)
 
     def step(self):
         """The program has launched a step. True if there is nothing more to record."""
-        if self.steps >= self.end:
+        if self.done():
             return True
-        end_ns = time.time_ns()
-        if self.warm_end <= self.steps < self.plain_end and self.steps + 1 == self.plain_end:
-            self.torch.cuda.synchronize()
-            plain_ns = time.time_ns() - self.plain_begin_ns
-            self.plain_ns = [plain_ns // (self.plain_end - self.warm_end)]
-        if self.settle_end <= self.steps < self.timed_end:
-            self.timed_ns.append([self.begin_ns, end_ns])
+        now_ns = time.time_ns()
+        _, end = self.stages[self.stage]
+        if end == self._end_timed:
+            self.recorded["steps_ns"].append([self.step_ns, now_ns])
         self.steps += 1
-        if self.steps == self.warm_end:
-            self.torch.cuda.synchronize()
-            self.torch.cuda.reset_peak_memory_stats()
-            self.plain_begin_ns = time.time_ns()
-        elif self.steps == self.plain_end:
-            self._measure_memory()
-            self._profile(shapes=False)
-        elif self.steps == self.settle_end:
-            self.torch.cuda.synchronize()
-        elif self.steps == self.timed_end:
-            self.torch.cuda.synchronize()
-            self.trace = self._stop()
-            self._profile(shapes=True)
-        elif self.steps == self.end:
-            self.torch.cuda.synchronize()
-            self.bytes = kernel_bytes(self._stop()["traceEvents"])
-        self.begin_ns = time.time_ns()
-        return self.steps >= self.end
+        if self._stage_is_over(now_ns):
+            end()
+            self.stage, self.steps, self.stage_ns = self.stage + 1, 0, time.time_ns()
+        self.step_ns = time.time_ns()
+        return self.done()
 
     def close(self):
         """Write the file, all or nothing."""
-        if self.steps < self.end:
+        if not self.done():
             if self.profiler:
                 self.profiler.stop()
-            raise RuntimeError(f"{self.path}: the program made {self.steps} steps, "
-                               f"and {self.end} are needed")
-        self.trace["gvmsim"] = dict(version=VERSION, steps_ns=self.timed_ns,
-                                    plain_step_ns=self.plain_ns[0], memory=self.memory,
-                                    kernel_bytes=self.bytes)
+            raise RuntimeError(f"{self.path}: the program ended before its profile was recorded: "
+                               f"in stage {self.stage + 1} of {len(self.stages)}")
+        self.trace["gvmsim"] = self.recorded
         new = self.path + ".new"
         opener = gzip.open if self.path.endswith(".gz") else open
         with opener(new, "wt", encoding="utf-8") as file:

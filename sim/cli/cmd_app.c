@@ -6,6 +6,7 @@
 
 #include "config/config.h"
 #include "config/load.h"
+#include "config/units.h"
 #include "engine/error.h"
 #include "engine/whole_file.h"
 #include "gvm/port.h"
@@ -19,6 +20,9 @@
 
 static const struct command_option import_options[] = {
 	{ "gpu", "PROFILE", false, "the GPU that the program ran on, of scenarios/gpus" },
+	{ "step", "DURATION", false,
+	  "how long a step takes without the profiler, such as\n"
+	  "5.2ms; by default the profile's own" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -65,13 +69,28 @@ const struct command command_app = {
 	.commands = commands,
 };
 
+/* A parsed command line. Strings are borrowed from argv. */
+struct import_args {
+	const char *gpu;   /* NULL: not said */
+	u64 plain_step_ns; /* 0: not said */
+};
+
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	const char **gpu = data;
+	struct import_args *args = data;
+	enum units_status status;
 
-	(void)option;
-	(void)err;
-	*gpu = value;
+	if (!strcmp(option, "gpu")) {
+		args->gpu = value;
+		return 0;
+	}
+	status = units_parse_duration(value, &args->plain_step_ns);
+	if (status)
+		return command_bad_value(&command_import, option, err, "\"%s\" %s", value,
+					 units_strstatus(status));
+	if (!args->plain_step_ns || args->plain_step_ns > TORCH_STEP_MAX_NS)
+		return command_bad_value(&command_import, option, err,
+					 "\"%s\", allowed: more than 0 and up to 100s", value);
 	return 0;
 }
 
@@ -140,8 +159,8 @@ static int write_app(const struct torch_app *app, const char *path, struct sim_e
 }
 
 /* Import the profile @in of a program that ran on the GPU of @config. */
-static int import_profile(const char *in, const char *out, const struct config *config,
-			  struct sim_error *err)
+static int import_profile(const char *in, const char *out, const struct import_args *args,
+			  const struct config *config, struct sim_error *err)
 {
 	struct torch_trace trace;
 	struct torch_step step;
@@ -150,6 +169,8 @@ static int import_profile(const char *in, const char *out, const struct config *
 
 	if (status)
 		return status;
+	if (args->plain_step_ns)
+		trace.plain_step_ns = args->plain_step_ns;
 	status = check_gpu(in, &trace, &config->gpu, err);
 	if (!status)
 		status = torch_step_init(&step, &trace, &config->gpu, in, err);
@@ -169,10 +190,10 @@ static int run_import(int argc, char **argv, struct sim_error *err)
 {
 	char profile[CFG_NAME_MAX + 16];
 	const struct cfg_override override = { .path_and_value = profile };
-	const char *gpu = NULL;
+	struct import_args args = { 0 };
 	struct command_line line;
 	struct config config;
-	int status = command_parse(&command_import, argc, argv, take_option, &gpu, &line, err);
+	int status = command_parse(&command_import, argc, argv, take_option, &args, &line, err);
 
 	if (status)
 		return status;
@@ -181,15 +202,15 @@ static int run_import(int argc, char **argv, struct sim_error *err)
 	if (line.operand_count != 2)
 		return command_mistake(&command_import, err, "%d file names, expected 2",
 				       line.operand_count);
-	if (!gpu)
+	if (!args.gpu)
 		return command_mistake(&command_import, err, "no --gpu");
-	snprintf(profile, sizeof(profile), "gpu.profile=%s", gpu);
+	snprintf(profile, sizeof(profile), "gpu.profile=%s", args.gpu);
 	/* Its applications do not run: of the scenario, only the machine counts. */
 	status = config_load(&machine_registry, "vllm-diffusion-80g", &override, 1, &config,
 			     err);
 	if (status)
 		return status;
-	status = import_profile(line.operands[0], line.operands[1], &config, err);
+	status = import_profile(line.operands[0], line.operands[1], &args, &config, err);
 	config_destroy(&config);
 	return status;
 }

@@ -151,16 +151,19 @@ START_TEST(launches_have_host_and_gpu_times)
 	ck_assert_uint_eq(step.profiled_ns, 100000);
 	/* The first launch of a trace has nothing before it. */
 	ck_assert_uint_eq(step.launches[0].host_ns, 0);
-	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_PRODUCTS], 10000);
-	ck_assert_uint_eq(step.launches[0].sm_ns, 40000);
+	/* 10 us and a gap of 1.2, of which 1 is overhead. */
+	ck_assert_uint_eq(step.launches[0].overhead_ns, 1000);
+	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_PRODUCTS], 10200);
+	ck_assert_uint_eq(step.launches[0].sm_ns, 40800);
 	/* The GPU can begin the first at 12 us, and the second at 14, when its call ends. */
 	ck_assert_uint_eq(step.launches[1].host_ns, 2000);
-	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 10000);
-	ck_assert_uint_eq(step.launches[1].sm_ns, 20000);
+	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 10200);
+	ck_assert_uint_eq(step.launches[1].sm_ns, 20400);
 	ck_assert(!step.launches[1].waited);
 	/* From the end of all work, 32.5 us, to the begin of the kernel. */
 	ck_assert_uint_eq(step.launches[2].host_ns, 10500);
-	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_SMS], 10000);
+	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_SMS], 10200);
+	ck_assert_uint_eq(step.launches[2].beside_bytes, 500);
 	ck_assert(step.launches[2].waited);
 	/* Two times 11.2 us, 10.5 of the host, 11.2. */
 	ck_assert_uint_eq(step.reproduced_ns, 44100);
@@ -232,9 +235,10 @@ START_TEST(time_of_kernels_side_by_side_counts_once)
 	end_trace("", false);
 	ck_assert_msg(!torch_trace_read(path, &trace, &err), "%s", err.text);
 	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, path, &err), 0);
-	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_MEMORY], 20000);
-	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 2000);
-	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_MEMORY], 0);
+	/* With 1.2 us behind each, of which 1 is overhead. */
+	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_MEMORY], 20200);
+	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 2200);
+	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_MEMORY], 200);
 	destroy();
 }
 END_TEST
@@ -254,7 +258,7 @@ START_TEST(a_graph_is_one_launch)
 	ck_assert(step.launches[0].graph);
 	ck_assert_uint_eq(step.launches[0].kernels, 9);
 	ck_assert_uint_eq(step.graph_gap_ns, 300);
-	ck_assert_uint_eq(torch_launch_gpu_ns(&step, &step.launches[0]), 9 * 2300);
+	ck_assert_uint_eq(torch_launch_gpu_ns(&step.launches[0]), 9 * 2300);
 	destroy();
 }
 END_TEST
@@ -335,8 +339,9 @@ START_TEST(many_launches_are_few_phases)
 	step = (struct torch_step){ .launches = launches, .count = 500, .host_ppm = CFG_PPM };
 	for (size_t i = 0; i < 500; i++)
 		launches[i] = (struct torch_launch){ .host_ns = 5000,
-						     .gpu_ns[TORCH_BY_SMS] = 3000,
-						     .sm_ns = 3000,
+						     .overhead_ns = 1000,
+						     .gpu_ns[TORCH_BY_SMS] = 2000,
+						     .sm_ns = 2000,
 						     .kernels = 1 };
 	app = write_app();
 	phases = value(app, "phases");

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT OR GPL-2.0
+"""The Python package gvm_profile, with a stand-in for PyTorch: its stages and its file. Profiles of real
+programs, which it recorded on a GPU, are in plots/reference/hardware/h200-programs."""
+
+import gzip
+import json
+import os
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+from gvm_profile import record, recorder
+
+
+class FakeProfiler:
+    """Knows the activities that it was begun with, and exports a trace that tells them."""
+
+    def __init__(self, log, activities, record_shapes):
+        self.log, self.activities, self.shapes = log, activities, record_shapes
+
+    def start(self):
+        self.log.append(f"start {'+'.join(self.activities)}")
+
+    def stop(self):
+        self.log.append("stop")
+
+    def export_chrome_trace(self, path):
+        events = [{"cat": "cpu_op", "name": "aten::add", "args": {
+            "External id": 7, "Input Dims": [[4, 8], [4, 8], []],
+            "Input type": ["c10::BFloat16", "c10::BFloat16", "Scalar"]}}] if self.shapes else []
+        events.append({"cat": "kernel", "name": "add", "args": {
+            "External id": 7, "grid": [1, 1, 1], "block": [32, 1, 1]}})
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": events}, file)
+
+
+def fake_torch(log, available=True):
+    """What the recorder uses of torch."""
+    cuda = types.SimpleNamespace(
+        is_available=lambda: available, synchronize=lambda: log.append("wait"),
+        reset_peak_memory_stats=lambda: log.append("reset"), memory_allocated=lambda: 100,
+        max_memory_allocated=lambda: 300, memory_reserved=lambda: 400)
+    profiler = types.SimpleNamespace(
+        ProfilerActivity=types.SimpleNamespace(CPU="cpu", CUDA="cuda"),
+        profile=lambda activities, record_shapes: FakeProfiler(log, activities, record_shapes))
+    return types.SimpleNamespace(cuda=cuda, profiler=profiler)
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        self.log, self.now = [], 1000
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "mine.json.gz")
+        for patch in (mock.patch.dict(sys.modules, {"torch": fake_torch(self.log)}),
+                      mock.patch.object(recorder.time, "time_ns", lambda: self.now)):
+            patch.start()
+            self.addCleanup(patch.stop)
+        self.addCleanup(self.folder.cleanup)
+
+    def run_steps(self, profile, most=1000, length_ns=10**8):
+        """Steps of the program until the recorder has enough. Returns their number."""
+        for step in range(1, most + 1):
+            self.now += length_ns
+            if profile.step():
+                return step
+        return most
+
+    def test_the_stages_follow_each_other(self):
+        with record(self.path, warmup=2, plain=3, settle=1, timed=2, shapes=1, seconds=0) as profile:
+            self.assertEqual(self.run_steps(profile), 2 + 3 + 1 + 2 + 1)
+        self.assertEqual(self.log, ["wait", "reset", "wait", "start cuda", "wait", "wait", "stop",
+                                    "start cpu+cuda", "wait", "stop"])
+        with gzip.open(self.path, "rt", encoding="utf-8") as file:
+            trace = json.load(file)
+        self.assertEqual(len(trace["traceEvents"]), 1)
+        told = trace["gvmsim"]
+        self.assertEqual(told["plain_step_ns"], 10**8)
+        self.assertEqual(told["steps_ns"], [[1000 + n * 10**8, 1000 + (n + 1) * 10**8] for n in (6, 7)])
+        self.assertEqual(told["memory"], {"state": 100, "peak": 300, "reserved": 400})
+        # Two operands and a result of 4 x 8 numbers of two bytes.
+        self.assertEqual(told["kernel_bytes"], [["add", [1, 1, 1], [32, 1, 1], 192]])
+        self.assertEqual(os.listdir(self.folder.name), ["mine.json.gz"])
+
+    def test_plain_steps_take_their_seconds(self):
+        with record(self.path, seconds=3.0) as profile:
+            self.assertEqual(self.run_steps(profile), 5 + 30 + 1 + 3 + 1)
+
+    def test_a_program_that_ends_early_leaves_no_file(self):
+        with self.assertRaisesRegex(RuntimeError, "mine.json.gz: the program ended before its profile was "
+                                                  "recorded: in stage 4 of 5"):
+            with record(self.path, seconds=0) as profile:
+                self.run_steps(profile, most=17)
+        self.assertEqual(self.log[-1], "stop")
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_an_error_of_the_program_is_its_own(self):
+        with self.assertRaisesRegex(KeyError, "mine"):
+            with record(self.path, seconds=0) as profile:
+                self.run_steps(profile, most=17)
+                raise KeyError("mine")
+        self.assertEqual(self.log[-1], "stop")
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_without_a_gpu_it_says_so(self):
+        with mock.patch.dict(sys.modules, {"torch": fake_torch(self.log, available=False)}):
+            with self.assertRaisesRegex(RuntimeError, "needs a GPU"):
+                record(self.path)
+        with self.assertRaisesRegex(ValueError, "each stage needs a step"):
+            record(self.path, timed=0)
+
+
+class Sizes(unittest.TestCase):
+    def moved(self, name, dims, types_):
+        return recorder.operator_bytes(name, {"Input Dims": dims, "Input type": types_})
+
+    def test_what_operators_move(self):
+        two = ["float", "float"]
+        self.assertEqual(self.moved("aten::mul", [[10], [10]], two), 120)
+        self.assertEqual(self.moved("aten::mul_", [[10], [1]], two), 84)
+        self.assertEqual(self.moved("aten::copy_", [[10], [10]], ["c10::BFloat16", "float"]), 60)
+        self.assertEqual(self.moved("aten::sum", [[10], []], ["float", ""]), 40)
+        self.assertEqual(self.moved("aten::zero_", [[10]], ["long int"]), 80)
+        self.assertEqual(self.moved("aten::cat", [[[2, 3], [4]], []], [["c10::Half", "float"], ""]), 44)
+        self.assertEqual(self.moved("aten::empty", [[], []], ["", ""]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
