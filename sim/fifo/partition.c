@@ -98,6 +98,8 @@ static struct fifo_claim claim_of(const struct fifo_burst *burst, u32 limit, u32
 	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
 	u32 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
 	struct fifo_claim claim = {
+		.fills = min(fills, limit),
+		.need = min(need, limit),
 		.wants = max(part_of(min(fills, limit), busy), 1u),
 		.top = FIFO_ALL_PPM,
 		.rate = FIFO_ALL_PPM,
@@ -194,6 +196,49 @@ static void partition_share_memory(struct partition_user *users, u32 count, u32 
 	}
 }
 
+/* The part of a burst's time at full speed in which blocks of it run. */
+static u64 burst_busy(const struct fifo_burst *burst)
+{
+	return burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+}
+
+/*
+ * How much longer a kernel of @user takes if one of @other holds its SMs when it comes: until
+ * the end of that one, half of it as a mean, it runs on what is left of @total.
+ */
+static u64 user_wait_ns(const struct partition_user *user, const struct partition_user *other,
+			u32 total)
+{
+	const struct fifo_claim *claim = &user->burst->claim;
+	u64 rest_ns = fifo_mul_div(other->burst->kernel_ns, burst_busy(other->burst),
+				   2ull * FIFO_ALL_PPM);
+	u64 own_ns =
+		fifo_mul_div(user->burst->kernel_ns, burst_busy(user->burst), FIFO_ALL_PPM);
+	u64 left = total > other->burst->claim.fills ? total - other->burst->claim.fills : 0;
+
+	if (left >= claim->need)
+		return 0;
+	rest_ns = fifo_mul_div(rest_ns, claim->need - left, claim->need);
+	return left ? min(rest_ns, fifo_mul_div(own_ns, claim->need - left, left)) : rest_ns;
+}
+
+/*
+ * The speed of a kernel that comes at any time, beside those that hold SMs for a part of it. One
+ * without a pause before it comes when the one before it ends: then kernels take turns.
+ */
+static u32 user_speed_by_waits(const struct partition_user *users, u32 count, u32 i, u32 total)
+{
+	u64 kernel_ns = users[i].burst->kernel_ns, wait_ns = 0;
+
+	for (u32 j = 0; j < count; j++)
+		if (j != i && users[j].priority <= users[i].priority)
+			wait_ns += fifo_mul_div(user_wait_ns(&users[i], &users[j], total),
+						burst_busy(users[j].burst), FIFO_ALL_PPM);
+	wait_ns =
+		fifo_mul_div(wait_ns, FIFO_ALL_PPM - burst_busy(users[i].burst), FIFO_ALL_PPM);
+	return (u32)max(kernel_ns * FIFO_ALL_PPM / (kernel_ns + wait_ns), 1ull);
+}
+
 /* SMs: kernels of lower priority share what those of higher priority leave of @total. */
 static void partition_share_sms(struct partition_user *users, const u64 *weights, u32 count,
 				u32 total)
@@ -258,6 +303,9 @@ static void partition_set_speeds(struct fifo_partition *partition, bool alone)
 	    users[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
 	partition_share_sms(users, weights, count, share->sm_ppm);
+	for (u32 i = 0; i < count; i++)
+		users[i].speed = min(users[i].speed,
+				     user_speed_by_waits(users, count, i, share->sm_ppm));
 	partition_share_memory(users, count, share->bandwidth_ppm);
 	for (u32 i = 0; i < count; i++)
 		users[i].burst->speed_ppm = max(users[i].speed, 1u);

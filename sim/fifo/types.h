@@ -31,6 +31,8 @@
  * partition.c computes it once.
  */
 struct fifo_claim {
+	u32 fills; /* SMs that its blocks hold while they run */
+	u32 need;  /* SMs with which it runs as fast as it may, while they run */
 	u32 wants; /* SMs, as a mean over its time, with which it runs as fast as it may */
 	u32 top;   /* its speed then; its limit may not permit full speed */
 	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */

@@ -109,7 +109,9 @@ START_TEST(keys_of_another_application_are_named)
 		"decoder_weights, denoiser_activation, denoiser_layers, decoder_activation, "
 		"steps, passes_per_step, text_passes, text_flops, denoiser_flops, "
 		"denoiser_traffic, "
-		"decoder_flops, decoder_traffic, efficiency, memory_efficiency, kernel_launch, "
+		"decoder_flops, decoder_traffic, denoiser_cycles, decoder_cycles, "
+		"denoiser_traffic_beside, decoder_traffic_beside, decoder_blocks, "
+		"efficiency, memory_efficiency, kernel_launch, "
 		"graph, kernels_per_pass, kernels_text, kernels_decoder, pool, "
 		"text_embeddings, clip_embeddings, text_matrices, clip_matrices, "
 		"host_per_image, warmup, load_bandwidth");
