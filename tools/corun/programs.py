@@ -101,6 +101,46 @@ def bert_infer(device, tiny):
     return step
 
 
+def swin_train(device, tiny):
+    """torchvision's Swin-T, a batch of 32 images, autocast to bf16, AdamW."""
+    import torch
+    from torchvision.models import swin_t
+
+    batch = 1 if tiny else 32
+    model = swin_t().to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    images = torch.randn(batch, 3, 224, 224, device=device)
+    labels = torch.randint(0, 1000, (batch,), device=device)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(torch.device(device).type, torch.bfloat16):
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+    return step
+
+
+def t5_generate(device, tiny):
+    """T5-base of transformers in bf16: 8 prompts of 64 tokens, 4 new tokens, one by one."""
+    hide_kit()
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    size = dict(num_layers=2) if tiny else dict(d_model=768, d_kv=64, d_ff=3072, num_layers=12,
+                                                num_heads=12)
+    config = T5Config(decoder_start_token_id=0, **size)
+    model = T5ForConditionalGeneration(config).to(device, torch.bfloat16).eval()
+    tokens = torch.randint(2, 32000, (8, 64), device=device)
+
+    @torch.inference_mode()
+    def step():
+        answers = model.generate(tokens, min_new_tokens=4, max_new_tokens=4, do_sample=False)
+        return answers[0, -1].item()
+    return step
+
+
 class Decoder:
     """A decoder of Llama's form for one sequence. Its cache begins again when it is full."""
 
@@ -242,7 +282,8 @@ def pipeline_part(part):
 
 PROGRAMS = {"resnet50-train": resnet50_train, "vit-infer": vit_infer,
             "gpt2-train": gpt2_train, "bert-infer": bert_infer, "decode-graph": decode_graph,
-            "recommender-infer": recommender_infer,
+            "recommender-infer": recommender_infer, "swin-train": swin_train,
+            "t5-generate": t5_generate,
             **{f"diffusion-{part}": pipeline_part(part)
                for part in ("encode", "denoise", "decode")}}
 
