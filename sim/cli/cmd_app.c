@@ -120,8 +120,8 @@ static void print_step(const struct torch_trace *trace, const struct torch_step 
 	if (step->plain_ns)
 		printf(", %.3f ms without", (double)step->plain_ns / NS_PER_MS);
 	printf(", %.3f ms reproduced\n", (double)step->reproduced_ns / NS_PER_MS);
-	printf("host                 times count %.3f times\n",
-	       (double)step->host_ppm / CFG_PPM);
+	printf("factors              %.3f for the host's times, %.3f for the GPU's\n",
+	       (double)step->host_ppm / CFG_PPM, (double)step->gpu_ppm / CFG_PPM);
 	printf("kernels              %llu in %zu launches, %llu waits\n", kernels, step->count,
 	       waits);
 	print_bounds(step);

@@ -55,11 +55,10 @@ size_t torch_app_phases(const struct torch_step *step)
 	return count;
 }
 
-/* Host time without the profiler, on the reference host. */
-static u64 host_ns(const struct torch_app *app, u64 profiled_ns)
+/* Host time on the reference host. */
+static u64 host_ns(const struct torch_app *app, u64 ns)
 {
-	return (u64)((unsigned __int128)profiled_ns * app->step->host_ppm / CFG_PPM *
-		     app->host->speed / CFG_PPM);
+	return (u64)((unsigned __int128)ns * app->host->speed / CFG_PPM);
 }
 
 /* Sums over the launches of a phase. */

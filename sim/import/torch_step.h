@@ -14,9 +14,11 @@
  *              leaves behind it, which is the median of those before queued kernels. Of that
  *              gpu.kernel_overhead counts as overhead, in which it holds no SM.
  *
- * The profiler makes launches slower, and kernels hardly. So all host times are multiplied with
- * one factor, up to 1: the largest with which the step takes no longer than one without the
- * profiler. The step is played for that: kernels one after the other, none before its launch.
+ * The profiler makes launches slower. So all host times are multiplied with one factor, up to 1:
+ * the largest with which the step takes no longer than one without the profiler. The step is
+ * played for that: kernels one after the other, none before its launch. Kernels are hardly
+ * slower under the profiler. Where the GPU's work alone takes longer than a plain step, as in
+ * a graph of many short kernels, GPU times are multiplied with a factor of their own.
  *
  * What a kernel's time depends on
  * -------------------------------
@@ -46,7 +48,7 @@ struct cfg_gpu;
 enum torch_bound { TORCH_BY_PRODUCTS, TORCH_BY_MEMORY, TORCH_BY_SMS, TORCH_BOUNDS };
 
 struct torch_launch {
-	u64 host_ns;		  /* before it, under the profiler */
+	u64 host_ns;		  /* before it */
 	u64 overhead_ns;	  /* GPU time of kernels that is gpu.kernel_overhead's */
 	u64 gpu_ns[TORCH_BOUNDS]; /* the rest */
 	u64 sm_ns;		  /* GPU time, by the SMs that thread blocks fill: ns x SMs */
@@ -64,7 +66,8 @@ struct torch_step {
 	u64 graph_gap_ns;  /* likewise in a graph */
 	u64 profiled_ns;   /* under the profiler */
 	u64 plain_ns;	   /* without; 0: not measured */
-	u64 host_ppm;	   /* factor of host times */
+	u64 host_ppm;	   /* factor that host times have been multiplied with */
+	u64 gpu_ppm;	   /* likewise of GPU times */
 	u64 reproduced_ns; /* what it takes if it is played so */
 };
 

@@ -84,20 +84,20 @@ static void end_trace(const char *more, bool packed)
 }
 
 /*
- * A product and a kernel of 8000 bytes in 10 us, each. The host waits, and launches 10.5 us after
+ * A product and a kernel of 8000 bytes in 10 us, each. The host waits, and launches 110.5 us after
  * the end of both a slow kernel on one SM. Calls without kernels do not count.
  */
 static void put_step(void)
 {
-	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("user_annotation", "ProfilerStep#1", 0, 200, 0, 1);
 	put_event("cuda_runtime", "cudaLaunchKernel", 10, 12, 1, 1);
 	put_event("kernel", "sGEMM", 12, 22, 1, 8);
 	put_event("cuda_runtime", "cudaGetDevice", 12.2, 12.8, 99, 1);
 	put_event("cuda_driver", "cuLaunchKernelEx", 13, 14, 2, 1);
 	put_event("kernel", "add", 22.5, 32.5, 2, 2);
 	put_event("cuda_runtime", "cudaStreamSynchronize", 15, 33, 98, 1);
-	put_event("cuda_runtime", "cudaLaunchKernel", 40, 42, 3, 1);
-	put_event("kernel", "softmax", 43, 53, 3, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 140, 142, 3, 1);
+	put_event("kernel", "softmax", 143, 153, 3, 1);
 }
 
 #define BYTES                                                         \
@@ -148,7 +148,7 @@ START_TEST(launches_have_host_and_gpu_times)
 	ck_assert_uint_eq(step.count, 3);
 	ck_assert_uint_eq(step.gap_ns, 1200);
 	ck_assert_uint_eq(step.host_ppm, CFG_PPM);
-	ck_assert_uint_eq(step.profiled_ns, 100000);
+	ck_assert_uint_eq(step.profiled_ns, 200000);
 	/* The first launch of a trace has nothing before it. */
 	ck_assert_uint_eq(step.launches[0].host_ns, 0);
 	/* 10 us and a gap of 1.2, of which 1 is overhead. */
@@ -161,22 +161,50 @@ START_TEST(launches_have_host_and_gpu_times)
 	ck_assert_uint_eq(step.launches[1].sm_ns, 20400);
 	ck_assert(!step.launches[1].waited);
 	/* From the end of all work, 32.5 us, to the begin of the kernel. */
-	ck_assert_uint_eq(step.launches[2].host_ns, 10500);
+	ck_assert_uint_eq(step.launches[2].host_ns, 110500);
 	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_SMS], 10200);
 	ck_assert_uint_eq(step.launches[2].beside_bytes, 500);
 	ck_assert(step.launches[2].waited);
-	/* Two times 11.2 us, 10.5 of the host, 11.2. */
-	ck_assert_uint_eq(step.reproduced_ns, 44100);
+	/* Two times 11.2 us, 110.5 of the host, 11.2. */
+	ck_assert_uint_eq(step.reproduced_ns, 144100);
 	destroy();
 }
 END_TEST
 
-/* 33.6 us of the GPU, and of 10.5 us of the host 0.514 make 39 us. */
+/* 33.6 us of the GPU, and of 110.5 us of the host 0.6 make 99.9 us. */
 START_TEST(host_times_shrink_to_a_step_without_the_profiler)
 {
-	read_step(", \"gvmsim\": {\"plain_step_ns\": 39000, " BYTES "}", false);
-	ck_assert_uint_eq(step.host_ppm, 514000);
-	ck_assert_uint_eq(step.reproduced_ns, 38997);
+	read_step(", \"gvmsim\": {\"plain_step_ns\": 99900, " BYTES "}", false);
+	ck_assert_uint_eq(step.host_ppm, 600000);
+	ck_assert_uint_eq(step.gpu_ppm, CFG_PPM);
+	ck_assert_uint_eq(step.launches[2].host_ns, 66300);
+	ck_assert_uint_eq(step.reproduced_ns, 99900);
+	destroy();
+}
+END_TEST
+
+/*
+ * A wait takes the host 31 us at least, so 64.6 us are the shortest step: 65.2 within 1 %, with
+ * 31.6 of the host. For 60 us the GPU has to be faster by 0.845.
+ */
+START_TEST(kernels_shrink_where_the_gpu_alone_takes_too_long)
+{
+	read_step(", \"gvmsim\": {\"plain_step_ns\": 60000, " BYTES "}", false);
+	ck_assert_uint_eq(step.host_ppm, 286000);
+	ck_assert_uint_eq(step.gpu_ppm, 845000);
+	ck_assert_uint_eq(step.launches[0].overhead_ns, 845);
+	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_PRODUCTS], 8619);
+	ck_assert_uint_le(step.reproduced_ns, 60000);
+	destroy();
+}
+END_TEST
+
+/* A plain step that no factor explains leaves the kernels at 0.8 of their time. */
+START_TEST(kernels_shrink_by_a_fifth_at_most)
+{
+	read_step(", \"gvmsim\": {\"plain_step_ns\": 20000, " BYTES "}", false);
+	ck_assert_uint_eq(step.gpu_ppm, 800000);
+	ck_assert_uint_gt(step.reproduced_ns, 20000);
 	destroy();
 }
 END_TEST
@@ -314,7 +342,7 @@ START_TEST(an_application_takes_the_times_of_the_step)
 	phase = json_array_get(phases, 2);
 	expect_text(phase, "cycles", "40800");
 	expect_text(phase, "traffic_beside", "500");
-	expect_text(phase, "host", "21000ns");
+	expect_text(phase, "host", "221000ns");
 	expect_text(phase, "launch", "0ns");
 	ck_assert_ptr_null(json_object_get(phase, "kernel_overhead"));
 	/* A third of 24 parts each. */
@@ -429,6 +457,8 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, a_trace_has_kernels_calls_and_steps, 0, 2);
 	tcase_add_test(tests, launches_have_host_and_gpu_times);
 	tcase_add_test(tests, host_times_shrink_to_a_step_without_the_profiler);
+	tcase_add_test(tests, kernels_shrink_where_the_gpu_alone_takes_too_long);
+	tcase_add_test(tests, kernels_shrink_by_a_fifth_at_most);
 	tcase_add_test(tests, the_step_is_the_recorders);
 	tcase_add_test(tests, the_step_of_median_length_counts);
 	tcase_add_test(tests, time_of_kernels_side_by_side_counts_once);
