@@ -94,7 +94,7 @@
  * folder above): the speeds of two kinds that fill the SMs add up to 1, also where
  * memory bounds one of them. The wait of kernels that want less was seen where 706 small kernels
  * of a CUDA graph run beside a trainer that its launches bound: a replay of 2.0 ms took 5.2 ms
- * (h200-programs/blind; without the wait 3.0, with it 4.2).
+ * (h200-programs/programs-blind; without the wait 3.0, with it 4.2).
  *
  * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
  * bursts are advanced at their old speed before a share changes, and planned again. Work is

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+#
+# Profiles of real programs, recorded on an H200, become applications whose steps take as long as the programs'
+# did. A mistake is one line, and leaves the file that was there.
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+kept=$source/plots/reference/hardware/h200-programs
+mkdir apps
+
+cat >alone.json <<'END'
+{ "name": "alone", "duration": "6s", "gpu": { "profile": "h200-141g" }, "system": { "name": "stock" },
+  "containers": { "it": { "app": { "type": "phases", "profile": "it", "memory": "unmanaged" } } } }
+END
+
+# takes MS: a step of the simulated program, within 2 %
+takes() {
+	"$gvmsim" run alone.json --quiet --out out
+	jq -e --argjson ms "$1" '.containers.it.latency_s.p50 * 1000 / $ms | . > 0.98 and . < 1.02' out/summary.json >/dev/null ||
+		fail "a step takes $(jq .containers.it.latency_s.p50 out/summary.json) s, and took $1 ms"
+}
+
+count=0
+for profile in "$kept"/profiles/*.gz "$kept"/*/profiles/*.gz; do
+	"$gvmsim" app import "$profile" apps/it.json --gpu h200-141g >told
+	plain=$(zcat "$profile" | jq '.gvmsim.plain_step_ns / 1e6')
+	# The encoders' launches were faster under the profiler than without: the host's speed had changed.
+	case $profile in
+	*diffusion-encode*) plain=$(sed -n 's/^step  *\([0-9.]*\) ms under.*/\1/p' told) ;;
+	esac
+	takes "$plain"
+	count=$((count + 1))
+done
+[ "$count" -ge 14 ] || fail "$count profiles"
+
+# A step of another length; memory and kernels are the profile's.
+profile=$kept/programs-blind/profiles/bert-infer.json.gz
+"$gvmsim" app import "$profile" apps/it.json --gpu h200-141g --step 4.5ms >told
+takes 4.5
+grep -q '^kernels  *178 in 178 launches, 1 waits$' told || fail "$(cat told)"
+jq -e '[.app.tensors.value[].bytes] | add | . > 276e6 and . < 277e6' apps/it.json >/dev/null || fail "memory"
+
+# On another GPU, products scale with its peak and all else with its rates: an A100 is slower.
+"$gvmsim" app import "$kept/profiles/diffusion-denoise.json.gz" apps/it.json --gpu h200-141g >told
+"$gvmsim" run alone.json --quiet --out a100 --set gpu.profile=a100-80g
+jq -e '.containers.it.latency_s.p50 | . > 0.18 and . < 0.30' a100/summary.json >/dev/null ||
+	fail "on an A100: $(jq .containers.it.latency_s.p50 a100/summary.json)"
+
+cp apps/it.json before
+expect 2 "profile.json: is of NVIDIA H200 with 132 SMs, and a100-40g has 108$" \
+	app import "$(ln -s "$profile" profile.json && echo profile.json)" apps/it.json --gpu a100-40g
+expect 2 "none.json: cannot read: No such file or directory$" app import none.json apps/it.json --gpu h200-141g
+expect 2 "alone.json: has no traceEvents, allowed: a trace of torch.profiler$" \
+	app import alone.json apps/it.json --gpu h200-141g
+expect 2 "no --gpu, usage" app import "$profile" apps/it.json
+expect 2 "1 file names, expected 2" app import "$profile" --gpu h200-141g
+expect 2 'no profile "h20", .*h200-141g' app import "$profile" apps/it.json --gpu h20
+expect 2 '"--step": "7" has no unit\|option .--step.: "7" has no unit' \
+	app import "$profile" apps/it.json --gpu h200-141g --step 7
+expect 2 'option .--step.: "200s", allowed: more than 0 and up to 100s' \
+	app import "$profile" apps/it.json --gpu h200-141g --step 200s
+cmp -s before apps/it.json || fail "a mistake changed the file"
+expect 1 "nowhere/it.json: cannot" app import "$profile" nowhere/it.json --gpu h200-141g
