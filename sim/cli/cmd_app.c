@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/cmd_app_lora.h"
 #include "config/config.h"
 #include "config/load.h"
 #include "config/units.h"
@@ -59,13 +60,15 @@ static const struct command command_import = {
 };
 /* clang-format on */
 
-static const struct command *const commands[] = { &command_import, NULL };
+static const struct command *const commands[] = { &command_import, &command_app_lora, NULL };
 
 const struct command command_app = {
 	.name = "gvmsim app",
-	.operands = "import ...",
-	.summary = "applications from profiles of real programs",
-	.about = "Makes applications of what was measured of real programs.\n",
+	.operands = "import|lora ...",
+	.summary = "applications from profiles of programs, and from models",
+	.about = "Makes applications of what was measured of real programs, and of the shape "
+		 "of\n"
+		 "models.\n",
 	.commands = commands,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* gvmsim app: applications from profiles of real programs. */
+/* gvmsim app: applications from profiles of real programs, and from models. */
 #ifndef SIM_CLI_CMD_APP_H
 #define SIM_CLI_CMD_APP_H
 

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config/message.h"
-#include "config/paths.h"
+#include "config/models.h"
 #include "config/steps.h"
 #include "engine/error.h"
-#include "engine/guess.h"
 
 /* The row of "app.LEAF" of @container, its path, and the setting that wins so far, or NULL. */
 static const struct cfg_setting *derive_find(struct cfg_load *load,
@@ -22,17 +20,6 @@ static const struct cfg_setting *derive_find(struct cfg_load *load,
 	return cfg_settings_find(&load->settings, ret_path);
 }
 
-/* The models that come with gvmsim are folders. */
-static void list_models(char *text, size_t size)
-{
-	struct sim_error ignored = { 0 };
-	char folder[PATH_MAX];
-
-	*text = '\0';
-	if (!config_find_data("scenarios", "models", folder, sizeof(folder), &ignored))
-		cfg_path_list_folders(folder, text, size);
-}
-
 int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container,
 		    const char *leaf, json_t **ret_root, const char **ret_file)
 {
@@ -41,8 +28,7 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 	const struct cfg_setting *setting = derive_find(load, container, leaf, path, &key);
 	struct cfg_value value;
 	char file[CFG_TEXT_MAX];
-	char known[512];
-	char right[600];
+	char right[CFG_MODELS_MAX];
 	const char *name;
 	int status;
 
@@ -54,9 +40,7 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 	if (status || !*value.text)
 		return status;
 	if (!cfg_find_file(load, key, setting, value.text, file, &name)) {
-		list_models(known, sizeof(known));
-		guess_describe(value.text, *known ? known : "none of gvmsim was found", right,
-			       sizeof(right));
+		cfg_describe_models(value.text, right, sizeof(right));
 		return cfg_reject(load, path,
 				  "no config.json in \"%s\" and no model of gvmsim, %s",
 				  value.text, right);
@@ -64,12 +48,7 @@ int cfg_derive_read(struct cfg_load *load, const struct cfg_container *container
 	*ret_file = cfg_keep_origin(load, file);
 	if (!*ret_file)
 		return -SIM_EXIT_RUNTIME;
-	status = cfg_load_json(file, ret_root, load->err);
-	if (status || json_is_object(*ret_root))
-		return status;
-	json_decref(*ret_root);
-	*ret_root = NULL;
-	return cfg_error(load->err, file, "1:1", "is not an object, allowed: a model's config");
+	return cfg_load_model(file, ret_root, load->err);
 }
 
 /* The number that @setting gives to @key. Returns 0 or -SIM_EXIT_USER. */

@@ -201,6 +201,41 @@ int config_find_data(const char *kind, const char *name, char *ret_path, size_t 
 			 *folders ? folders : "an installation of gvmsim; none was found");
 }
 
+bool cfg_path_find(const char *folder, const char *name, const char *ending, char *ret_path,
+		   size_t size)
+{
+	const char *const endings[] = { "", ending };
+	char file[PATH_MAX];
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		int length = snprintf(file, sizeof(file), "%s%s", name, endings[i]);
+
+		if (length >= 0 && (size_t)length < sizeof(file) &&
+		    cfg_path_join(folder, file, path, sizeof(path)) && cfg_path_is_file(path))
+			return path_copy(path, ret_path, size);
+	}
+	return false;
+}
+
+bool cfg_path_find_data(const char *kind, const char *name, const char *ending, char *ret_path,
+			size_t size)
+{
+	const char *const endings[] = { "", ending };
+	struct sim_error ignored = { 0 };
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < 2; i++) {
+		int length = snprintf(file, sizeof(file), "%s%s", name, endings[i]);
+
+		if (length >= 0 && (size_t)length < sizeof(file) &&
+		    !config_find_data(kind, file, ret_path, size, &ignored) &&
+		    cfg_path_is_file(ret_path))
+			return true;
+	}
+	return false;
+}
+
 void config_list_scenarios(char *text, size_t size)
 {
 	struct sim_error ignored = { 0 };

@@ -35,6 +35,17 @@ void cfg_path_list_data(const char *kind, char *text, size_t size);
 int config_find_data(const char *kind, const char *name, char *ret_path, size_t size,
 		     struct sim_error *err);
 
+/*
+ * Find the file @name that a user names: below @folder, as it is or with @ending behind it
+ * ("/config.json"; "" is none). Writes its absolute path. False: there is none.
+ */
+bool cfg_path_find(const char *folder, const char *name, const char *ending, char *ret_path,
+		   size_t size);
+
+/* Likewise among the data of @kind of this installation. */
+bool cfg_path_find_data(const char *kind, const char *name, const char *ending, char *ret_path,
+			size_t size);
+
 /* The names of the scenarios that come with gvmsim, "a, b"; empty if there are none. */
 void config_list_scenarios(char *text, size_t size);
 

@@ -240,35 +240,19 @@ bool cfg_find_file(const struct cfg_load *load, const struct cfg_key *key,
 		   char ret_file[CFG_TEXT_MAX], const char **ret_name)
 {
 	bool model = key->type == CFG_TYPE_MODEL, policy = key->type == CFG_TYPE_POLICY;
-	const char *const inside[] = { "", policy ? ".json" : "/config.json" };
-	const char *data = policy ? "scenarios/policies" : "traces";
-	size_t ends = model || policy ? 2 : 1;
-	struct sim_error ignored = { 0 };
-	char file[CFG_TEXT_MAX];
+	const char *ending = model ? "/config.json" : policy ? ".json" : "";
+	const char *data = model  ? "scenarios/models" :
+			   policy ? "scenarios/policies" :
+				    "traces";
 	char folder[PATH_MAX];
-	char beside[PATH_MAX];
 
-	if (strlen(name) + strlen(inside[1]) >= CFG_TEXT_MAX)
-		return false;
 	*ret_name = ret_file;
 	for (size_t at = 0; base_folder(load, setting, at, folder); at++) {
-		for (size_t i = 0; i < ends; i++) {
-			snprintf(file, sizeof(file), "%s%s", name, inside[i]);
-			if (cfg_path_join(folder, file, beside, sizeof(beside)) &&
-			    cfg_path_is_file(beside) &&
-			    cfg_path_join("/", beside, ret_file, CFG_TEXT_MAX))
-				return true;
-		}
-	}
-	for (size_t i = 0; i < ends; i++) {
-		snprintf(file, sizeof(file), "%s%s", name, inside[i]);
-		*ret_name = name;
-		if (!config_find_data(model ? "scenarios/models" : data, file, ret_file,
-				      CFG_TEXT_MAX, &ignored) &&
-		    cfg_path_is_file(ret_file))
+		if (cfg_path_find(folder, name, ending, ret_file, CFG_TEXT_MAX))
 			return true;
 	}
-	return false;
+	*ret_name = name;
+	return cfg_path_find_data(data, name, ending, ret_file, CFG_TEXT_MAX);
 }
 
 /* Report that there is no trace @name, which the setting at @path names. */

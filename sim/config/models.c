@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "config/models.h"
+
+#include <limits.h>
+
+#include "config/message.h"
+#include "config/paths.h"
+#include "config/steps.h"
+#include "engine/error.h"
+#include "engine/guess.h"
+
+/* The models that come with gvmsim are folders. */
+static void list_models(char *text, size_t size)
+{
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
+
+	*text = '\0';
+	if (!config_find_data("scenarios", "models", folder, sizeof(folder), &ignored))
+		cfg_path_list_folders(folder, text, size);
+}
+
+void cfg_describe_models(const char *wrong, char *text, size_t size)
+{
+	char known[512];
+
+	list_models(known, sizeof(known));
+	guess_describe(wrong, *known ? known : "none of gvmsim was found", text, size);
+}
+
+int cfg_load_model(const char *file, json_t **ret_root, struct sim_error *err)
+{
+	int status = cfg_load_json(file, ret_root, err);
+
+	if (status || json_is_object(*ret_root))
+		return status;
+	json_decref(*ret_root);
+	*ret_root = NULL;
+	return cfg_error(err, file, "1:1", "is not an object, allowed: a model's config");
+}
+
+int config_read_model(const char *name, char ret_file[CFG_TEXT_MAX], json_t **ret_root,
+		      struct sim_error *err)
+{
+	static const char ending[] = "/config.json";
+	char right[CFG_MODELS_MAX];
+	char folder[PATH_MAX];
+
+	if ((*name && cfg_path_folder("./", folder, sizeof(folder)) &&
+	     cfg_path_find(folder, name, ending, ret_file, CFG_TEXT_MAX)) ||
+	    cfg_path_find_data("scenarios/models", name, ending, ret_file, CFG_TEXT_MAX))
+		return cfg_load_model(ret_file, ret_root, err);
+	cfg_describe_models(name, right, sizeof(right));
+	return cfg_error(err, name, "", "no config.json there and no model of gvmsim, %s",
+			 right);
+}
