@@ -53,7 +53,7 @@ const struct command command_app_lora = {
 	.examples =
 "  Train Qwen2.5-7B beside an LLM server:\n"
 "    gvmsim app lora Qwen2.5-7B scenarios/apps/lora-qwen2.5-7b.json\n"
-"    gvmsim run vllm-lora-80g --set containers.lora.app.profile=lora-qwen2.5-7b\n",
+"    gvmsim run vllm-lora-80g --set containers.trainer.app.profile=lora-qwen2.5-7b\n",
 	.run = run_lora,
 };
 /* clang-format on */
