@@ -61,6 +61,7 @@ for howto in docs/howto/*.md; do
 		case $block in
 		*.c | *.json)
 			[ ! -e "$path" ] || fail "$howto: $path exists"
+			mkdir -p "$(dirname "$path")"
 			cp "$block" "$path"
 			;;
 		*.add)
@@ -76,4 +77,4 @@ for howto in docs/howto/*.md; do
 	done=$((done + 1))
 	echo "$howto: $steps steps"
 done
-[ "$done" -eq 6 ] || fail "expected 6 how-tos, found $done"
+[ "$done" -eq 7 ] || fail "expected 7 how-tos, found $done"
