@@ -18,6 +18,9 @@
 #define EFFICIENCY	  0.74
 #define MEMORY_EFFICIENCY 0.89
 
+/* Keys of the profile: see app_json(). */
+#define APP_KEYS 6
+
 /* Parts of the memory. A phase touches those that are its share of the step. */
 #define PARTS 24u
 
@@ -277,7 +280,9 @@ int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error 
 				      "phases; record shorter steps",
 				      app->profile, phases, TORCH_PHASES_MAX);
 	json = app_json(app);
-	if (!json || json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
+	/* A key is missing if there was no memory, or the profile's name is no UTF-8. */
+	if (json_object_size(json_object_get(json, "app")) != APP_KEYS ||
+	    json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
 	    fputc('\n', stream) == EOF)
 		status = sim_runtime_error(err, "%s: cannot make the application of it",
 					   app->profile);
