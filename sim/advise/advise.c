@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise/candidate.h"
+#include "advise/share.h"
 #include "advise/stage.h"
 #include "apps/app.h"
 #include "apps/llm_config.h"
@@ -85,11 +86,10 @@ static bool has_settings(const struct advise *advise, const struct advise_candid
 	       advise_honours(advise, candidate, "compute.priority");
 }
 
-/*
- * The best candidates so far of systems that share, each system once; with @settable, of those
- * that have something to set. Returns how many.
- */
-static size_t best_systems(struct advise *advise, bool settable,
+/* The best candidates so far of systems that share, each system once, if they @fit. How many? */
+static size_t best_systems(const struct advise *advise,
+			   bool (*fit)(const struct advise *advise,
+				       const struct advise_candidate *candidate),
 			   struct advise_candidate **ret_best)
 {
 	struct advise_candidate **sorted = calloc(advise->count + 1, sizeof(*sorted));
@@ -106,7 +106,7 @@ static size_t best_systems(struct advise *advise, bool settable,
 		for (size_t k = 0; k < count; k++)
 			out = out ||
 			      !strcmp(advise_system(ret_best[k]), advise_system(sorted[i]));
-		if (!out && (!settable || has_settings(advise, sorted[i])))
+		if (!out && fit(advise, sorted[i]))
 			ret_best[count++] = sorted[i];
 	}
 	free(sorted);
@@ -115,19 +115,22 @@ static size_t best_systems(struct advise *advise, bool settable,
 
 /*
  * The best systems on @gpus GPUs of the scenario's profile. Containers go round, those with a
- * promise first, so that promises are apart.
+ * promise first, so that promises are apart. What a server took on a fuller GPU may be too
+ * little here, so the scenario's shares are tried, too.
  */
 static int add_placements(struct advise *advise, struct advise_candidate *const *best,
 			  size_t best_count, size_t gpus)
 {
 	char name[CFG_NAME_MAX];
 
-	for (size_t b = 0; b < best_count; b++) {
-		struct advise_candidate *candidate = candidate_new(advise, best[b]);
+	for (size_t i = 0; i < 2 * best_count; i++) {
+		struct advise_candidate *candidate = candidate_new(advise, best[i / 2]);
 		size_t next = 0;
 
 		if (!candidate)
 			return -ENOMEM;
+		if (i % 2 == 0)
+			share_forget(advise, candidate);
 		candidate->gpus = gpus;
 		for (size_t g = 1; g < gpus; g++)
 			candidate_set(candidate, advise->profile, "gpus.more%zu.profile", g);
@@ -198,7 +201,19 @@ static struct advise_candidate *find_best(const struct advise *advise)
 	return best;
 }
 
-/* The best candidate with one limit a quarter lower or a third higher, for each that is set. */
+/* A limit a quarter lower or a third higher; of a share, its room. False: @key is neither. */
+static bool nearer(const struct advise *advise, const char *key, const char *value, bool more,
+		   char *text, size_t size)
+{
+	u64 bytes;
+
+	if (!strstr(key, ".gmem.limit.high") || units_parse_size(value, &bytes) != UNITS_OK)
+		return share_nearer(advise, key, value, more, text, size);
+	units_format_size(more ? bytes / 3 * 4 : bytes / 4 * 3, text, size);
+	return true;
+}
+
+/* The best candidate with one limit or share that is nearer(), for each that is set. */
 static int add_nearer(struct advise *advise, const struct advise_candidate *best)
 {
 	char text[UNITS_TEXT_MAX];
@@ -206,18 +221,15 @@ static int add_nearer(struct advise *advise, const struct advise_candidate *best
 	json_t *value;
 
 	json_object_foreach(best->keys, key, value) {
-		u64 bytes;
-
-		if (!strstr(key, ".gmem.limit.high") ||
-		    units_parse_size(json_string_value(value), &bytes) != UNITS_OK)
-			continue;
 		for (int more = 0; more < 2; more++) {
-			struct advise_candidate *candidate = candidate_new(advise, best);
+			struct advise_candidate *candidate;
 
+			if (!nearer(advise, key, json_string_value(value), more, text,
+				    sizeof(text)))
+				continue;
+			candidate = candidate_new(advise, best);
 			if (!candidate)
 				return -ENOMEM;
-			units_format_size(more ? bytes / 3 * 4 : bytes / 4 * 3, text,
-					  sizeof(text));
 			candidate_set(candidate, text, "%s", key);
 			if (candidate_add(advise, candidate))
 				return -ENOMEM;
@@ -245,9 +257,37 @@ static int search_settings(struct advise *advise, size_t gpus, const struct sign
 	char name[24];
 
 	snprintf(name, sizeof(name), "settings-%zu", gpus);
-	if (add_settings(advise, best, best_systems(advise, true, best)))
+	if (add_settings(advise, best, best_systems(advise, has_settings, best)))
 		return sim_runtime_error(err, "out of memory");
 	return run_from(advise, name, from, signals, err);
+}
+
+/*
+ * Smaller shares of the memory for servers, if the best candidate that shares it breaks a promise
+ * or leaves progress to others; then every system with the shares that turn out best.
+ */
+static int search_shares(struct advise *advise, const struct signals *signals,
+			 void (*tell)(const char *line), struct sim_error *err)
+{
+	struct advise_candidate *best[BEST_SYSTEMS];
+	size_t count = best_systems(advise, share_matters, best), from = advise->count;
+	int status;
+
+	if (!count || candidate_has_all(advise, best[0]))
+		return 0;
+	if (share_add_smaller(advise, best, count))
+		return sim_runtime_error(err, "out of memory");
+	if (advise->count == from)
+		return 0;
+	tell("smaller shares of the memory for LLM servers");
+	status = run_from(advise, "shares-1", from, signals, err);
+	if (status)
+		return status;
+	from = advise->count;
+	best_systems(advise, share_matters, best);
+	if (share_add_systems(advise, best[0]))
+		return sim_runtime_error(err, "out of memory");
+	return advise->count == from ? 0 : run_from(advise, "shares-2", from, signals, err);
 }
 
 static int search(struct advise *advise, const struct signals *signals,
@@ -265,6 +305,8 @@ static int search(struct advise *advise, const struct signals *signals,
 		return status;
 	tell("limits and priorities of the best systems");
 	status = search_settings(advise, advise->gpu_count, signals, err);
+	if (!status)
+		status = search_shares(advise, signals, tell, err);
 	/* A promise that fails on a GPU of its own needs no more GPUs. */
 	for (size_t gpus = 2;
 	     !status && advise->gpu_count == 1 && advise->yardstick &&
@@ -275,11 +317,12 @@ static int search(struct advise *advise, const struct signals *signals,
 
 		snprintf(name, sizeof(name), "gpus-%zu", gpus);
 		tell("more GPUs");
-		if (add_placements(advise, best, best_systems(advise, true, best), gpus))
+		if (add_placements(advise, best, best_systems(advise, has_settings, best),
+				   gpus))
 			return sim_runtime_error(err, "out of memory");
 		status = run_from(advise, name, from, signals, err);
 	}
-	tell("limits near the best ones");
+	tell("limits and shares near the best ones");
 	for (size_t step = 0; !status && step < NEARER_STEPS; step++) {
 		struct advise_candidate *now = find_best(advise);
 		size_t from = advise->count;
@@ -298,7 +341,10 @@ static int search(struct advise *advise, const struct signals *signals,
 	return status;
 }
 
-/* The best candidates, and the yardstick, under several seeds. The order may change. */
+/*
+ * The best candidates, and the yardstick, under several seeds. The order may change. Settings of
+ * a system that do equally well say nothing new: the first of them stands for all.
+ */
 static int confirm(struct advise *advise, const struct signals *signals, struct sim_error *err)
 {
 	struct advise_candidate **sorted = calloc(advise->count + 1, sizeof(*sorted));
@@ -311,7 +357,8 @@ static int confirm(struct advise *advise, const struct signals *signals, struct 
 	memcpy(sorted, advise->candidates, advise->count * sizeof(*sorted));
 	candidate_sort(sorted, advise->count);
 	for (size_t i = 0; i < advise->count && count < FINALISTS; i++)
-		if (sorted[i]->ran && sorted[i] != advise->yardstick)
+		if (sorted[i]->ran && sorted[i] != advise->yardstick &&
+		    !candidate_is_one_more(run, count, sorted[i]))
 			run[count++] = sorted[i];
 	free(sorted);
 	advise->finalist_count = count;
@@ -439,7 +486,8 @@ static int hurt(struct advise *advise, const struct signals *signals, struct sim
 }
 
 /* What is wanted of a container: its promises, and a rate. */
-static void describe_container(struct advise *advise, const struct cfg_container *cfg)
+static void describe_container(struct advise *advise, const struct config *config,
+			       const struct cfg_container *cfg)
 {
 	struct advise_container *container = &advise->containers[advise->container_count++];
 	const struct app_report *report = sim_app_of(cfg->app_type)->report;
@@ -453,6 +501,8 @@ static void describe_container(struct advise *advise, const struct cfg_container
 		promised[APP_PROMISE_GAPS] = llm->client.slo_itl;
 		if (!llm->client.users && !llm->client.trace.rate)
 			container->trace_divide = llm->client.trace.divide;
+		if (promised[APP_PROMISE_FIRST] || promised[APP_PROMISE_GAPS])
+			share_read(container, config, cfg);
 	}
 	for (size_t i = 0; report && i < report->metric_count; i++) {
 		const struct metric *metric = &report->metrics[i];
@@ -477,7 +527,7 @@ static int read_scenario(struct advise *advise, const struct config *config,
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < config->container_count; i++)
 		if (config->containers[i].enabled)
-			describe_container(advise, &config->containers[i]);
+			describe_container(advise, config, &config->containers[i]);
 	advise->memory = config->gpu.memory;
 	advise->gpu_count = 1 + config->gpu_count;
 	snprintf(advise->profile, sizeof(advise->profile), "%s", config->gpu.profile);

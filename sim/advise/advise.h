@@ -9,9 +9,12 @@
  * where it stopped.
  *
  *     systems     every system as the scenario configures it; "exclusive" is the yardstick
- *     gpus        the best systems with containers on two GPUs and more, if one cannot do
  *     settings    the best systems with limits and priorities
- *     nearer      the best candidate with limits around its own, as long as this is better
+ *     shares      the best candidates with servers that take less memory, if a promise is
+ *                 broken or progress is lost; then every system with the best such shares
+ *     gpus        the best systems with containers on two GPUs and more, if one cannot do
+ *     nearer      the best candidate with limits and shares around its own, as long as this is
+ *                 better
  *     seeds       the best candidates under other seeds: intervals of confidence
  *     hurts       the best one under more load, and with less memory, link and CPU
  *

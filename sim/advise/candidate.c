@@ -123,6 +123,22 @@ bool advise_is_better(const struct advise_candidate *a, const struct advise_cand
 	return progress_percent(a) > progress_percent(b);
 }
 
+bool candidate_has_all(const struct advise *advise, const struct advise_candidate *candidate)
+{
+	return candidate->ran && !*candidate->failed &&
+	       candidate->kept == advise->promise_count && progress_percent(candidate) >= 100;
+}
+
+bool candidate_is_one_more(struct advise_candidate *const *others, size_t count,
+			   const struct advise_candidate *candidate)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(advise_system(others[i]), advise_system(candidate)) &&
+		    !advise_is_better(others[i], candidate))
+			return true;
+	return false;
+}
+
 /* The part of a promise's estimate that counts: the lower end of its interval. */
 static double share_of(const struct sweep_estimate *estimate)
 {

@@ -28,8 +28,15 @@ void candidate_judge(struct advise *advise, struct advise_candidate *candidate);
 /* Sort candidates of the search, the best one first; equal ones in the order of the search. */
 void candidate_sort(struct advise_candidate **candidates, size_t count);
 
+/* Is a candidate as good as one of its system in @others, none of which is worse? */
+bool candidate_is_one_more(struct advise_candidate *const *others, size_t count,
+			   const struct advise_candidate *candidate);
+
 /* Is @a better than @b? A candidate that did not run is worse than all that did. */
 bool advise_is_better(const struct advise_candidate *a, const struct advise_candidate *b);
+
+/* Does a candidate keep all promises, and does no container that counts lose progress? */
+bool candidate_has_all(const struct advise *advise, const struct advise_candidate *candidate);
 
 /*
  * The system of a candidate, and its other keys in short: "diffusion.gmem.limit.high 6.00 GiB".

@@ -27,6 +27,12 @@ struct advise_container {
 	size_t promise_count;
 	char rate[SWEEP_NAME_MAX]; /* metric of its progress; empty: none is known */
 	u64 trace_divide;	   /* ppm, of an open loop with a trace; 0: it is none */
+	/*
+	 * Of a server with a promise: the part of the memory that it takes in the scenario, and
+	 * the least that it starts with. 0: it is none.
+	 */
+	u64 share_percent;
+	u64 least_share_percent;
 };
 
 /* What came of a candidate, by container. */

@@ -58,11 +58,13 @@ u32 llm_rank_groups(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
 			(u64)(U32_MAX / KV_GROUP_BLOCKS));
 }
 
-u64 llm_rank_least_percent(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)
+u64 llm_rank_least_percent(const struct cfg_llm *cfg, const struct cfg_gpu *gpu, u64 tokens)
 {
-	unsigned __int128 least = cfg->weights;
+	u64 group_tokens = KV_GROUP_BLOCKS * cfg->block_tokens;
+	u64 groups = (tokens + group_tokens - 1) / group_tokens;
+	unsigned __int128 least = (unsigned __int128)groups * rank_group_bytes(cfg);
 
-	least = (least + cfg->workspace + rank_group_bytes(cfg)) * 100;
+	least = (least + cfg->weights + cfg->workspace) * 100;
 	return (u64)((least + gpu->memory_total - 1) / gpu->memory_total);
 }
 

@@ -51,10 +51,10 @@ void llm_rank_share(const struct cfg_llm *whole, struct cfg_llm *ret_share);
 u32 llm_rank_groups(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);
 
 /*
- * The least gpu_memory_utilization with room for one group of KV blocks, in percent, rounded up;
- * above 100: the GPU is too small.
+ * The least gpu_memory_utilization with room for the KV of @tokens tokens, in whole groups of
+ * blocks, in percent, rounded up; above 100: the GPU is too small.
  */
-u64 llm_rank_least_percent(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);
+u64 llm_rank_least_percent(const struct cfg_llm *cfg, const struct cfg_gpu *gpu, u64 tokens);
 
 /*
  * Blocking: allocate the memory of a rank whose env and cfg are set, with @groups groups of KV

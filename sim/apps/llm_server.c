@@ -505,7 +505,7 @@ static int llm_server_check_event(struct cfg_load *load, const struct cfg_contai
 /* Report that the server's share of the GPU is too small, and the least one that is not. */
 static int reject_share(const struct app_env *env, struct sim_error *err)
 {
-	u64 least = llm_rank_least_percent(llm_group_cfg(env), &env->config->gpu);
+	u64 least = llm_rank_least_percent(llm_group_cfg(env), &env->config->gpu, 1);
 	char allowed[96];
 
 	if (least > 100)

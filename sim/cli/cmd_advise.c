@@ -8,6 +8,7 @@
 
 #include "advise/advise.h"
 #include "advise/candidate.h"
+#include "advise/share.h"
 #include "advise/stage.h"
 #include "engine/error.h"
 #include "gvm/port.h"
@@ -42,9 +43,10 @@ const struct command command_advise = {
 	.summary = "which way of sharing keeps all promises",
 	.about =
 "The promises are app.slo_ttft and app.slo_itl of the scenario's containers. Tries every\n"
-"system, then limits and priorities of the best ones, then more GPUs if one cannot do.\n"
-"Prints the best candidates with intervals of confidence, the control files of the best\n"
-"one, what would hurt it, and what was not searched. Draws what each candidate gives.\n",
+"system, then limits and priorities of the best ones, then LLM servers that take less of\n"
+"the memory, then more GPUs if one cannot do. Prints the best candidates with intervals of\n"
+"confidence, the control files and vLLM's option for the best one, what would hurt it, and\n"
+"what was not searched. Draws what each candidate gives.\n",
 	.options = options,
 	.more =
 "Candidates are ordered by the promises that they keep, then by fewer GPUs, then by the\n"
@@ -294,6 +296,26 @@ static int print_files(const struct advise *advise, struct sim_error *err)
 	return 0;
 }
 
+/* What the best candidate gives to servers: what a process takes is decided when it starts. */
+static void print_options(const struct advise *advise)
+{
+	bool any = false;
+
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+		const char *share = share_of_container(container, advise->best);
+
+		if (!share)
+			continue;
+		if (!any)
+			printf("\nCommand lines of servers; ... stands for your other "
+			       "arguments:\n");
+		any = true;
+		printf("    vllm serve ... --gpu-memory-utilization %-6s # %s\n", share,
+		       container->name);
+	}
+}
+
 /* What would hurt the best candidate, and which of it does so first. */
 static int print_hurts(const struct advise *advise, struct sim_error *err)
 {
@@ -330,6 +352,8 @@ static int print_hurts(const struct advise *advise, struct sim_error *err)
 
 static void print_not_searched(const struct advise *advise)
 {
+	bool shares = false;
+
 	printf("\nNot searched:\n");
 	for (size_t i = 0; i < advise->count; i++)
 		if (*advise->candidates[i]->cannot &&
@@ -339,11 +363,14 @@ static void print_not_searched(const struct advise *advise)
 	if (advise->out_of_runs)
 		printf("  candidates beyond %zu runs: give --runs more\n",
 		       advise->question->runs);
-	printf("  limits of containers with a promise, and what a server takes of the memory "
-	       "(app.gpu_memory_utilization)\n"
+	for (size_t i = 0; i < advise->count; i++)
+		shares = shares || share_is_set(advise, advise->candidates[i]);
+	printf("  what a server takes of the memory (app.gpu_memory_utilization): %s\n"
+	       "  limits of containers with a promise\n"
 	       "  different parts for containers without a promise, but near the best\n"
 	       "  timeslices, weights, MIG profiles, MPS limits and policies of gvmd: the "
-	       "scenario's\n");
+	       "scenario's\n",
+	       shares ? "more than the scenario's" : "the scenario's");
 	if (advise->gpu_count == 1 && advise->container_count > 2)
 		printf("  on more GPUs: other placements than round robin; only the scenario's "
 		       "profile\n");
@@ -383,6 +410,8 @@ static int print_advice(struct advise *advise, const struct signals *signals,
 		       "what breaks the rest.\n",
 		       advise->yardstick->kept, advise->promise_count);
 	status = print_files(advise, err);
+	if (!status)
+		print_options(advise);
 	if (!status)
 		status = print_hurts(advise, err);
 	if (status)

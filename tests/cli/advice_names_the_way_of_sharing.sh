@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
-# gvmsim advise: the worked examples of docs/advise.md, more GPUs where one cannot do, a search that was
-# killed, and mistakes. Usage: advice_names_the_way_of_sharing.sh GVMSIM SOURCE
+# gvmsim advise: the worked examples of docs/advise.md, more GPUs where one cannot do, a server that takes less
+# memory, a search that was killed, and mistakes. Usage: advice_names_the_way_of_sharing.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 COLUMNS=300
 export COLUMNS
@@ -10,24 +10,26 @@ export COLUMNS
 # The first example. Names and orders are exact: the same seeds give the same runs.
 set -- vllm-diffusion-40g --set duration=200s --set containers.vllm.app.slo_ttft=1.1s --seeds 5
 "$gvmsim" advise "$@" --out whole >table 2>.err || fail "advise: $(cat .err)"
-grep -q "^Advice: mps on 1 GPU; 1 of 1 promises kept by 95 % of requests" table || fail "advice: $(cat table)"
+grep -q "^Advice: mps on 1 GPU, with vllm.app.gpu_memory_utilization 0.41; 1 of 1 promises kept by 95 % of requests" table || fail "advice: $(cat table)"
 grep -q "^exclusive *2 .*1 of 1 *100 %" table || fail "the yardstick: $(cat table)"
-grep -q "^stock *1 *0[.]9[0-4].*0 of 1" table || fail "stock breaks it: $(cat table)"
+grep -q "^mps *1 *0[.]97.*1 of 1 *91 %" table || fail "mps as it is: $(cat table)"
+grep -q "^stock .*1 of 1.*vllm.app.gpu_memory_utilization 0.41" table || fail "stock with a smaller share: $(cat table)"
 grep -q "^gvm .*1 of 1.*diffusion.gmem.limit.high" table || fail "gvm with a limit: $(cat table)"
-grep -q "^Half the bandwidth of the link breaks a promise first" table || fail "hurt: $(cat table)"
+grep -q "^None of these breaks a promise. A CPU of 3/4 the speed costs most" table || fail "hurt: $(cat table)"
 grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is over: $(cat table)"
 [ -s whole/advice-1.png ] && [ -s whole/advice-1.svg ] || fail "no picture"
 grep -q "What each way of sharing gives; the advice: mps on 1 GPU" whole/advice-1.svg || fail "the picture lacks the advice"
 grep -q "diffusion.gmem.limit.high [0-9.]* GiB" table || fail "a limit has a unit: $(cat table)"
 grep -qE '>[a-z0-9 ]*[0-9.]+ GiB[^<]*<' whole/advice-1.svg || fail "a label has a unit: $(cat whole/advice-1.svg)"
 if grep -E '>[^<]*[0-9]{9}[^<]*<' whole/advice-1.svg; then fail "a label in bytes"; fi
-for stage in systems settings-1 seeds hurts; do
+for stage in systems settings-1 shares-1 shares-2 seeds hurts; do
 	[ -s "whole/$stage.json" ] || fail "no stage $stage"
 done
 [ "$(find whole -name '*.tmp-*')" = "" ] || fail "parts stay"
 
 # A stage is a sweep that has all its runs.
-"$gvmsim" sweep whole/systems.json --out whole >/dev/null 2>.err || fail "a stage as sweep: $(cat .err)"
+"$gvmsim" sweep whole/systems.json --out whole >stage 2>.err || fail "a stage as sweep: $(cat .err)"
+grep -q "^[0-9]* *stock *0[.]9[0-4]" stage || fail "stock as it is breaks the promise: $(cat stage)"
 grep -q "made no run" .err || fail "a stage as sweep made runs: $(cat .err)"
 
 # Again: the same words, and no run is made twice.
@@ -144,7 +146,31 @@ END
 "$gvmsim" advise equal.json --seeds 1 --out equal >table 2>.err || fail "equal: $(cat .err table)"
 grep -q "^vgpu .* 100 %" table || fail "vgpu does as well: $(cat table)"
 grep -q "^Advice: stock on 1 GPU;" table || fail "of equal ones stock is the first: $(cat table)"
-grep -q "^  limits of .*app.gpu_memory_utilization" table || fail "what a server takes was not searched: $(cat table)"
+grep -q "^  what a server takes of the memory (app.gpu_memory_utilization): the scenario's" table ||
+	fail "nothing is left to gain by a smaller share: $(cat table)"
+[ ! -e equal/shares-1.json ] || fail "a smaller share was tried without need"
+
+# A server of which most KV blocks stay empty: no system has room for the trainer, unless the server takes less.
+cat >large.json <<'END'
+{ "name": "large", "duration": "200s", "gpu": { "profile": "l40s-48g" }, "containers": {
+	"chat": { "start": "10s", "app": { "type": "llm-server", "profile": "vllm", "model": "Llama-3.1-8B", "boot": "10s",
+		"gpu_memory_utilization": 0.9, "trace": { "file": "azure2023_conv.trace", "divide": 0.8 }, "slo_ttft": "2s" } },
+	"trainer": { "app": { "type": "phases", "profile": "lora-llama-3.2-3b" } } } }
+END
+"$gvmsim" advise large.json --seeds 1 --out large >table 2>.err || fail "a smaller share: $(cat .err table)"
+grep -q "^Advice: gpreempt on 1 GPU, with chat.app.gpu_memory_utilization 0.73; 1 of 1 promises" table ||
+	fail "a smaller share frees the trainer: $(cat table)"
+grep -q "^gpreempt *1 .*1 of 1 *100 % *chat.app" table || fail "the trainer's progress: $(cat table)"
+grep -q "^    vllm serve ... --gpu-memory-utilization 0.73 *# chat$" table || fail "what to give to vLLM: $(cat table)"
+# mps is no good with the scenario's share, so it gets the best one only.
+grep -q "^mps .*1 of 1 .*chat.app.gpu_memory_utilization 0.73$" table || fail "all systems get that share: $(cat table)"
+! grep -q '"mps"' large/shares-1.json || fail "more than the best were searched: $(cat large/shares-1.json)"
+[ "$(jq '.list | length' large/shares-1.json)" -le 12 ] || fail "runs are not bounded: $(cat large/shares-1.json)"
+# vLLM starts with room for a sequence of max_model_len and more: 0.69 of that GPU.
+"$gvmsim" advise large.json --set duration=12s --set containers.chat.app.slo_ttft=1ms --set containers.chat.app.max_model_len=120000 \
+	--seeds 1 --out long >table 2>.err || true
+jq -e '[.list[]["containers.chat.app.gpu_memory_utilization"] | tonumber] | min > 0.69 and max < 0.9' \
+	long/shares-1.json >/dev/null || fail "a share that vLLM does not start with: $(cat long/shares-1.json)"
 
 # A promise that no GPU keeps.
 status=0
