@@ -32,6 +32,7 @@ predict "$h100/h100-blind" --measured "$h100/alone" --gpu h100-80g --deviations 
 programs=$source/plots/reference/hardware/h200-programs
 predict "$programs/programs-blind" --deviations written.md >>.told
 predict "$programs/programs-second" --deviations written.md >>.told
+predict "$programs/programs-third" --deviations written.md >>.told
 grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' .told || fail "$(cat .told)"
 diff "$source/DEVIATIONS.md" written.md || fail "run tools/corun/predict.py --deviations, see docs/corun.md"
 
