@@ -93,6 +93,25 @@ static bool offer_paths(struct guess *guess, const json_t *json, const char *nam
 	return found;
 }
 
+/* Has a run's scenario a container of this name or type, be it one that is not enabled? */
+static bool is_configured(const struct figure_data *data, const char *name)
+{
+	for (size_t run = 0; run < data->figure->run_count; run++) {
+		json_t *containers = json_object_get(data->configs[run], "containers");
+		const char *key;
+		json_t *container;
+
+		json_object_foreach(containers, key, container) {
+			const json_t *app = json_object_get(container, "app");
+			const char *type = json_string_value(json_object_get(app, "type"));
+
+			if (!strcmp(key, name) || (type && !strcmp(type, name)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Has any run the statistic @text, if it has the container? If not, say so. */
 static int check_statistic(const struct figure_data *data, const char *text, const char *where,
 			   struct sim_error *err)
@@ -114,7 +133,7 @@ static int check_statistic(const struct figure_data *data, const char *text, con
 		found = offer_paths(&guess, json_object_get(containers, container), name, text);
 	}
 	/* Another scenario may lack the container: no mistake, and the picture says so, too. */
-	if (!has_container && strcmp(name, "*") != 0)
+	if (!has_container && strcmp(name, "*") != 0 && !is_configured(data, name))
 		fprintf(stderr,
 			"gvmsim: note: %s:%s: no run has a container or an application "
 			"\"%s\"\n",
