@@ -12,6 +12,9 @@
 
 #define PPM_PER_PERCENT (CFG_PPM / 100)
 
+/* A server's room beyond its least share is tried in such parts. */
+#define PARTS 3
+
 static void key_of(const struct advise_container *container, char *key, size_t size)
 {
 	snprintf(key, size, "containers.%s.app.gpu_memory_utilization", container->name);
@@ -33,7 +36,7 @@ bool share_matters(const struct advise *advise, const struct advise_candidate *c
 {
 	const struct sim_system *system = sim_system_find(advise_system(candidate));
 
-	(void)advise;
+	(void)advise; /* of the calls that best_systems() takes */
 	return !system->own_gpu && !system->part;
 }
 
@@ -50,34 +53,43 @@ static bool part_of_room(const struct advise_container *container, u64 part, u64
 	return least + room < container->share_percent;
 }
 
+/*
+ * Add @from with @part thirds of each server's room: with its settings, or as the scenario has
+ * its system. Returns 0 or -ENOMEM.
+ */
+static int add_part(struct advise *advise, const struct advise_candidate *from, u64 part,
+		    bool with_settings)
+{
+	struct advise_candidate *candidate = candidate_new(advise, with_settings ? from : NULL);
+	char key[2 * CFG_NAME_MAX], text[UNITS_TEXT_MAX];
+	bool any = false;
+
+	if (!candidate)
+		return -ENOMEM;
+	candidate_set(candidate, advise_system(from), "system.name");
+	for (size_t c = 0; c < advise->container_count; c++) {
+		if (!part_of_room(&advise->containers[c], part, PARTS, text, sizeof(text)))
+			continue;
+		key_of(&advise->containers[c], key, sizeof(key));
+		candidate_set(candidate, text, "%s", key);
+		any = true;
+	}
+	if (any)
+		return candidate_add(advise, candidate);
+	candidate_free(candidate);
+	return 0;
+}
+
 int share_add_smaller(struct advise *advise, struct advise_candidate *const *best,
 		      size_t best_count)
 {
-	char key[2 * CFG_NAME_MAX], text[UNITS_TEXT_MAX];
+	int status = 0;
 
-	for (size_t i = 0; i < 4 * best_count; i++) {
-		u64 part = i / best_count % 2 ? 1 : 2;
-		const struct advise_candidate *from = best[i % best_count];
-		bool bare = i / best_count / 2;
-		struct advise_candidate *candidate = candidate_new(advise, bare ? NULL : from);
-		bool any = false;
-
-		if (!candidate)
-			return -ENOMEM;
-		candidate_set(candidate, advise_system(from), "system.name");
-		for (size_t c = 0; c < advise->container_count; c++) {
-			if (!part_of_room(&advise->containers[c], part, 3, text, sizeof(text)))
-				continue;
-			key_of(&advise->containers[c], key, sizeof(key));
-			candidate_set(candidate, text, "%s", key);
-			any = true;
-		}
-		if (!any)
-			candidate_free(candidate);
-		else if (candidate_add(advise, candidate))
-			return -ENOMEM;
-	}
-	return 0;
+	for (int bare = 0; bare < 2; bare++)
+		for (u64 part = PARTS - 1; part; part--)
+			for (size_t i = 0; i < best_count && !status; i++)
+				status = add_part(advise, best[i], part, !bare);
+	return status;
 }
 
 int share_add_systems(struct advise *advise, const struct advise_candidate *from)
