@@ -21,11 +21,7 @@ struct app_log_window {
 };
 
 /*
- * Read a result of vLLM's benchmark client: "vllm bench serve --save-result --save-detailed".
- * The file needs start_times, ttfts, itls, input_lens, output_lens and errors: arrays with an
- * element per request, times in seconds. vLLM writes start_times since January 2026 (its pull
- * request 32667); without them the arrivals of requests are unknown. A request with an error
- * text, or without a first token, has failed.
+ * Read a result of vLLM's benchmark client, as trace/vllm_result.h tells it.
  *
  * Returns 0 or a negative enum sim_exit; *err names file and key of a mistake. *log is all-zero
  * before the call; the caller destroys it in any case. *ret_outside counts the requests that

@@ -19,13 +19,10 @@ void trace_destroy(struct trace *trace)
 	trace_init(trace);
 }
 
-/* Does @request fit behind the last request of @trace? */
-static int trace_check_request(const struct trace *trace, const struct trace_request *request,
+/* Can a replay trust the lengths of @request? */
+static int trace_check_lengths(const struct trace *trace, const struct trace_request *request,
 			       struct sim_error *err)
 {
-	if (trace->count && request->arrival_ns < trace->requests[trace->count - 1].arrival_ns)
-		return sim_user_error(err, "request %zu arrives before the one ahead of it",
-				      trace->count);
 	if (!request->prompt_tokens)
 		return sim_user_error(err, "request %zu has an empty prompt", trace->count);
 	for (int i = 0; i < TRACE_RESPONSE_COUNT; i++)
@@ -36,10 +33,10 @@ static int trace_check_request(const struct trace *trace, const struct trace_req
 }
 
 /* The capacity is not stored: the array is full when the count is zero or a power of two. */
-int trace_append(struct trace *trace, const struct trace_request *request,
-		 struct sim_error *err)
+static int trace_add(struct trace *trace, const struct trace_request *request,
+		     struct sim_error *err)
 {
-	int status = trace_check_request(trace, request, err);
+	int status = trace_check_lengths(trace, request, err);
 
 	if (status)
 		return status;
@@ -58,6 +55,49 @@ int trace_append(struct trace *trace, const struct trace_request *request,
 	trace_pass(trace, trace->count);
 	trace->requests[trace->count++] = *request;
 	return 0;
+}
+
+int trace_append(struct trace *trace, const struct trace_request *request,
+		 struct sim_error *err)
+{
+	if (trace->count && request->arrival_ns < trace->requests[trace->count - 1].arrival_ns)
+		return sim_user_error(err, "request %zu arrives before the one ahead of it",
+				      trace->count);
+	return trace_add(trace, request, err);
+}
+
+int trace_append_unordered(struct trace *trace, const struct trace_request *request,
+			   struct sim_error *err)
+{
+	struct trace_request numbered = *request;
+
+	/* Without hashes the member is free: it keeps equal times in file order. */
+	numbered.first_hash = trace->count;
+	return trace_add(trace, &numbered, err);
+}
+
+static int trace_compare(const void *left, const void *right)
+{
+	const struct trace_request *a = left, *b = right;
+
+	if (a->arrival_ns != b->arrival_ns)
+		return a->arrival_ns < b->arrival_ns ? -1 : 1;
+	return a->first_hash < b->first_hash ? -1 : a->first_hash > b->first_hash;
+}
+
+void trace_order(struct trace *trace)
+{
+	u64 zero_ns;
+
+	if (!trace->count)
+		return;
+	qsort(trace->requests, trace->count, sizeof(*trace->requests), trace_compare);
+	zero_ns = trace->requests[0].arrival_ns;
+	for (size_t i = 0; i < trace->count; i++) {
+		trace_pass(trace, i);
+		trace->requests[i].arrival_ns -= zero_ns;
+		trace->requests[i].first_hash = 0;
+	}
 }
 
 int trace_append_hashes(struct trace *trace, struct trace_request *request,

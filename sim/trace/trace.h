@@ -89,6 +89,16 @@ void trace_destroy(struct trace *trace);
 int trace_append(struct trace *trace, const struct trace_request *request,
 		 struct sim_error *err);
 
+/*
+ * The same for a file whose requests are in any order, and without prefix hashes: dates are as
+ * the file has them. trace_order() has to follow the last one.
+ */
+int trace_append_unordered(struct trace *trace, const struct trace_request *request,
+			   struct sim_error *err);
+
+/* Bring the requests in time order, equal times in file order. The first one arrives at 0. */
+void trace_order(struct trace *trace);
+
 /* How many prefix hashes the prompt of @request has: those from first_hash on. */
 static inline size_t trace_hash_count(const struct trace *trace,
 				      const struct trace_request *request)

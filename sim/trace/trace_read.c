@@ -4,7 +4,7 @@
 #include "engine/error.h"
 #include "trace/trace_file.h"
 #include "trace/trace_frame.h"
-#include "trace/trace_jsonl.h"
+#include "trace/trace_json.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,7 +30,7 @@ static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows b
 	if (first == TRACE_FRAME_FIRST_BYTE)
 		return trace_file_read(file, path, trace, err);
 	if (first == '{')
-		return trace_jsonl_read(file, path, bad_rows, trace, err);
+		return trace_json_read(file, path, bad_rows, trace, err);
 	return trace_csv_read(file, path, bad_rows, trace, err);
 }
 
