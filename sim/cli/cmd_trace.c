@@ -17,7 +17,10 @@ static const struct command_option import_options[] = {
 	  "is an error that names its line" },
 	{ "attribution", "TEXT", false,
 	  "author and licence of the trace; by default those of the\n"
-	  "public file" },
+	  "public file, and none of a measurement" },
+	{ "container", "NAME", false,
+	  "of a results folder: the container whose requests are\n"
+	  "imported, if several have some" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -38,13 +41,18 @@ static const struct command command_import = {
 	.about =
 "import checks every row of IN and writes OUT in the compact form. Rows with 0\n"
 "response tokens are requests that failed when they were recorded: counted and left\n"
-"out.\n",
+"out. So are requests of a measurement that have an error or no complete answer.\n",
 	.options = import_options,
 	.examples =
 "  Import the first public file and keep going over damaged rows:\n"
 "    gvmsim trace import BurstGPT_1.csv burstgpt1.trace --skip-bad\n"
 "  Import the conversations of Mooncake, with the hashes of their prefixes:\n"
 "    gvmsim trace import conversation_trace.jsonl mooncake.trace\n"
+"  Import what vLLM's benchmark client sent to a server, and when:\n"
+"    vllm bench serve --save-result --save-detailed --result-filename bench.json ...\n"
+"    gvmsim trace import bench.json mine.trace\n"
+"  Import the requests of a run, simulated or measured:\n"
+"    gvmsim trace import results/hardware/requests.csv mine.trace --container vllm\n"
 "  Import a trace of your own:\n"
 "    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, CC0-1.0\"\n",
 	.run = run_import,
@@ -76,7 +84,7 @@ const struct command command_trace = {
 	.summary = "import request traces and look at them",
 	.about =
 "A trace says when each request arrived, how long its prompt was and how long its\n"
-"response. Five forms are read, told apart by their content:\n"
+"response. Seven forms are read, told apart by their content:\n"
 "\n"
 "  BurstGPT CSV    the public files; columns Timestamp, Request tokens, Response\n"
 "                  tokens and any others, in any order\n"
@@ -87,7 +95,14 @@ const struct command command_trace = {
 "  arrivals CSV    the requests that the GVM paper replayed; columns t_trace_s,\n"
 "                  request_tokens, response_tokens_gvm_generated,\n"
 "                  response_tokens_true_est\n"
-"  compact         the output of import: compressed, with a checksum\n",
+"  vLLM's result   what \"vllm bench serve --save-result --save-detailed\" writes in\n"
+"                  versions since January 2026: a JSON object with start_times,\n"
+"                  input_lens, output_lens, ttfts, itls and errors\n"
+"  requests.csv    of a results folder, which gvmsim and gvmcollect write; columns\n"
+"                  container, kind, arrival_ns, prompt_tokens, output_tokens, outcome\n"
+"  compact         the output of import: compressed, with a checksum\n"
+"\n"
+"Of vLLM's result and requests.csv, the first request that was answered arrives at 0.\n",
 	.commands = commands,
 };
 /* clang-format on */
@@ -96,15 +111,16 @@ const struct command command_trace = {
 struct trace_args {
 	const char *files[2];
 	const char *attribution; /* NULL: that of the trace */
+	const char *container;	 /* NULL: the only one */
 	struct trace_divisor divisor;
 	enum trace_bad_rows bad_rows;
 };
 
-static int read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
-		struct sim_error *err)
+static int read(const struct trace_args *args, struct trace *trace, struct sim_error *err)
 {
 	trace_init(trace);
-	return trace_read(path, bad_rows, trace, err);
+	return trace_read_container(args->files[0], args->container, args->bad_rows, trace,
+				    err);
 }
 
 static int attribute(struct trace *trace, const char *text, struct sim_error *err)
@@ -150,7 +166,8 @@ static int store(const struct trace_args *args, struct trace *trace, struct sim_
 	printf("requests             %zu\n", trace->count);
 	printf("failures skipped     %llu\n", trace->failures);
 	printf("bad rows skipped     %llu\n", trace->bad_rows);
-	printf("attribution          %s\n", trace->attribution);
+	if (trace->attribution[0])
+		printf("attribution          %s\n", trace->attribution);
 	if (trace->hash_tokens)
 		printf("prefix hashes        %zu, of %u tokens\n", trace->hash_count,
 		       trace->hash_tokens);
@@ -166,7 +183,7 @@ static int import_trace(const struct trace_args *args, struct sim_error *err)
 	if (same_file(args->files[0], args->files[1]))
 		return sim_user_error(err, "%s: cannot write: is the file to import",
 				      args->files[1]);
-	status = read(args->files[0], args->bad_rows, &trace, err);
+	status = read(args, &trace, err);
 	if (!status)
 		status = store(args, &trace, err);
 	trace_destroy(&trace);
@@ -179,7 +196,7 @@ static int print_info(const struct trace_args *args, struct sim_error *err)
 	struct trace trace;
 	int status;
 
-	status = read(args->files[0], args->bad_rows, &trace, err);
+	status = read(args, &trace, err);
 	if (status)
 		return status;
 	status = trace_info_compute(&trace, args->divisor, &info, err);
@@ -205,6 +222,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 		args->bad_rows = TRACE_BAD_ROWS_SKIP;
 	} else if (!strcmp(option, "attribution")) {
 		args->attribution = value;
+	} else if (!strcmp(option, "container")) {
+		args->container = value;
 	} else if (trace_divisor_parse(value, &args->divisor, &inner)) {
 		return command_bad_value(&command_info, option, err, "%s", inner.text);
 	}

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * CSV traces: the public BurstGPT files, the public Azure files of 2023 and 2024, and the
- * arrivals of the GVM paper's replay.
+ * CSV traces: the public BurstGPT files, the public Azure files of 2023 and 2024, the
+ * arrivals of the GVM paper's replay, and requests.csv of results folders.
  *
  * Azure's files have dates instead of seconds. Their first row is the zero of the trace.
+ *
+ * requests.csv has rows of all containers of a run, in nanoseconds. A trace is what one server
+ * was asked for, so it has the requests of one container. They need not be in time order, and
+ * the first one is the zero. Rows of other kinds, such as images, are no requests. A request
+ * that was not completed is counted as a failure: the length of its answer is not known.
  *
  * Columns are found by name, never by position: BurstGPT's second release put its two new
  * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take a
@@ -21,6 +26,7 @@
 #include "engine/error.h"
 #include "trace/trace.h"
 #include "trace/trace_lines.h"
+#include "trace/trace_parse.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -35,7 +41,8 @@
 /* How much of an offending cell a message quotes. */
 #define TRACE_CSV_QUOTE_MAX 32
 
-#define TRACE_NS_PER_SEC    1000000000ull
+/* Names of containers are shorter. */
+#define TRACE_CSV_NAME_MAX 256
 
 /* The columns that a replay needs. */
 enum trace_csv_role {
@@ -43,15 +50,26 @@ enum trace_csv_role {
 	TRACE_CSV_PROMPT,
 	TRACE_CSV_GENERATED,
 	TRACE_CSV_RECORDED,
+	TRACE_CSV_CONTAINER, /* this and the next ones: of requests.csv only */
+	TRACE_CSV_KIND,
+	TRACE_CSV_OUTCOME,
 	TRACE_CSV_ROLE_COUNT,
+};
+
+/* How a file gives the time of a row. */
+enum trace_csv_time {
+	TRACE_CSV_SECONDS,
+	TRACE_CSV_DATES,
+	TRACE_CSV_NANOSECONDS,
 };
 
 /* One kind of CSV file. */
 struct trace_csv_form {
-	const char *columns[TRACE_CSV_ROLE_COUNT]; /* the name of the column in each role */
-	bool dates;				   /* times are dates, else seconds */
-	bool two_responses;			   /* the two response roles differ */
-	const char *attribution;		   /* of a trace that is read from it */
+	/* The name of the column in each role; NULL: the form has no such column. */
+	const char *columns[TRACE_CSV_ROLE_COUNT];
+	enum trace_csv_time time;
+	bool two_responses;	 /* the two response roles differ */
+	const char *attribution; /* of a trace that is read from it */
 };
 
 static const struct trace_csv_form trace_csv_forms[] = {
@@ -64,7 +82,7 @@ static const struct trace_csv_form trace_csv_forms[] = {
 	{
 		.columns = { "TIMESTAMP", "ContextTokens", "GeneratedTokens",
 			     "GeneratedTokens" },
-		.dates = true,
+		.time = TRACE_CSV_DATES,
 		.two_responses = false,
 		.attribution = "Azure LLM inference trace, Azure Public Dataset (Microsoft, "
 			       "CC-BY-4.0)",
@@ -77,12 +95,20 @@ static const struct trace_csv_form trace_csv_forms[] = {
 			"BurstGPT (Wang et al., CC-BY-4.0), first 3256 valid requests as "
 			"replayed in the GVM paper; rebuilt from public leftovers",
 	},
+	{
+		.columns = { "arrival_ns", "prompt_tokens", "output_tokens", "output_tokens",
+			     "container", "kind", "outcome" },
+		.time = TRACE_CSV_NANOSECONDS,
+		.two_responses = false,
+		.attribution = "",
+	},
 };
 
 /* A CSV file while it is read. */
 struct trace_csv {
 	struct trace_lines lines;
 	enum trace_bad_rows bad_rows;	   /* how the caller wants them treated */
+	const char *wanted;		   /* container; NULL: the only one with requests */
 	const struct trace_csv_form *form; /* of the header */
 	int column[TRACE_CSV_ROLE_COUNT];  /* of each role, counted from 0 */
 	int columns;			   /* fields of the header */
@@ -90,152 +116,18 @@ struct trace_csv {
 	u64 zero_ns; /* of dates: of the first good row, which is the trace's zero */
 	char buf[TRACE_CSV_LINE_MAX + 1]; /* the line, cut into strings by trace_csv_split() */
 	char *cells[TRACE_CSV_COLUMNS_MAX]; /* those strings */
+	/* Of requests.csv: */
+	char container[TRACE_CSV_NAME_MAX]; /* of its first request */
+	bool found;			    /* a request of the wanted container */
+	bool several;			    /* requests of two containers, and none is wanted */
 };
 
 /* A parsed row. */
 struct trace_csv_row {
 	struct trace_request request;
-	bool failed; /* a recorded failure: do not replay */
+	bool failed;	/* a recorded failure: do not replay */
+	bool elsewhere; /* nothing that the server was asked for */
 };
-
-static const char *trace_parse_fraction(const char *text, u64 *ret_ns)
-{
-	u64 unit = TRACE_NS_PER_SEC / 10;
-	u64 ns = 0;
-
-	if (!*text)
-		return "is not a number";
-	for (; *text; text++) {
-		if (*text < '0' || *text > '9')
-			return "is not a number";
-		if (!unit && *text != '0')
-			return "is finer than a nanosecond";
-		ns += unit * (u64)(*text - '0');
-		unit /= 10;
-	}
-	*ret_ns = ns;
-	return NULL;
-}
-
-/* Parse the digits up to the end or a point; *@ret_rest is where they stop. */
-static const char *trace_parse_whole(const char *text, u64 *ret_value, const char **ret_rest)
-{
-	bool overflow = false;
-	u64 value = 0;
-	const char *p;
-
-	for (p = text; *p >= '0' && *p <= '9'; p++) {
-		overflow |= __builtin_mul_overflow(value, 10, &value);
-		overflow |= __builtin_add_overflow(value, (u64)(*p - '0'), &value);
-	}
-	if (p == text && *p == '-' && p[1] >= '0' && p[1] <= '9')
-		return "is negative";
-	if (p == text || (*p && *p != '.'))
-		return "is not a number";
-	if (overflow)
-		return "is too large";
-	*ret_value = value;
-	*ret_rest = p;
-	return NULL;
-}
-
-const char *trace_parse_seconds(const char *text, u64 *ret_ns)
-{
-	u64 whole, fraction = 0;
-	const char *problem, *rest;
-
-	problem = trace_parse_whole(text, &whole, &rest);
-	if (!problem && *rest == '.')
-		problem = trace_parse_fraction(rest + 1, &fraction);
-	if (problem)
-		return problem;
-	if (__builtin_mul_overflow(whole, TRACE_NS_PER_SEC, &whole) ||
-	    __builtin_add_overflow(whole, fraction, &whole))
-		return "is too large";
-	*ret_ns = whole;
-	return NULL;
-}
-
-static u64 days_of_month(u64 year, u64 month)
-{
-	static const u8 days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-	bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
-	return month == 2 && leap ? 29 : days[month - 1];
-}
-
-/* Days from 1970-01-01 to a date of the Gregorian calendar, of 1970 or later. */
-static u64 days_since_1970(u64 year, u64 month, u64 day)
-{
-	/* Years begin in March, so that the leap day is their last one. */
-	u64 y = month > 2 ? year : year - 1;
-	u64 m = (month + 9) % 12;
-
-	return y * 365 + y / 4 - y / 100 + y / 400 + (m * 153 + 2) / 5 + day - 1 - 719468;
-}
-
-/*
- * Parse "2023-11-16 18:15:46.6805900", also with "+00:00" at its end, into nanoseconds since
- * 1970. Returns NULL, or a problem as trace_parse_seconds() does.
- */
-static const char *trace_parse_date(const char *text, u64 *ret_ns)
-{
-	static const char form[] = "dddd-dd-dd dd:dd:dd";
-	static const char utc[] = "+00:00";
-	u64 part[6] = { 0 }, fraction_ns = 0, days, ns;
-	char fraction[32] = "0";
-	size_t part_index = 0, length, tail;
-	const char *problem;
-
-	for (size_t i = 0; form[i]; i++) {
-		bool digit = text[i] >= '0' && text[i] <= '9';
-
-		if (form[i] == 'd' ? !digit : text[i] != form[i])
-			return "is not a date";
-		if (form[i] == 'd')
-			part[part_index] = part[part_index] * 10 + (u64)(text[i] - '0');
-		else
-			part_index++;
-	}
-	text += strlen(form);
-	length = strlen(text);
-	tail = strlen(utc);
-	if (length >= tail && !strcmp(text + length - tail, utc))
-		length -= tail;
-	if (length && (*text != '.' || length >= sizeof(fraction)))
-		return "is not a date";
-	if (length)
-		snprintf(fraction, sizeof(fraction), "%.*s", (int)length - 1, text + 1);
-	problem = trace_parse_fraction(fraction, &fraction_ns);
-	if (problem)
-		return problem;
-	if (part[0] < 1970 || part[0] > 2500 || !part[1] || part[1] > 12 || !part[2] ||
-	    part[2] > days_of_month(part[0], part[1]) || part[3] > 23 || part[4] > 59 ||
-	    part[5] > 60)
-		return "is not a date";
-	days = days_since_1970(part[0], part[1], part[2]);
-	ns = ((days * 24 + part[3]) * 60 + part[4]) * 60 + part[5];
-	*ret_ns = ns * TRACE_NS_PER_SEC + fraction_ns;
-	return NULL;
-}
-
-/* As trace_parse_seconds(), for a whole number below 2^32; zeros behind its point are fine. */
-static const char *trace_parse_tokens(const char *text, u32 *ret_tokens)
-{
-	u64 whole, fraction = 0;
-	const char *problem, *rest;
-
-	problem = trace_parse_whole(text, &whole, &rest);
-	if (!problem && *rest == '.')
-		problem = trace_parse_fraction(rest + 1, &fraction);
-	if (!problem && fraction)
-		problem = "is not a whole number";
-	if (!problem && whole > U32_MAX)
-		problem = "is too large";
-	if (!problem)
-		*ret_tokens = (u32)whole;
-	return problem;
-}
 
 /*
  * Copy the head of @cell for a message. Control characters, which upset terminals, become "?".
@@ -284,6 +176,8 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 	for (int role = 0; role < TRACE_CSV_ROLE_COUNT; role++) {
 		int found = 0;
 
+		if (!form->columns[role])
+			continue;
 		for (int i = 0; i < csv->columns; i++) {
 			if (strcmp(csv->cells[i], form->columns[role]) != 0)
 				continue;
@@ -321,7 +215,7 @@ static int trace_csv_lacks(const struct trace_csv *csv, struct sim_error *err)
 		for (int role = 1;
 		     trace_csv_has(csv, form->columns[0]) && role < TRACE_CSV_ROLE_COUNT;
 		     role++)
-			if (!trace_csv_has(csv, form->columns[role]))
+			if (form->columns[role] && !trace_csv_has(csv, form->columns[role]))
 				return sim_user_error(err,
 						      "%s:%llu: column '%s' is missing, needed "
 						      "beside '%s'",
@@ -362,24 +256,34 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 		"(columns 'Timestamp', 'Request tokens', 'Response tokens'), Azure "
 		"('TIMESTAMP', 'ContextTokens', 'GeneratedTokens'), GVM arrivals "
 		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
-		"'response_tokens_true_est'), Mooncake (JSON lines) and compact traces",
+		"'response_tokens_true_est'), requests.csv of a results folder, Mooncake (JSON "
+		"lines), results of vllm bench serve (JSON) and compact traces",
 		csv->lines.path, csv->lines.line, trace_csv_quote(csv->cells[0], quoted));
 }
 
 static int trace_csv_parse_time(const struct trace_csv *csv, u64 *ret_ns, struct sim_error *err)
 {
-	const char *problem, *cell = csv->cells[csv->column[TRACE_CSV_TIME]];
+	static const struct {
+		const char *(*parse)(const char *text, u64 *ret_ns);
+		const char *allowed;
+	} times[] = {
+		[TRACE_CSV_SECONDS] = { trace_parse_seconds,
+					"allowed are decimal seconds from 0 to "
+					"18446744073.709551615" },
+		[TRACE_CSV_DATES] = { trace_parse_date, "allowed are dates such as 2023-11-16 "
+							"18:15:46.6805900" },
+		[TRACE_CSV_NANOSECONDS] = { trace_parse_nanoseconds,
+					    "allowed are whole nanoseconds from 0 to "
+					    "18446744073709551615" },
+	};
+	enum trace_csv_time time = csv->form->time;
+	const char *problem =
+		times[time].parse(csv->cells[csv->column[TRACE_CSV_TIME]], ret_ns);
 
-	problem = csv->form->dates ? trace_parse_date(cell, ret_ns) :
-				     trace_parse_seconds(cell, ret_ns);
 	if (problem)
-		return trace_csv_cell_error(
-			csv, TRACE_CSV_TIME, problem,
-			csv->form->dates ?
-				"allowed are dates such as 2023-11-16 18:15:46.6805900" :
-				"allowed are decimal seconds from 0 to 18446744073.709551615",
-			err);
-	if (*ret_ns < csv->last_ns)
+		return trace_csv_cell_error(csv, TRACE_CSV_TIME, problem, times[time].allowed,
+					    err);
+	if (*ret_ns < csv->last_ns && time != TRACE_CSV_NANOSECONDS)
 		return trace_csv_cell_error(csv, TRACE_CSV_TIME,
 					    "is earlier than the row before",
 					    "allowed is the same time or later", err);
@@ -399,6 +303,47 @@ static int trace_csv_parse_tokens(const struct trace_csv *csv, enum trace_csv_ro
 	return 0;
 }
 
+/* Of requests.csv: an answer that is not complete is a failure. Its length is not known. */
+static int trace_csv_parse_outcome(const struct trace_csv *csv, struct trace_csv_row *row,
+				   struct sim_error *err)
+{
+	const char *cell = csv->cells[csv->column[TRACE_CSV_OUTCOME]];
+
+	row->failed = strcmp(cell, "completed") != 0;
+	if (!row->failed || !strcmp(cell, "failed") || !strcmp(cell, "dropped"))
+		return 0;
+	return trace_csv_cell_error(csv, TRACE_CSV_OUTCOME, "is no outcome",
+				    "allowed are completed, failed and dropped", err);
+}
+
+/* Of requests.csv: is the row a request to the container of this trace? */
+static int trace_csv_choose(struct trace_csv *csv, struct trace_csv_row *row,
+			    struct sim_error *err)
+{
+	const char *container = csv->cells[csv->column[TRACE_CSV_CONTAINER]];
+	char problem[TRACE_CSV_QUOTE_MAX + 40], first[TRACE_CSV_QUOTE_MAX + 4];
+
+	row->elsewhere = strcmp(csv->cells[csv->column[TRACE_CSV_KIND]], "request") != 0;
+	if (row->elsewhere)
+		return 0;
+	if (!*csv->container)
+		snprintf(csv->container, sizeof(csv->container), "%s", container);
+	if (csv->wanted) {
+		row->elsewhere = strcmp(container, csv->wanted) != 0;
+		csv->found |= !row->elsewhere;
+		return 0;
+	}
+	csv->found = true;
+	csv->several = strncmp(container, csv->container, sizeof(csv->container) - 1) != 0;
+	if (!csv->several)
+		return 0;
+	snprintf(problem, sizeof(problem), "has requests beside '%s'",
+		 trace_csv_quote(csv->container, first));
+	return trace_csv_cell_error(csv, TRACE_CSV_CONTAINER, problem,
+				    "choose one with 'gvmsim trace import --container NAME'",
+				    err);
+}
+
 /* Do the numbers of a row fit together? Tells a recorded failure from a request. */
 static int trace_csv_judge(const struct trace_csv *csv, struct trace_csv_row *row,
 			   struct sim_error *err)
@@ -407,7 +352,7 @@ static int trace_csv_judge(const struct trace_csv *csv, struct trace_csv_row *ro
 	bool generated = response[TRACE_RESPONSE_GENERATED];
 	bool recorded = response[TRACE_RESPONSE_RECORDED];
 
-	row->failed = !generated && !recorded;
+	row->failed |= !generated && !recorded;
 	if (row->failed)
 		return 0;
 	if (!generated || !recorded)
@@ -433,6 +378,14 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 	if (fields != csv->columns)
 		return sim_user_error(err, "%s:%llu: %d fields, allowed are the header's %d",
 				      csv->lines.path, csv->lines.line, fields, csv->columns);
+	if (csv->form->columns[TRACE_CSV_CONTAINER]) {
+		status = trace_csv_choose(csv, row, err);
+		if (status || row->elsewhere)
+			return status;
+		status = trace_csv_parse_outcome(csv, row, err);
+		if (status)
+			return status;
+	}
 	status = trace_csv_parse_time(csv, &row->request.arrival_ns, err);
 	if (!status)
 		status = trace_csv_parse_tokens(csv, TRACE_CSV_PROMPT,
@@ -447,7 +400,7 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 		status = trace_csv_judge(csv, row, err);
 	if (status)
 		return status;
-	if (csv->form->dates && !csv->last_ns)
+	if (csv->form->time == TRACE_CSV_DATES && !csv->last_ns)
 		csv->zero_ns = row->request.arrival_ns;
 	csv->last_ns = row->request.arrival_ns;
 	row->request.arrival_ns -= csv->zero_ns;
@@ -464,12 +417,14 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 		return 0;
 	if (status > 0)
 		status = trace_csv_parse_row(csv, &row, err);
-	if (status == -SIM_EXIT_USER && csv->bad_rows == TRACE_BAD_ROWS_SKIP) {
+	if (status == -SIM_EXIT_USER && csv->bad_rows == TRACE_BAD_ROWS_SKIP && !csv->several) {
 		trace->bad_rows++;
 		return 1;
 	}
 	if (status)
 		return status;
+	if (row.elsewhere)
+		return 1;
 	if (row.failed) {
 		trace->failures++;
 		return 1;
@@ -478,20 +433,53 @@ static int trace_csv_read_row(struct trace_csv *csv, struct trace *trace, struct
 	 * The row is sound. Only the limit of a trace or memory can fail here, and no option
 	 * skips that.
 	 */
-	status = trace_append(trace, &row.request, err);
+	status = csv->form->columns[TRACE_CSV_CONTAINER] ?
+			 trace_append_unordered(trace, &row.request, err) :
+			 trace_append(trace, &row.request, err);
 	return status ? trace_error_at(csv->lines.path, err, status) : 1;
 }
 
-int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
-		   struct trace *trace, struct sim_error *err)
+int trace_csv_no_containers(const char *path, struct sim_error *err)
 {
-	struct trace_csv csv = { .bad_rows = bad_rows };
+	return sim_user_error(err,
+			      "%s: has no containers to choose from with --container, allowed "
+			      "is requests.csv of a results folder",
+			      path);
+}
+
+/* All rows were read, and none is a request that was completed. */
+static int trace_csv_no_requests(const struct trace_csv *csv, const struct trace *trace,
+				 struct sim_error *err)
+{
+	char wanted[TRACE_CSV_QUOTE_MAX + 4], first[TRACE_CSV_QUOTE_MAX + 4];
+
+	if (csv->found || !csv->form->columns[TRACE_CSV_CONTAINER])
+		return trace_lines_no_requests(&csv->lines, trace->failures, trace->bad_rows,
+					       err);
+	if (!*csv->container)
+		return sim_user_error(err,
+				      "%s:%llu: no rows of kind 'request' (bad rows: %llu), "
+				      "allowed are results of at least one LLM server",
+				      csv->lines.path, csv->lines.line, trace->bad_rows);
+	return sim_user_error(err,
+			      "%s:%llu: no requests of container '%s', there are some of '%s'",
+			      csv->lines.path, csv->lines.line,
+			      trace_csv_quote(csv->wanted, wanted),
+			      trace_csv_quote(csv->container, first));
+}
+
+int trace_csv_read(FILE *file, const char *path, const char *container,
+		   enum trace_bad_rows bad_rows, struct trace *trace, struct sim_error *err)
+{
+	struct trace_csv csv = { .bad_rows = bad_rows, .wanted = container };
 	int status;
 
 	csv.lines = (struct trace_lines){
 		.file = file, .path = path, .buf = csv.buf, .max = TRACE_CSV_LINE_MAX
 	};
 	status = trace_csv_read_header(&csv, err);
+	if (!status && container && !csv.form->columns[TRACE_CSV_CONTAINER])
+		status = trace_csv_no_containers(path, err);
 	if (status)
 		return status;
 	do {
@@ -500,8 +488,9 @@ int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
 	if (status)
 		return status;
 	if (!trace->count)
-		return trace_lines_no_requests(&csv.lines, trace->failures, trace->bad_rows,
-					       err);
+		return trace_csv_no_requests(&csv, trace, err);
+	if (csv.form->columns[TRACE_CSV_CONTAINER])
+		trace_order(trace);
 	trace->two_responses = csv.form->two_responses;
 	strcpy(trace->attribution, csv.form->attribution);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * CSV traces: the public files of BurstGPT and Azure, and the arrivals of
- * the GVM paper's replay.
+ * CSV traces: the public files of BurstGPT and Azure, the arrivals of the GVM paper's replay,
+ * and requests.csv of results folders.
  */
 #ifndef SIM_TRACE_TRACE_CSV_H
 #define SIM_TRACE_TRACE_CSV_H
@@ -21,17 +21,14 @@ enum trace_bad_rows {
 
 /*
  * Read a CSV trace from @file, whose first byte is next, into the empty @trace. @path is for
- * messages. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a
+ * messages. @container is the one of requests.csv whose requests are read; NULL: the only one
+ * that has any. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a
  * part, which the caller destroys.
  */
-int trace_csv_read(FILE *file, const char *path, enum trace_bad_rows bad_rows,
-		   struct trace *trace, struct sim_error *err);
+int trace_csv_read(FILE *file, const char *path, const char *container,
+		   enum trace_bad_rows bad_rows, struct trace *trace, struct sim_error *err);
 
-/*
- * Parse decimal seconds, "12" or "12.034", into nanoseconds without rounding. No sign, space
- * or exponent; digits below the nanosecond must be zeros. Returns NULL, or a problem, worded to
- * follow the quoted text; then *ret_ns is untouched.
- */
-const char *trace_parse_seconds(const char *text, u64 *ret_ns);
+/* A container was given for a file of another form. Returns -SIM_EXIT_USER. */
+int trace_csv_no_containers(const char *path, struct sim_error *err);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "engine/error.h"
 #include "engine/stats.h"
-#include "trace/trace_csv.h"
+#include "trace/trace_parse.h"
 
 #include <assert.h>
 #include <math.h>

@@ -17,8 +17,9 @@
  * one: so a trace can also come through a pipe. No CSV header that is accepted starts with that
  * byte, nor with "{".
  */
-static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows bad_rows,
-			     struct trace *trace, struct sim_error *err)
+static int trace_read_stream(FILE *file, const char *path, const char *container,
+			     enum trace_bad_rows bad_rows, struct trace *trace,
+			     struct sim_error *err)
 {
 	int first = getc(file);
 
@@ -27,15 +28,17 @@ static int trace_read_stream(FILE *file, const char *path, enum trace_bad_rows b
 	if (first == EOF)
 		return sim_user_error(err, "%s: is empty", path);
 	ungetc(first, file);
+	if (container && (first == TRACE_FRAME_FIRST_BYTE || first == '{'))
+		return trace_csv_no_containers(path, err);
 	if (first == TRACE_FRAME_FIRST_BYTE)
 		return trace_file_read(file, path, trace, err);
 	if (first == '{')
 		return trace_json_read(file, path, bad_rows, trace, err);
-	return trace_csv_read(file, path, bad_rows, trace, err);
+	return trace_csv_read(file, path, container, bad_rows, trace, err);
 }
 
-int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
-	       struct sim_error *err)
+int trace_read_container(const char *path, const char *container, enum trace_bad_rows bad_rows,
+			 struct trace *trace, struct sim_error *err)
 {
 	struct stat st;
 	FILE *file;
@@ -48,9 +51,15 @@ int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *tra
 	if (!fstat(fileno(file), &st) && S_ISDIR(st.st_mode))
 		status = sim_user_error(err, "%s: is a folder, allowed is a trace", path);
 	else
-		status = trace_read_stream(file, path, bad_rows, trace, err);
+		status = trace_read_stream(file, path, container, bad_rows, trace, err);
 	fclose(file);
 	if (status)
 		trace_destroy(trace);
 	return status;
+}
+
+int trace_read(const char *path, enum trace_bad_rows bad_rows, struct trace *trace,
+	       struct sim_error *err)
+{
+	return trace_read_container(path, NULL, bad_rows, trace, err);
 }

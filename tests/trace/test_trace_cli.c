@@ -101,6 +101,36 @@ START_TEST(cli_import_takes_an_attribution_and_skips_bad_rows)
 }
 END_TEST
 
+/* A measurement has no author. */
+START_TEST(cli_import_takes_a_container_of_a_results_folder)
+{
+	static const char text[] =
+		"container,kind,arrival_ns,prompt_tokens,output_tokens,outcome\n"
+		"a,request,7,10,3,completed\n"
+		"b,request,9,20,1,completed\n"
+		"b,request,9,30,0,failed\n";
+	char expected[256];
+	struct trace trace;
+	struct stat st;
+
+	put_file(in_path, text, strlen(text));
+	ck_assert_int_eq(CLI("import", in_path, out_path), SIM_EXIT_USER);
+	ck_assert_int_ne(access(out_path, F_OK), 0);
+	ck_assert_int_eq(CLI("import", in_path, out_path, "--container", "b"), SIM_EXIT_OK);
+	ck_assert_int_eq(stat(out_path, &st), 0);
+	snprintf(expected, sizeof(expected),
+		 "requests             1\n"
+		 "failures skipped     1\n"
+		 "bad rows skipped     0\n"
+		 "bytes                %zu in, %jd out\n",
+		 strlen(text), (intmax_t)st.st_size);
+	ck_assert_str_eq(cli_out, expected);
+	must_read(out_path, &trace);
+	assert_request(&trace, 0, 0, 20, 1, 1);
+	trace_destroy(&trace);
+}
+END_TEST
+
 START_TEST(cli_import_refuses_an_attribution_that_does_not_fit)
 {
 	char text[513];
@@ -170,7 +200,7 @@ static const struct {
 	  "trace: unknown command 'describe', allowed are import, info and --help" },
 	{ { "import", "a" },
 	  "trace import: 1 file names, expected 2, usage: gvmsim trace import IN OUT "
-	  "[--skip-bad] [--attribution TEXT]" },
+	  "[--skip-bad] [--attribution TEXT] [--container NAME]" },
 	{ { "info", "a", "--divide" },
 	  "trace info: option '--divide' needs a value, usage: gvmsim "
 	  "trace info FILE [--divide NUMBER]" },
@@ -212,6 +242,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, cli_import_reports_its_counts);
 	tcase_add_test(tests, cli_import_takes_an_attribution_and_skips_bad_rows);
+	tcase_add_test(tests, cli_import_takes_a_container_of_a_results_folder);
 	tcase_add_test(tests, cli_import_refuses_an_attribution_that_does_not_fit);
 	tcase_add_test(tests, cli_import_does_not_overwrite_its_input);
 	tcase_add_test(tests, cli_info_prints_the_replayed_statistics);

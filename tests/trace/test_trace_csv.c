@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The trace importer: CSV files that it accepts, and its messages about the others. */
+#include "trace/trace_parse.h"
 #include "trace/trace_read.h"
 #include "trace_fixture.h"
 
@@ -157,7 +158,9 @@ END_TEST
 	"accepted are BurstGPT (columns 'Timestamp', 'Request tokens', 'Response tokens'), " \
 	"Azure ('TIMESTAMP', 'ContextTokens', 'GeneratedTokens'), GVM arrivals "             \
 	"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "                  \
-	"'response_tokens_true_est'), Mooncake (JSON lines) and compact traces"
+	"'response_tokens_true_est'), requests.csv of a results folder, Mooncake (JSON "     \
+	"lines), "                                                                           \
+	"results of vllm bench serve (JSON) and compact traces"
 
 static const struct {
 	const char *text;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Traces from what was measured: results of "vllm bench serve". The one in VLLM is
- * written by hand; nothing in it was measured.
+ * Traces from what was measured: results of "vllm bench serve", and requests.csv of results
+ * folders. Those here are written by hand; nothing in them was measured.
  */
 #include "trace/trace_file.h"
 #include "trace/trace_read.h"
@@ -178,6 +178,129 @@ START_TEST(bad_requests_of_a_result_can_be_skipped)
 }
 END_TEST
 
+/* requests.csv */
+
+#define HEAD                                                                           \
+	"container,id,kind,arrival_ns,first_ns,finish_ns,prompt_tokens,output_tokens," \
+	"start_ns,preemptions,reason,outcome\n"
+#define IMAGE "diffusion,0,image,5,,9,,,,,,completed\n"
+/* Request 2 was refused, 3 was cut off; both are no part of a trace. 1 was sent first. */
+#define VLLM_ROWS                                                              \
+	"vllm,0,request,7000000001,7100000000,7200000000,10,3,,0,,completed\n" \
+	"vllm,1,request,6000000000,6100000000,6200000000,20,1,,,,completed\n"  \
+	"vllm,2,request,1000000000,,,30,0,,0,refused,failed\n"                 \
+	"vllm,3,request,8000000000,8100000000,,40,7,,0,,dropped\n"
+#define CHAT_ROW "chat,0,request,3,4,5,6,7,,0,,completed\n"
+
+START_TEST(a_results_folder_is_a_trace_in_time_order)
+{
+	struct trace trace;
+
+	ck_assert_msg(!read_text(HEAD IMAGE VLLM_ROWS, TRACE_BAD_ROWS_FAIL, &trace), "%s",
+		      error.text);
+	ck_assert_uint_eq(trace.count, 2);
+	ck_assert_uint_eq(trace.failures, 2);
+	ck_assert_uint_eq(trace.bad_rows, 0);
+	assert_request(&trace, 0, 0, 20, 1, 1);
+	assert_request(&trace, 1, 1000000001, 10, 3, 3);
+	ck_assert(!trace.two_responses);
+	ck_assert_str_eq(trace.attribution, "");
+	trace_destroy(&trace);
+}
+END_TEST
+
+static int read_container(const char *text, const char *container, struct trace *trace)
+{
+	put_file(in_path, text, strlen(text));
+	memset(&error, 0, sizeof(error));
+	trace_init(trace);
+	return trace_read_container(in_path, container, TRACE_BAD_ROWS_FAIL, trace, &error);
+}
+
+START_TEST(a_container_of_several_can_be_chosen)
+{
+	struct trace trace;
+
+	ck_assert_int_eq(read_container(HEAD CHAT_ROW VLLM_ROWS, "vllm", &trace), 0);
+	ck_assert_uint_eq(trace.count, 2);
+	assert_request(&trace, 0, 0, 20, 1, 1);
+	trace_destroy(&trace);
+	ck_assert_int_eq(read_container(HEAD VLLM_ROWS CHAT_ROW, "chat", &trace), 0);
+	ck_assert_uint_eq(trace.count, 1);
+	ck_assert_uint_eq(trace.failures, 0);
+	assert_request(&trace, 0, 0, 6, 7, 7);
+	trace_destroy(&trace);
+}
+END_TEST
+
+#define NO_CONTAINERS                                                                        \
+	": has no containers to choose from with --container, allowed is requests.csv of a " \
+	"results folder"
+
+static const struct {
+	const char *text;
+	const char *container;
+	const char *message; /* behind the path */
+} malformed_results[] = {
+	{ HEAD VLLM_ROWS CHAT_ROW, NULL,
+	  ":6: column 'container': 'chat' has requests beside 'vllm', choose one with 'gvmsim "
+	  "trace import --container NAME'" },
+	{ HEAD IMAGE VLLM_ROWS, "diffusion",
+	  ":6: no requests of container 'diffusion', there are some of 'vllm'" },
+	{ HEAD IMAGE, NULL,
+	  ":2: no rows of kind 'request' (bad rows: 0), allowed are results of at least one "
+	  "LLM "
+	  "server" },
+	{ HEAD "vllm,2,request,1,,,30,0,,0,refused,failed\n", NULL,
+	  ":2: no requests (failures: 1, bad rows: 0), allowed are files with at least one" },
+	{ HEAD "vllm,2,request,1,,,30,1,,0,,ended\n", NULL,
+	  ":2: column 'outcome': 'ended' is no outcome, allowed are completed, failed and "
+	  "dropped" },
+	{ HEAD "vllm,2,request,1.5,,,30,1,,0,,completed\n", NULL,
+	  ":2: column 'arrival_ns': '1.5' is not a whole number, allowed are whole nanoseconds "
+	  "from 0 to 18446744073709551615" },
+	{ HEAD "vllm,2,request,1,,,30,,,0,,completed\n", NULL,
+	  ":2: column 'output_tokens': '' is not a number, allowed are whole numbers from 0 to "
+	  "4294967295" },
+	{ HEAD "vllm,2,request,1,,,30,1,,0,completed\n", NULL,
+	  ":2: 11 fields, allowed are the header's 12" },
+	{ "container,kind,arrival_ns,prompt_tokens,output_tokens\n", NULL,
+	  ":1: column 'outcome' is missing, needed beside 'arrival_ns'" },
+	{ HEAD6 ROW6("5"), "vllm", NO_CONTAINERS },
+	{ VLLM, "vllm", NO_CONTAINERS },
+};
+
+START_TEST(bad_results_are_named_with_their_row)
+{
+	char expected[512];
+	struct trace trace;
+
+	ck_assert_int_eq(read_container(malformed_results[_i].text,
+					malformed_results[_i].container, &trace),
+			 -SIM_EXIT_USER);
+	snprintf(expected, sizeof(expected), "%s%s", in_path, malformed_results[_i].message);
+	ck_assert_str_eq(error.text, expected);
+	assert_empty(&trace);
+}
+END_TEST
+
+/* A second container is no bad row. */
+START_TEST(a_second_container_cannot_be_skipped)
+{
+	struct trace trace;
+
+	ck_assert_int_eq(read_text(HEAD "vllm\n" VLLM_ROWS "vllm,9,request,1,,,0,1,,,,lost\n",
+				   TRACE_BAD_ROWS_SKIP, &trace),
+			 0);
+	ck_assert_uint_eq(trace.count, 2);
+	ck_assert_uint_eq(trace.bad_rows, 2);
+	trace_destroy(&trace);
+	ck_assert_int_eq(read_text(HEAD VLLM_ROWS CHAT_ROW, TRACE_BAD_ROWS_SKIP, &trace),
+			 -SIM_EXIT_USER);
+	assert_empty(&trace);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_result_of_vllm_is_a_trace_in_time_order);
@@ -186,6 +309,11 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, equal_dates_stay_in_file_order);
 	tcase_add_loop_test(tests, a_bad_result_is_named_with_its_key, 0, COUNT(malformed));
 	tcase_add_test(tests, bad_requests_of_a_result_can_be_skipped);
+	tcase_add_test(tests, a_results_folder_is_a_trace_in_time_order);
+	tcase_add_test(tests, a_container_of_several_can_be_chosen);
+	tcase_add_loop_test(tests, bad_results_are_named_with_their_row, 0,
+			    COUNT(malformed_results));
+	tcase_add_test(tests, a_second_container_cannot_be_skipped);
 }
 
 int main(void)
