@@ -99,7 +99,8 @@ const struct command command_trace = {
 "                  versions since January 2026: a JSON object with start_times,\n"
 "                  input_lens, output_lens, ttfts, itls and errors\n"
 "  requests.csv    of a results folder, which gvmsim and gvmcollect write; columns\n"
-"                  container, kind, arrival_ns, prompt_tokens, output_tokens, outcome\n"
+"                  container, kind, arrival_ns, prompt_tokens, output_tokens, outcome;\n"
+"                  also as requests.csv.zst\n"
 "  compact         the output of import: compressed, with a checksum\n"
 "\n"
 "Of vLLM's result and requests.csv, the first request that was answered arrives at 0.\n",

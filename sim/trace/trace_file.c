@@ -407,18 +407,14 @@ static int trace_decode(struct trace_cursor *cursor, const struct trace_store *c
 	return status;
 }
 
-int trace_file_read(FILE *file, const char *path, struct trace *trace, struct sim_error *err)
+int trace_file_read(const struct trace_content *content, const char *path, struct trace *trace,
+		    struct sim_error *err)
 {
-	struct trace_content content = { .store.folder = trace->store.folder };
-	struct trace_cursor cursor = { .path = path };
-	int status;
+	struct trace_cursor cursor = {
+		.data = content->data,
+		.len = content->len,
+		.path = path,
+	};
 
-	status = trace_frame_decompress(file, path, &content, err);
-	if (!status) {
-		cursor.data = content.data;
-		cursor.len = content.len;
-		status = trace_decode(&cursor, &content.store, trace, err);
-	}
-	trace_store_free(&content.store);
-	return status;
+	return trace_decode(&cursor, &content->store, trace, err);
 }

@@ -3,17 +3,17 @@
 #ifndef SIM_TRACE_TRACE_FILE_H
 #define SIM_TRACE_TRACE_FILE_H
 
-#include <stdio.h>
-
 struct sim_error;
 struct trace;
+struct trace_content;
 
 /*
- * Read a compact trace from @file, whose first byte is next, into the empty @trace. @path is
- * for messages. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a
+ * Read a compact trace from its decompressed @content into the empty @trace. @path is for
+ * messages. Returns 0 or a negative enum sim_exit with *err filled; @trace may then hold a
  * part, which the caller destroys.
  */
-int trace_file_read(FILE *file, const char *path, struct trace *trace, struct sim_error *err);
+int trace_file_read(const struct trace_content *content, const char *path, struct trace *trace,
+		    struct sim_error *err);
 
 /*
  * Write the compact form: to a neighbour of @path, which is then renamed to @path, so that a

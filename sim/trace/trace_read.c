@@ -12,6 +12,44 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Read @content as CSV. */
+static int trace_read_unpacked(const struct trace_content *content, const char *path,
+			       const char *container, enum trace_bad_rows bad_rows,
+			       struct trace *trace, struct sim_error *err)
+{
+	FILE *text = fmemopen(content->data, content->len, "r");
+	int status;
+
+	if (!text)
+		return sim_runtime_error(err, "%s: out of memory", path);
+	status = trace_csv_read(text, path, container, bad_rows, trace, err);
+	fclose(text);
+	return status;
+}
+
+/*
+ * Read a frame of zstd: a compact trace, or requests.csv.zst, which runs with output.compress
+ * write. The name of its first column tells it.
+ */
+static int trace_read_frame(FILE *file, const char *path, const char *container,
+			    enum trace_bad_rows bad_rows, struct trace *trace,
+			    struct sim_error *err)
+{
+	static const char column[] = "container,";
+	struct trace_content content = { .store.folder = trace->store.folder };
+	int status = trace_frame_decompress(file, path, &content, err);
+
+	if (!status && content.len >= strlen(column) &&
+	    !memcmp(content.data, column, strlen(column)))
+		status = trace_read_unpacked(&content, path, container, bad_rows, trace, err);
+	else if (!status && container)
+		status = trace_csv_no_containers(path, err);
+	else if (!status)
+		status = trace_file_read(&content, path, trace, err);
+	trace_store_free(&content.store);
+	return status;
+}
+
 /*
  * Read the form that @file has. One byte tells the form, because ungetc() promises to put back
  * one: so a trace can also come through a pipe. No CSV header that is accepted starts with that
@@ -28,10 +66,10 @@ static int trace_read_stream(FILE *file, const char *path, const char *container
 	if (first == EOF)
 		return sim_user_error(err, "%s: is empty", path);
 	ungetc(first, file);
-	if (container && (first == TRACE_FRAME_FIRST_BYTE || first == '{'))
-		return trace_csv_no_containers(path, err);
 	if (first == TRACE_FRAME_FIRST_BYTE)
-		return trace_file_read(file, path, trace, err);
+		return trace_read_frame(file, path, container, bad_rows, trace, err);
+	if (first == '{' && container)
+		return trace_csv_no_containers(path, err);
 	if (first == '{')
 		return trace_json_read(file, path, bad_rows, trace, err);
 	return trace_csv_read(file, path, container, bad_rows, trace, err);
