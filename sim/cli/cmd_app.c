@@ -100,13 +100,16 @@ static int take_option(void *data, const char *option, const char *value, struct
 /* The program's GPU time by what bounds it, in ms. */
 static void print_bounds(const struct torch_step *step)
 {
-	double ms[TORCH_BOUNDS] = { 0 };
+	double ms[TORCH_BOUNDS] = { 0 }, overhead_ms = 0;
 
-	for (size_t i = 0; i < step->count; i++)
+	for (size_t i = 0; i < step->count; i++) {
+		overhead_ms += (double)step->launches[i].overhead_ns / NS_PER_MS;
 		for (size_t bound = 0; bound < TORCH_BOUNDS; bound++)
 			ms[bound] += (double)step->launches[i].gpu_ns[bound] / NS_PER_MS;
-	printf("GPU time             %.3f ms products, %.3f ms memory, %.3f ms SMs\n",
-	       ms[TORCH_BY_PRODUCTS], ms[TORCH_BY_MEMORY], ms[TORCH_BY_SMS]);
+	}
+	printf("GPU time             %.3f ms products, %.3f ms memory, %.3f ms SMs, %.3f ms "
+	       "overhead\n",
+	       ms[TORCH_BY_PRODUCTS], ms[TORCH_BY_MEMORY], ms[TORCH_BY_SMS], overhead_ms);
 }
 
 static void print_step(const struct torch_trace *trace, const struct torch_step *step)
