@@ -73,7 +73,7 @@ static char *read_text(const char *path, size_t *ret_size, struct sim_error *err
 	if (got < 0)
 		sim_user_error(err, "%s: cannot read: %s", path, gzerror(file, &got));
 	else if (got > 0 && size > TORCH_TRACE_MAX)
-		sim_user_error(err, "%s: is longer than 1 GiB, record fewer steps", path);
+		sim_user_error(err, "%s: is longer than 512 MiB, record fewer steps", path);
 	else if (got > 0 || !text)
 		sim_runtime_error(err, "%s: out of memory", path);
 	gzclose(file);

@@ -22,8 +22,8 @@
 struct sim_error;
 
 #define TORCH_DEVICE_MAX 96
-/* Of the text in memory: a trace of this size has a million kernels. */
-#define TORCH_TRACE_MAX (1ull << 30)
+/* Of the text. Parsed it takes ten times as much memory. */
+#define TORCH_TRACE_MAX (512ull << 20)
 /* Of the memory: what a tensor of an application may have. */
 #define TORCH_MEMORY_MAX (1ull << 44)
 
