@@ -236,7 +236,7 @@ static u32 user_speed_by_waits(const struct partition_user *users, u32 count, u3
 						burst_busy(users[j].burst), FIFO_ALL_PPM);
 	wait_ns =
 		fifo_mul_div(wait_ns, FIFO_ALL_PPM - burst_busy(users[i].burst), FIFO_ALL_PPM);
-	return (u32)max(kernel_ns * FIFO_ALL_PPM / (kernel_ns + wait_ns), 1ull);
+	return (u32)max(fifo_mul_div(kernel_ns, FIFO_ALL_PPM, kernel_ns + wait_ns), 1ull);
 }
 
 /* SMs: kernels of lower priority share what those of higher priority leave of @total. */

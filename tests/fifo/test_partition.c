@@ -135,6 +135,27 @@ START_TEST(a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run)
 }
 END_TEST
 
+/* As two with pauses of half of their time, and each for more than a day. */
+static void long_with_pauses(void)
+{
+	struct fifo_burst a = kernel(100000000000000, 0, 0), b = a;
+
+	a.sm_busy_ppm = b.sm_busy_ppm = HALF;
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	/* A wait of a sixteenth: 941176 ppm. */
+	expect_end(&a, 106250053125027);
+	expect_end(&b, 106250053125027);
+}
+
+START_TEST(a_kernel_of_a_day_waits_as_a_short_one)
+{
+	simulate(&everything_in_space, NULL, long_with_pauses);
+}
+END_TEST
+
 static void bound_by_memory_in_turns(void)
 {
 	struct fifo_burst light = kernel(1000, 0, FIFO_ALL_PPM), other = kernel(1000, 0, 0);
@@ -571,6 +592,7 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  a_kernel_of_30_percent_runs_at_full_speed_beside_one_of_70,
 	  a_kernel_waits_for_one_kernel_of_its_neighbour_however_long,
 	  a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run,
+	  a_kernel_of_a_day_waits_as_a_short_one,
 	  kernels_that_take_turns_do_not_run_on_fewer_sms_nor_meet_at_the_memory,
 	  a_kernel_that_finds_a_place_takes_no_turn,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
