@@ -21,8 +21,9 @@
 /* Keys of the profile: see app_json(). */
 #define APP_KEYS 6
 
-/* Parts of the memory. A phase touches those that are its share of the step. */
-#define PARTS 24u
+/* Parts of the memory. A phase touches those that are its share of the step: so many at most. */
+#define PARTS	    24u
+#define PHASE_PARTS 8u
 
 /* Launches of a phase. */
 struct phase {
@@ -151,6 +152,12 @@ static void set_gpu(json_t *object, const struct torch_app *app, const struct to
 					    (sum->sm_ns + work_ns - 1) / work_ns, 1ull)));
 }
 
+/* A step of one or two launches has fewer parts: its phases touch all of them. */
+static u32 part_count(const struct torch_step *step)
+{
+	return (u32)min(step->count * PHASE_PARTS, (size_t)PARTS);
+}
+
 /* "state 3": what part @part of the memory is called. */
 static void part_name(const char *kind, u32 part, char name[CFG_NAME_MAX])
 {
@@ -160,13 +167,13 @@ static void part_name(const char *kind, u32 part, char name[CFG_NAME_MAX])
 /* The parts of a kind that the launches of a phase touch, as names. */
 static json_t *parts_of(const struct torch_step *step, struct phase phase, const char *kind)
 {
-	u32 first = (u32)(phase.first * PARTS / step->count);
-	u32 end = (u32)((phase.end * PARTS + step->count - 1) / step->count);
+	u32 parts = part_count(step);
+	u32 first = (u32)(phase.first * parts / step->count);
+	u32 end = (u32)((phase.end * parts + step->count - 1) / step->count);
 	json_t *list = json_array();
 	char name[CFG_NAME_MAX];
 
-	/* Not more than a phase may touch. */
-	for (u32 part = first; part < end && json_array_size(list) < 8; part++) {
+	for (u32 part = first; part < end; part++) {
 		part_name(kind, part, name);
 		json_array_append_new(list, json_string(name));
 	}
@@ -207,15 +214,15 @@ static json_t *phases_json(const struct torch_app *app)
 	return list;
 }
 
-/* Add the parts of a kind, equal ones of @bytes together. */
-static void add_parts(json_t *tensors, const char *kind, u64 bytes)
+/* Add @parts parts of a kind, equal ones of @bytes together. */
+static void add_parts(json_t *tensors, const char *kind, u32 parts, u64 bytes)
 {
 	char name[CFG_NAME_MAX];
 
-	for (u32 part = 0; part < PARTS && bytes >= PARTS; part++) {
+	for (u32 part = 0; part < parts && bytes >= PARTS; part++) {
 		part_name(kind, part, name);
 		json_object_set_new(tensors, name,
-				    json_pack("{sI}", "bytes", (json_int_t)(bytes / PARTS)));
+				    json_pack("{sI}", "bytes", (json_int_t)(bytes / parts)));
 	}
 }
 
@@ -235,8 +242,8 @@ static json_t *app_json(const struct torch_app *app)
 	json_t *tensors = json_object(), *keys = json_object();
 
 	file = file ? file + 1 : app->profile;
-	add_parts(tensors, "state", trace->state_bytes);
-	add_parts(tensors, "activations", activation_bytes(trace));
+	add_parts(tensors, "state", part_count(app->step), trace->state_bytes);
+	add_parts(tensors, "activations", part_count(app->step), activation_bytes(trace));
 	json_object_set_new(
 		keys, "tensors",
 		sourced(tensors, json_sprintf("Measured on %s (%s): bytes between steps, and "

@@ -355,6 +355,45 @@ START_TEST(an_application_takes_the_times_of_the_step)
 }
 END_TEST
 
+/* A step of one or two launches goes through all parts, too: there are fewer of them. */
+START_TEST(a_short_step_touches_all_memory)
+{
+	json_t *app, *seen = json_object();
+	const json_t *phases, *tensors;
+	double bytes = 0;
+	const char *name;
+	json_t *tensor, *part;
+	size_t k;
+
+	trace = (struct torch_trace){ .state_bytes = 4800, .reserved_bytes = 9600 };
+	step = (struct torch_step){ .count = (size_t)_i };
+	step.launches = calloc(step.count, sizeof(*step.launches));
+	for (size_t i = 0; i < step.count; i++)
+		step.launches[i] = (struct torch_launch){ .kernels = 1 };
+	app = write_app();
+	phases = value(app, "phases");
+	tensors = value(app, "tensors");
+	for (size_t i = 0; i < json_array_size(phases); i++) {
+		const json_t *phase = json_array_get(phases, i);
+
+		ck_assert_uint_le(json_array_size(json_object_get(phase, "reads")), 8);
+		json_array_foreach(json_object_get(phase, "reads"), k, part)
+			json_object_set(seen, json_string_value(part), part);
+		json_array_foreach(json_object_get(phase, "writes"), k, part)
+			json_object_set(seen, json_string_value(part), part);
+	}
+	json_object_foreach((json_t *)tensors, name, tensor) {
+		ck_assert_msg(json_object_get(seen, name) != NULL, "%s", name);
+		bytes += json_number_value(json_object_get(tensor, "bytes"));
+	}
+	ck_assert_uint_eq(json_object_size(seen), json_object_size(tensors));
+	ck_assert_double_eq(bytes, 9600);
+	json_decref(seen);
+	json_decref(app);
+	torch_step_destroy(&step);
+}
+END_TEST
+
 /* What an application gets is all that there is: 500 launches of one SM in up to 120 phases. */
 START_TEST(many_launches_are_few_phases)
 {
@@ -464,6 +503,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, time_of_kernels_side_by_side_counts_once);
 	tcase_add_test(tests, a_graph_is_one_launch);
 	tcase_add_test(tests, an_application_takes_the_times_of_the_step);
+	tcase_add_loop_test(tests, a_short_step_touches_all_memory, 1, 8);
 	tcase_add_test(tests, many_launches_are_few_phases);
 	tcase_add_test(tests, more_waits_than_phases_are_refused);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
