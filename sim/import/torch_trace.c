@@ -414,8 +414,8 @@ const struct torch_kernel *torch_trace_kernels(const struct torch_trace *trace,
 		else
 			high = middle;
 	}
-	for (end = low;
-	     end < trace->kernel_count && trace->kernels[end].launch == call->correlation;)
+	for (end = low; call->correlation && end < trace->kernel_count &&
+			trace->kernels[end].launch == call->correlation;)
 		end++;
 	*ret_count = end - low;
 	return &trace->kernels[low];

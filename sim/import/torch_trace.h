@@ -36,7 +36,7 @@ enum torch_kind {
 
 struct torch_kernel {
 	u64 start_ns, end_ns; /* date; the clock is that of the calls */
-	u64 launch;	      /* correlation of its call */
+	u64 launch;	      /* correlation of its call; 0: not known */
 	u64 blocks;	      /* thread blocks */
 	u64 bytes;	      /* of its operator's tensors, each once; 0: not known */
 	enum torch_kind kind;
@@ -45,9 +45,9 @@ struct torch_kernel {
 /* A call of the CUDA runtime or driver that launches kernels, or waits for them. */
 struct torch_call {
 	u64 start_ns, end_ns;
-	u64 correlation;
-	bool waits; /* for the GPU */
-	bool graph; /* launches a CUDA graph */
+	u64 correlation; /* 0: none, so no kernels */
+	bool waits;	 /* for the GPU */
+	bool graph;	 /* launches a CUDA graph */
 };
 
 struct torch_span {

@@ -474,6 +474,25 @@ START_TEST(a_mistake_is_named)
 }
 END_TEST
 
+/* 0 is no correlation: kernels of unknown launches are not those of all other calls. */
+START_TEST(calls_without_a_correlation_launch_nothing)
+{
+	size_t count;
+
+	begin_trace();
+	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 1, 2, 0, 1);
+	put_event("cuda_runtime", "cudaStreamSynchronize", 3, 9, 0, 1);
+	put_event("kernel", "add", 2, 4, 0, 1);
+	end_trace("", false);
+	ck_assert_int_eq(torch_trace_read(path, &trace, &err), 0);
+	ck_assert_uint_eq(trace.call_count, 1);
+	torch_trace_kernels(&trace, &trace.calls[0], &count);
+	ck_assert_uint_eq(count, 0);
+	torch_trace_destroy(&trace);
+}
+END_TEST
+
 /* A step of a trace without kernels in it. */
 START_TEST(a_step_without_kernels_is_refused)
 {
@@ -507,6 +526,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, many_launches_are_few_phases);
 	tcase_add_test(tests, more_waits_than_phases_are_refused);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
+	tcase_add_test(tests, calls_without_a_correlation_launch_nothing);
 	tcase_add_test(tests, a_step_without_kernels_is_refused);
 }
 
