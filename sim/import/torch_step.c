@@ -229,7 +229,7 @@ u64 torch_launch_gpu_ns(const struct torch_launch *launch)
 
 static u64 scaled(u64 ns, u64 ppm)
 {
-	return ns * ppm / CFG_PPM;
+	return (u64)((unsigned __int128)ns * ppm / CFG_PPM);
 }
 
 /* Host time before a launch, at a factor. A wait, and the launch behind it, take their time. */

@@ -493,6 +493,25 @@ START_TEST(calls_without_a_correlation_launch_nothing)
 }
 END_TEST
 
+/* After a pause of 9 hours a step is as long as that: 64 bits hold no ns times ppm. */
+START_TEST(a_pause_of_hours_is_refused)
+{
+	begin_trace();
+	put_event("cuda_runtime", "cudaLaunchKernel", 1, 2, 1, 1);
+	put_event("kernel", "add", 2, 4, 1, 1);
+	put_event("user_annotation", "ProfilerStep#2", 36893488148, 36893488200, 0, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 36893488149, 36893488150, 2, 1);
+	put_event("kernel", "add", 36893488150, 36893488160, 2, 1);
+	end_trace("", false);
+	ck_assert_int_eq(torch_trace_read(path, &trace, &err), 0);
+	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, "mine.json", &err),
+			 -SIM_EXIT_USER);
+	ck_assert_str_eq(err.text,
+			 "mine.json: a step is longer than 100 s, allowed: shorter steps");
+	torch_trace_destroy(&trace);
+}
+END_TEST
+
 /* A step of a trace without kernels in it. */
 START_TEST(a_step_without_kernels_is_refused)
 {
@@ -527,6 +546,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, more_waits_than_phases_are_refused);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
 	tcase_add_test(tests, calls_without_a_correlation_launch_nothing);
+	tcase_add_test(tests, a_pause_of_hours_is_refused);
 	tcase_add_test(tests, a_step_without_kernels_is_refused);
 }
 
