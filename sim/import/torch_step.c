@@ -75,15 +75,30 @@ static int compare_lengths(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* The first call at @date_ns or later. Calls are sorted, and there may be many steps. */
+static size_t first_call(const struct torch_trace *trace, u64 date_ns)
+{
+	size_t low = 0, high = trace->call_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (trace->calls[middle].start_ns < date_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static bool has_kernels(const struct torch_trace *trace, const struct torch_span *span)
 {
-	for (size_t i = 0; i < trace->call_count; i++) {
-		const struct torch_call *call = &trace->calls[i];
+	for (size_t i = first_call(trace, span->start_ns);
+	     i < trace->call_count && trace->calls[i].start_ns < span->end_ns; i++) {
 		size_t kernels;
 
-		torch_trace_kernels(trace, call, &kernels);
-		if (kernels && call->start_ns >= span->start_ns &&
-		    call->start_ns < span->end_ns)
+		torch_trace_kernels(trace, &trace->calls[i], &kernels);
+		if (kernels)
 			return true;
 	}
 	return false;
