@@ -316,22 +316,37 @@ static int compare_steps(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* Keep the calls that launch kernels or wait, and put all in order. */
+/*
+ * Does @call launch kernels? Only the first call of a correlation has them: a driver's call may be
+ * within one of the runtime.
+ */
+static bool claim_kernels(struct torch_trace *trace, struct torch_call *call)
+{
+	size_t count;
+	const struct torch_kernel *first = torch_trace_kernels(trace, call, &count);
+
+	if (!count)
+		return false;
+	if (first->claimed) {
+		call->correlation = 0;
+		return false;
+	}
+	trace->kernels[first - trace->kernels].claimed = true;
+	return true;
+}
+
+/* Put all in order, and keep the calls that launch kernels or wait. */
 static void sort_all(struct torch_trace *trace)
 {
 	size_t kept = 0;
 
 	qsort(trace->kernels, trace->kernel_count, sizeof(*trace->kernels), compare_kernels);
-	for (size_t i = 0; i < trace->call_count; i++) {
-		size_t kernels;
-
-		torch_trace_kernels(trace, &trace->calls[i], &kernels);
-		if (kernels || trace->calls[i].waits)
-			trace->calls[kept++] = trace->calls[i];
-	}
-	trace->call_count = kept;
-	qsort(trace->calls, kept, sizeof(*trace->calls), compare_calls);
+	qsort(trace->calls, trace->call_count, sizeof(*trace->calls), compare_calls);
 	qsort(trace->steps, trace->step_count, sizeof(*trace->steps), compare_steps);
+	for (size_t i = 0; i < trace->call_count; i++)
+		if (claim_kernels(trace, &trace->calls[i]) || trace->calls[i].waits)
+			trace->calls[kept++] = trace->calls[i];
+	trace->call_count = kept;
 }
 
 /* Read all events into arrays that have room for them. */

@@ -40,6 +40,7 @@ struct torch_kernel {
 	u64 blocks;	      /* thread blocks */
 	u64 bytes;	      /* of its operator's tensors, each once; 0: not known */
 	enum torch_kind kind;
+	bool claimed; /* it is the first one of a call */
 };
 
 /* A call of the CUDA runtime or driver that launches kernels, or waits for them. */

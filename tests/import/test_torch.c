@@ -493,6 +493,26 @@ START_TEST(calls_without_a_correlation_launch_nothing)
 }
 END_TEST
 
+/* Calls of one correlation: the first has its kernel, and no gap is noted twice. */
+START_TEST(a_kernel_has_one_call)
+{
+	begin_trace();
+	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("cuda_runtime", "cudaGraphLaunch", 1, 2, 7, 1);
+	put_event("kernel", "add", 2, 12, 7, 1);
+	put_event("kernel", "add", 13, 13, 8, 1);
+	for (int i = 0; i < 9; i++)
+		put_event("cuda_driver", "cuGraphLaunch", 3 + i, 3 + i, 8, 1);
+	end_trace("", false);
+	ck_assert_int_eq(torch_trace_read(path, &trace, &err), 0);
+	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, path, &err), 0);
+	ck_assert_uint_eq(step.count, 2);
+	ck_assert_uint_eq(step.launches[1].kernels, 1);
+	ck_assert_uint_eq(step.graph_gap_ns, 480);
+	destroy();
+}
+END_TEST
+
 /* After a pause of 9 hours a step is as long as that: 64 bits hold no ns times ppm. */
 START_TEST(a_pause_of_hours_is_refused)
 {
@@ -546,6 +566,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, more_waits_than_phases_are_refused);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
 	tcase_add_test(tests, calls_without_a_correlation_launch_nothing);
+	tcase_add_test(tests, a_kernel_has_one_call);
 	tcase_add_test(tests, a_pause_of_hours_is_refused);
 	tcase_add_test(tests, a_step_without_kernels_is_refused);
 }
