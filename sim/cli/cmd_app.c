@@ -171,8 +171,11 @@ static int import_profile(const char *in, const char *out, const struct import_a
 	struct torch_trace trace;
 	struct torch_step step;
 	struct torch_app app = { in, &trace, &step, &config->gpu, &config->host };
-	int status = torch_trace_read(in, &trace, err);
+	int status;
 
+	if (whole_file_is(out, in))
+		return sim_user_error(err, "%s: cannot write: is the file to import", out);
+	status = torch_trace_read(in, &trace, err);
 	if (status)
 		return status;
 	if (args->plain_step_ns)

@@ -198,6 +198,9 @@ static int make_trainer(const char *model, const char *out, struct lora_args *ar
 		status = find_trace(args->trace, trace, &app.trace, err);
 	if (!status)
 		status = longest_example(trace, &args->options.longest, err);
+	if (!status && (whole_file_is(out, file) || whole_file_is(out, trace)))
+		status =
+			sim_user_error(err, "%s: cannot write: is the model or the trace", out);
 	if (status)
 		return status;
 	model_name(file, name);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "engine/types.h"
 #include "trace/trace_file.h"
 #include "trace/trace_info.h"
@@ -136,14 +137,6 @@ static int attribute(struct trace *trace, const char *text, struct sim_error *er
 	return 0;
 }
 
-/* Are @in and @out the same file? */
-static bool same_file(const char *in, const char *out)
-{
-	struct stat a, b;
-
-	return !stat(in, &a) && !stat(out, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 /* The size in bytes; 0 if it is not known (a pipe). */
 static s64 file_size(const char *path)
 {
@@ -180,7 +173,7 @@ static int import_trace(const struct trace_args *args, struct sim_error *err)
 	struct trace trace;
 	int status;
 
-	if (same_file(args->files[0], args->files[1]))
+	if (whole_file_is(args->files[0], args->files[1]))
 		return sim_user_error(err, "%s: cannot write: is the file to import",
 				      args->files[1]);
 	status = read(args, &trace, err);

@@ -33,6 +33,14 @@ int whole_file_open(struct whole_file *file, const char *path, struct sim_error 
 	return sim_runtime_error(err, "%s: cannot write: %s", path, strerror(failed));
 }
 
+bool whole_file_is(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
 /* Returns 0 or an errno. The content reaches the disk before the name does. */
 static int whole_file_sync(FILE *stream)
 {

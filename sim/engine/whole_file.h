@@ -8,6 +8,7 @@
 #define SIM_ENGINE_WHOLE_FILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "engine/error.h"
@@ -24,6 +25,9 @@ struct whole_file {
  * negative enum sim_exit; after 0 the caller calls one of the two below.
  */
 int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err);
+
+/* Are @path and @other the same file? What is made of a file must not replace it. */
+bool whole_file_is(const char *path, const char *other);
 
 /*
  * Give the file its name. Returns 0, or -SIM_EXIT_RUNTIME: a write failed, this one or an

@@ -34,6 +34,12 @@ expect_nothing_written
 mkdir mine apps
 cp "$source/scenarios/models/Qwen2.5-7B/config.json" mine
 printf '%s\n' "Timestamp,Request tokens,Response tokens" 0,30,40 1,100,23 >mine.csv
+cp -r mine mine.csv apps
+for file in mine/config.json mine.csv; do
+	expect 2 "$file: cannot write: is the model or the trace$" app lora mine $file --trace mine.csv
+	cmp "$file" "apps/$file" || fail "$file has changed"
+done
+rm -r apps/mine apps/mine.csv
 "$gvmsim" app lora mine apps/mine.json --rank 16 --micro-batch 2 --accumulate 3 --remat --trace mine.csv >.out
 grep -q '^model  *mine, 7615616512 parameters' .out || fail "$(cat .out)"
 grep -q '^LoRA  *rank 16, 40370176 parameters' .out || fail "$(cat .out)"

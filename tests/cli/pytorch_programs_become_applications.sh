@@ -59,5 +59,9 @@ expect 2 '"--step": "7" has no unit\|option .--step.: "7" has no unit' \
 	app import "$profile" apps/it.json --gpu h200-141g --step 7
 expect 2 'option .--step.: "200s", allowed: more than 0 and up to 100s' \
 	app import "$profile" apps/it.json --gpu h200-141g --step 200s
+zcat "$profile" >own.json
+cp own.json own.before
+expect 2 "own.json: cannot write: is the file to import$" app import own.json ./own.json --gpu h200-141g
+cmp -s own.before own.json || fail "the profile is gone"
 cmp -s before apps/it.json || fail "a mistake changed the file"
 expect 1 "nowhere/it.json: cannot" app import "$profile" nowhere/it.json --gpu h200-141g
