@@ -67,9 +67,15 @@ class Kept:
         facts = self.manifest["runs"][run]["processes"][process]
         return planned["processes"][process].get("arrivals"), facts.get("mps_percent", 100)
 
+    def has_steps(self, run, process):
+        """Has a server made a step?"""
+        return float(self.rows[run, process]["steps"] or 0) > 0
+
     def launch_ms(self, run, process):
         """Host time to launch a step, less what products of new shapes took in it."""
         row = self.rows[run, process]
+        if not self.has_steps(run, process):
+            raise ValueError(f"{run}: {process} made no step")
         admitted = min(1, float(row["requests_arrived"]) / float(row["steps"]))
         return float(row["launch_ms_a_step"]) - self.new_shapes_ms * admitted
 
@@ -79,12 +85,12 @@ class Kept:
                 self.manifest["runs"][run]["processes"].items()}
 
     def alone(self):
-        """(run, process) of each server that was alone."""
+        """(run, process) of each server that was alone and made steps."""
         for run, facts in self.manifest["runs"].items():
             processes = facts["processes"]
             if len(processes) == 1:
                 ((process, what),) = processes.items()
-                if what["app"] == "llm":
+                if what["app"] == "llm" and self.has_steps(run, process):
                     yield run, process
 
 
@@ -100,7 +106,7 @@ def launch_ms(folders, kept, run, process):
             if rank > best_rank:
                 best, best_rank = other.launch_ms(alone_run, alone_process), rank
     if best is None:
-        raise ValueError("no FOLDER has a server alone")
+        raise ValueError("no FOLDER has a server alone that made a step")
     return best
 
 
@@ -147,7 +153,8 @@ def simulate(options, folders, kept, run):
         done = subprocess.run([options.gvmsim, "run", path, "--out", out],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode:
-            raise ValueError(f"{run}: {done.stderr.strip().splitlines()[-1]}")
+            said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+            raise ValueError(f"{run}: {said[-1]}")
         with open(os.path.join(out, "summary.json"), encoding="utf-8") as file:
             summary = json.load(file)["containers"]
         with open(os.path.join(out, "requests.csv"), newline="", encoding="utf-8") as file:

@@ -161,6 +161,39 @@ class TestPrograms(unittest.TestCase):
         self.assertEqual(ratios["step p50"], found["training"]["step_ms_p50"] / 900)
         self.assertEqual(ratios["steps a second"], found["training"]["steps_per_s"])
 
+    def test_a_server_without_a_step_tells_no_launches(self):
+        kept = predict.Kept(KEPT, "h200-141g")
+        kept.manifest["runs"] = {"solo.alone": kept.manifest["runs"]["solo.alone"]}
+        kept.manifest["runs"]["solo.alone"]["processes"]["decode"]["app"] = "llm"
+        row = kept.rows["solo.alone", "decode"]
+        for steps in ("0", ""):
+            row.update(requests_arrived="3", steps=steps, launch_ms_a_step="")
+            self.assertRaisesRegex(ValueError, "no FOLDER has a server alone", predict.launch_ms,
+                                   [kept], kept, "solo.alone", "decode")
+            self.assertRaisesRegex(ValueError, "solo.alone: decode made no step", kept.launch_ms,
+                                   "solo.alone", "decode")
+
+    def test_a_simulator_that_dies_in_silence_is_told(self):
+        kept = predict.Kept(KEPT, "h200-141g")
+        options = self.options()
+        options.gvmsim = "false"
+        with importing():
+            self.assertRaisesRegex(ValueError, "^turns.together: exit code 1$", predict.simulate,
+                                   options, [kept], kept, "turns.together")
+
+    def test_a_run_without_a_step_is_predicted(self):
+        kept = predict.Kept(KEPT, "h200-141g")
+        row = kept.rows["turns.together", "training"]
+        row.update(steps="0", steps_per_s="0.000", step_ms_p50="", step_ms_p99="")
+        slow = {**IMPORTED, "phases": [dict(IMPORTED["phases"][0], host="100s")]}
+        with importing(slow):
+            found = predict.simulate(self.options(), [kept], kept, "turns.together")
+        self.assertEqual(found["training"], {"steps_per_s": 0})
+        results = {"turns.together": predict.errors(kept, "turns.together", found)}
+        self.assertEqual(results["turns.together"], {"decode": {}, "training": {}})
+        self.assertEqual(predict.table(kept, results)[2:], [
+            "| together, decode |  |  |  |\n", "| together, training |  |  |  |\n"])
+
     def test_a_results_folder_has_the_scenario(self):
         folder = os.path.join(WORK, "collected")
         with importing(), mock.patch.object(sys, "argv", [
