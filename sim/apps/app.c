@@ -37,9 +37,9 @@ int app_check_cycles(const struct app_env *env, const char *key, struct sim_erro
 	if (gpu->sms && gpu->clock)
 		return 0;
 	return sim_user_error(err,
-			      "containers.%s.app.%s: has cycles, allowed: on a GPU with "
+			      "%s:containers.%s.app.%s: has cycles, allowed: on a GPU with "
 			      "gpu.sms and gpu.clock",
-			      env->container->name, key);
+			      env->config->file, env->container->name, key);
 }
 
 int app_malloc(const struct app_env *env, u64 bytes, bool on_host,

@@ -233,6 +233,15 @@ static json_t *sourced(json_t *value, json_t *source)
 	return object;
 }
 
+/* Jansson takes no other text. */
+static bool is_utf8(const char *text)
+{
+	json_t *string = json_string(text);
+
+	json_decref(string);
+	return string != NULL;
+}
+
 /* The whole profile. NULL: no memory. */
 static json_t *app_json(const struct torch_app *app)
 {
@@ -286,8 +295,13 @@ int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error 
 				      "%s: a step has %zu waits and graphs, allowed: up to %u "
 				      "phases; record shorter steps",
 				      app->profile, phases, TORCH_PHASES_MAX);
+	if (!is_utf8(app->profile))
+		return sim_user_error(err,
+				      "%s: its name is not in UTF-8, allowed: a source of "
+				      "numbers can have no other",
+				      app->profile);
 	json = app_json(app);
-	/* A key is missing if there was no memory, or the profile's name is no UTF-8. */
+	/* A key is missing if there was no memory. */
 	if (json_object_size(json_object_get(json, "app")) != APP_KEYS ||
 	    json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
 	    fputc('\n', stream) == EOF)

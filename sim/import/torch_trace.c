@@ -46,6 +46,17 @@ static const char *const waiting_calls[] = {
 	"cudaMemcpy",
 };
 
+/* What is wrong with a file that cannot be read; gzerror()'s text would repeat the path. */
+static const char *read_problem(gzFile file)
+{
+	int code;
+
+	gzerror(file, &code);
+	if (code == Z_ERRNO)
+		return strerror(errno);
+	return code == Z_MEM_ERROR ? "out of memory" : "its compressed data is damaged";
+}
+
 /* The whole text of a file, plain or compressed. NULL: @err says why. */
 static char *read_text(const char *path, size_t *ret_size, struct sim_error *err)
 {
@@ -71,7 +82,7 @@ static char *read_text(const char *path, size_t *ret_size, struct sim_error *err
 		size += got > 0 ? (size_t)got : 0;
 	} while (got > 0 && size <= TORCH_TRACE_MAX);
 	if (got < 0)
-		sim_user_error(err, "%s: cannot read: %s", path, gzerror(file, &got));
+		sim_user_error(err, "%s: cannot read: %s", path, read_problem(file));
 	else if (got > 0 && size > TORCH_TRACE_MAX)
 		sim_user_error(err, "%s: is longer than 512 MiB, record fewer steps", path);
 	else if (got > 0 || !text)

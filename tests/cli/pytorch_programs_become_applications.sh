@@ -46,10 +46,19 @@ jq -e '[.app.tensors.value[].bytes] | add | . > 276e6 and . < 277e6' apps/it.jso
 jq -e '.containers.it.latency_s.p50 | . > 0.18 and . < 0.30' a100/summary.json >/dev/null ||
 	fail "on an A100: $(jq .containers.it.latency_s.p50 a100/summary.json)"
 
+expect 2 "alone.json:containers.it.app.phases: has cycles, allowed: on a GPU with gpu.sms and gpu.clock$" \
+	run alone.json --quiet --out out --set gpu.clock=0
+
 cp apps/it.json before
+zcat "$profile" >own.json
+cp own.json own.before
 expect 2 "profile.json: is of NVIDIA H200 with 132 SMs, and a100-40g has 108$" \
 	app import "$(ln -s "$profile" profile.json && echo profile.json)" apps/it.json --gpu a100-40g
 expect 2 "none.json: cannot read: No such file or directory$" app import none.json apps/it.json --gpu h200-141g
+expect 2 "^gvmsim: apps: cannot read: Is a directory$" app import apps apps/it.json --gpu h200-141g
+bad=$(printf 'bad-\377.json')
+cp own.json "$bad"
+expect 2 "its name is not in UTF-8, allowed" app import "$bad" apps/it.json --gpu h200-141g
 expect 2 "alone.json: has no traceEvents, allowed: a trace of torch.profiler$" \
 	app import alone.json apps/it.json --gpu h200-141g
 expect 2 "no --gpu, usage" app import "$profile" apps/it.json
@@ -59,8 +68,6 @@ expect 2 '"--step": "7" has no unit\|option .--step.: "7" has no unit' \
 	app import "$profile" apps/it.json --gpu h200-141g --step 7
 expect 2 'option .--step.: "200s", allowed: more than 0 and up to 100s' \
 	app import "$profile" apps/it.json --gpu h200-141g --step 200s
-zcat "$profile" >own.json
-cp own.json own.before
 expect 2 "own.json: cannot write: is the file to import$" app import own.json ./own.json --gpu h200-141g
 cmp -s own.before own.json || fail "the profile is gone"
 cmp -s before apps/it.json || fail "a mistake changed the file"
