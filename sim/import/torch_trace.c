@@ -297,7 +297,9 @@ static void read_device(struct reading *reading)
 		if (json_integer_value(json_object_get(device, "id")) != reading->device)
 			continue;
 		name = json_string_value(json_object_get(device, "name"));
-		snprintf(reading->trace->device, TORCH_DEVICE_MAX, "%s", name ? name : "");
+		/* Not cut: that could be within a character. */
+		if (name && strlen(name) < TORCH_DEVICE_MAX)
+			strcpy(reading->trace->device, name);
 		reading->trace->sms = integer_of(device, "numSms");
 	}
 }

@@ -57,7 +57,7 @@ struct torch_span {
 
 /* Owned by the caller: torch_trace_read(), torch_trace_destroy(). */
 struct torch_trace {
-	char device[TORCH_DEVICE_MAX]; /* "NVIDIA H200"; empty: not said */
+	char device[TORCH_DEVICE_MAX]; /* "NVIDIA H200"; empty: not said, or longer */
 	u64 sms;		       /* 0: not said */
 	struct torch_kernel *kernels;  /* by launch, then by start */
 	size_t kernel_count;

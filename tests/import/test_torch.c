@@ -532,6 +532,21 @@ START_TEST(a_pause_of_hours_is_refused)
 }
 END_TEST
 
+/* A name that is cut within a character could not be written. */
+START_TEST(a_device_with_a_long_name_is_not_said)
+{
+	snprintf(text, sizeof(text),
+		 "{\"deviceProperties\": [{\"id\": 0, \"name\": \"%094d\\u00e9\\u00e9\"}],"
+		 "\"traceEvents\": [{\"ph\": \"M\"}",
+		 0);
+	put_step();
+	end_trace("", false);
+	ck_assert_int_eq(torch_trace_read(path, &trace, &err), 0);
+	ck_assert_str_eq(trace.device, "");
+	torch_trace_destroy(&trace);
+}
+END_TEST
+
 /* A step of a trace without kernels in it. */
 START_TEST(a_step_without_kernels_is_refused)
 {
@@ -568,6 +583,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, calls_without_a_correlation_launch_nothing);
 	tcase_add_test(tests, a_kernel_has_one_call);
 	tcase_add_test(tests, a_pause_of_hours_is_refused);
+	tcase_add_test(tests, a_device_with_a_long_name_is_not_said);
 	tcase_add_test(tests, a_step_without_kernels_is_refused);
 }
 
