@@ -68,7 +68,7 @@ def kernel_bytes(events):
     for event in events:
         arguments = event.get("args", {})
         moved = operators.get(arguments.get("External id"))
-        if event.get("cat") == "kernel" and moved:
+        if event.get("cat") == "kernel" and moved and "grid" in arguments and "block" in arguments:
             key = (event["name"], tuple(arguments["grid"]), tuple(arguments["block"]))
             count, total = sums.get(key, (0, 0))
             sums[key] = (count + 1, total + moved)

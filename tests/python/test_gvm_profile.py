@@ -127,5 +127,15 @@ class Sizes(unittest.TestCase):
         self.assertEqual(self.moved("aten::empty", [[], []], ["", ""]), 0)
 
 
+    def test_a_kernel_without_a_grid_has_no_size(self):
+        operator = {"cat": "cpu_op", "name": "aten::add", "args": {
+            "External id": 7, "Input Dims": [[4]], "Input type": ["float"]}}
+        bare = {"cat": "kernel", "name": "add", "args": {"External id": 7}}
+        whole = {"cat": "kernel", "name": "mul", "args": {
+            "External id": 7, "grid": [1, 1, 1], "block": [32, 1, 1]}}
+        self.assertEqual(recorder.kernel_bytes([operator, bare, whole]),
+                         [["mul", [1, 1, 1], [32, 1, 1], 32]])
+
+
 if __name__ == "__main__":
     unittest.main()
