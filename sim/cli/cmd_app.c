@@ -38,7 +38,7 @@ static const struct command command_import = {
 "Reads a trace that torch.profiler exported, plain or .gz, of a program that had the\n"
 "GPU alone, and writes an application of type \"phases\": kernels, launches, waits for\n"
 "the GPU and memory of one step, which an iteration repeats. The step is the one of\n"
-"median length. With python/gvm_profile, the program records three lines more, and the\n"
+"median length. With python/gvm_profile, a program needs three lines more, and its\n"
 "profile has all that is needed:\n"
 "\n"
 "    with gvm_profile.record(\"mine.json.gz\") as profile:\n"
