@@ -51,4 +51,4 @@ refuses "FileNotFoundError: [Errno 2] No such file or directory: 'none/manifest.
 mkdir images
 jq '.runs |= with_entries(select(.key == "shim.alone-image" or .key == "shim.together"))' "$kept/shim/manifest.json" >images/manifest.json
 cp "$kept"/shim/*.csv images/
-refuses "ValueError: no FOLDER has a server alone" images
+refuses "ValueError: no FOLDER has a server alone that made a step" images
