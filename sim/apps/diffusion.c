@@ -112,11 +112,11 @@ struct phase_work {
 };
 
 /*
- * A phase of kernels: their time, and what they access. Each eager kernel is bound by one of the
- * three: their times add up.
+ * A phase of kernels: their time, and what they access. Arithmetic, the memory or the SMs bound
+ * an eager kernel, so the times of the three add up.
  */
 static void phase_init(const struct diffusion *diffusion, struct diffusion_phase *phase,
-		       struct phase_work todo, struct cuda_access first,
+		       struct phase_work amounts, struct cuda_access first,
 		       struct cuda_access second)
 {
 	const struct config *config = diffusion->env->config;
@@ -124,21 +124,22 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 	struct app_work work = { 0 };
 
 	app_work_add(&work, &config->gpu,
-		     app_flops_ns(&config->gpu, cfg->efficiency, todo.flops), 0,
-		     app_product_blocks(todo.flops / todo.kernels));
+		     app_flops_ns(&config->gpu, cfg->efficiency, amounts.flops), 0,
+		     app_product_blocks(amounts.flops / amounts.kernels));
 	app_work_add(&work, &config->gpu, 0,
-		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, todo.traffic),
-		     app_element_blocks(todo.traffic / todo.kernels));
-	if (todo.cycles)
-		app_work_add(&work, &config->gpu, app_cycles_ns(&config->gpu, todo.cycles), 0,
-			     todo.blocks ? todo.blocks : config->gpu.sms);
-	app_work_move(&work, app_bytes_ns(&config->gpu, cfg->memory_efficiency, todo.beside));
+		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, amounts.traffic),
+		     app_element_blocks(amounts.traffic / amounts.kernels));
+	if (amounts.cycles)
+		app_work_add(&work, &config->gpu, app_cycles_ns(&config->gpu, amounts.cycles),
+			     0, amounts.blocks ? amounts.blocks : config->gpu.sms);
+	app_work_move(&work,
+		      app_bytes_ns(&config->gpu, cfg->memory_efficiency, amounts.beside));
 	phase->accesses[0] = first;
 	phase->accesses[1] = second;
 	phase->burst = (struct cuda_burst_config){
-		.kernels = (u32)todo.kernels,
+		.kernels = (u32)amounts.kernels,
 		.launch_ns = app_launch_ns(&config->host, cfg->kernel_launch,
-					   cfg->graph ? todo.kernels : 1),
+					   cfg->graph ? amounts.kernels : 1),
 		.graph = cfg->graph,
 		.accesses = phase->accesses,
 		.access_count = 2,
@@ -193,25 +194,33 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 	struct cuda_access decoder = cuda_access_all(&diffusion->decoder, CUDA_READ);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
-	const struct phase_work encode = { cfg->kernels_text,
-					   cfg->text_flops,
-					   cfg->text_weights + cfg->clip_weights,
-					   0,
-					   0,
-					   0 };
-	const struct phase_work denoise = { cfg->kernels_per_pass,	  cfg->denoiser_flops,
-					    cfg->denoiser_traffic,	  cfg->denoiser_cycles,
-					    cfg->denoiser_traffic_beside, 0 };
-	const struct phase_work small = { cfg->kernels_per_pass,
-					  cfg->denoiser_flops / SMALL_PASSES,
-					  weights + (cfg->denoiser_traffic - weights) /
-							    SMALL_PASSES,
-					  cfg->denoiser_cycles / SMALL_PASSES,
-					  cfg->denoiser_traffic_beside / SMALL_PASSES,
-					  0 };
-	const struct phase_work decode = { cfg->kernels_decoder,	cfg->decoder_flops,
-					   cfg->decoder_traffic,	cfg->decoder_cycles,
-					   cfg->decoder_traffic_beside, cfg->decoder_blocks };
+	const struct phase_work encode = {
+		.kernels = cfg->kernels_text,
+		.flops = cfg->text_flops,
+		.traffic = cfg->text_weights + cfg->clip_weights,
+	};
+	const struct phase_work denoise = {
+		.kernels = cfg->kernels_per_pass,
+		.flops = cfg->denoiser_flops,
+		.traffic = cfg->denoiser_traffic,
+		.cycles = cfg->denoiser_cycles,
+		.beside = cfg->denoiser_traffic_beside,
+	};
+	const struct phase_work small = {
+		.kernels = cfg->kernels_per_pass,
+		.flops = cfg->denoiser_flops / SMALL_PASSES,
+		.traffic = weights + (cfg->denoiser_traffic - weights) / SMALL_PASSES,
+		.cycles = cfg->denoiser_cycles / SMALL_PASSES,
+		.beside = cfg->denoiser_traffic_beside / SMALL_PASSES,
+	};
+	const struct phase_work decode = {
+		.kernels = cfg->kernels_decoder,
+		.flops = cfg->decoder_flops,
+		.traffic = cfg->decoder_traffic,
+		.cycles = cfg->decoder_cycles,
+		.beside = cfg->decoder_traffic_beside,
+		.blocks = cfg->decoder_blocks,
+	};
 
 	phase_init(diffusion, &diffusion->text_phase, encode, clip, text);
 	phase_init(diffusion, &diffusion->denoiser_phase, denoise, denoiser,

@@ -46,7 +46,7 @@ const struct command command_advise = {
 "system, then limits and priorities of the best ones, then LLM servers that take less of\n"
 "the memory, then more GPUs if one cannot do. Prints the best candidates with intervals of\n"
 "confidence, the control files and vLLM's option for the best one, what would hurt it, and\n"
-"what was not searched. Draws what each candidate gives.\n",
+"which settings it did not try. Draws the results of all candidates.\n",
 	.options = options,
 	.more =
 "Candidates are ordered by the promises that they keep, then by fewer GPUs, then by the\n"

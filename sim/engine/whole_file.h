@@ -26,7 +26,7 @@ struct whole_file {
  */
 int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err);
 
-/* Are @path and @other the same file? What is made of a file must not replace it. */
+/* Are @path and @other the same file? An output must not replace its input. */
 bool whole_file_is(const char *path, const char *other);
 
 /*

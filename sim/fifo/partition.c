@@ -74,11 +74,17 @@ struct partition_user {
 	bool stalled;
 };
 
+/* The part of a burst's time at full speed in which blocks of it run. */
+static u64 burst_busy(const struct fifo_burst *burst)
+{
+	return burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+}
+
 /* The time for which a burst's blocks hold the SMs in a turn: see struct fifo_claim. */
 static u64 burst_turn_ns(const struct fifo_burst *burst)
 {
 	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
-	u64 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+	u64 busy = burst_busy(burst);
 	u64 turns = burst->sm_turns_ppm ? burst->sm_turns_ppm : FIFO_ALL_PPM;
 
 	return max(fifo_mul_div(burst->kernel_ns, fills * busy, FIFO_ALL_PPM * turns), 1ull);
@@ -96,7 +102,7 @@ static struct fifo_claim claim_of(const struct fifo_burst *burst, u32 limit, u32
 {
 	u32 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
 	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
-	u32 busy = burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
+	u32 busy = (u32)burst_busy(burst);
 	struct fifo_claim claim = {
 		.fills = min(fills, limit),
 		.need = min(need, limit),
@@ -194,12 +200,6 @@ static void partition_share_memory(struct partition_user *users, u32 count, u32 
 		if (!users[i].stalled && drawn[i] < part_of(bandwidth, users[i].speed))
 			users[i].speed = (u32)((u64)drawn[i] * FIFO_ALL_PPM / bandwidth);
 	}
-}
-
-/* The part of a burst's time at full speed in which blocks of it run. */
-static u64 burst_busy(const struct fifo_burst *burst)
-{
-	return burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
 }
 
 /*

@@ -15,9 +15,9 @@
  *   checkpointing, those of the layers' matrices once more. LoRA's own are left out below 1 % of
  *   the model's parameters, as in the profile: above, they are 2 forward and 4 backward for
  *   each of its parameters, and 2 where layers are computed again.
- * - Activations of a token: logits and their gradient, 10 bytes for each word; with
- *   checkpointing the inputs of the layers and what is within one layer, without it what all
- *   layers keep.
+ * - Activations of a token: logits and their gradient, 10 bytes for each word. With
+ *   checkpointing, the inputs of all layers and the activations within one layer are added.
+ *   Without it, the activations that all layers keep are added.
  * - Optimizer: 40 bytes of traffic for each parameter of LoRA.
  *
  * The profile has estimates, too. They go over to another model by these rules:

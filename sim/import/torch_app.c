@@ -97,27 +97,21 @@ static void set_amount(json_t *object, const char *key, double amount)
 }
 
 /*
- * The host's part. After a wait the first launch's time is work that the GPU waits for; a graph
- * is one launch.
+ * The host's part: the time of each launch. At the begin of a step, and after a wait, the GPU has
+ * nothing to do until the first launch: what that one takes beyond the others is work before the
+ * phase.
  */
 static void set_host(json_t *object, const struct torch_app *app, struct phase phase,
-		     const struct torch_launch *sum, bool first)
+		     const struct torch_launch *sum)
 {
-	const struct torch_launch *launch = &app->step->launches[phase.first];
-	u64 launches = phase.end - phase.first;
-	u64 launch_ns = sum->host_ns / launches, before_ns = 0;
+	const struct torch_launch *first = &app->step->launches[phase.first];
+	u64 launches = phase.end - phase.first, launch_ns = sum->host_ns / launches;
 
-	if ((first || launch->waited) && launches > 1)
-		launch_ns = (sum->host_ns - launch->host_ns) / (launches - 1);
-	if (first || launch->waited) {
-		before_ns = launch->host_ns > launch_ns ? launch->host_ns - launch_ns : 0;
-		if (launches == 1) {
-			before_ns = launch->host_ns;
-			launch_ns = 0;
-		}
+	if (!phase.first || first->waited) {
+		launch_ns = launches > 1 ? (sum->host_ns - first->host_ns) / (launches - 1) : 0;
+		if (first->host_ns > launch_ns)
+			set_ns(object, "host", host_ns(app, first->host_ns - launch_ns));
 	}
-	if (before_ns)
-		set_ns(object, "host", host_ns(app, before_ns));
 	set_ns(object, "launch", host_ns(app, launch_ns));
 }
 
@@ -202,7 +196,7 @@ static json_t *phases_json(const struct torch_app *app)
 		json_object_set_new(object, "kernels", json_integer((json_int_t)sum.kernels));
 		if (sum.graph)
 			json_object_set_new(object, "graph", json_true());
-		set_host(object, app, phase, &sum, !i);
+		set_host(object, app, phase, &sum);
 		set_gpu(object, app, &sum);
 		if (app->trace->state_bytes >= PARTS)
 			json_object_set_new(object, "reads", parts_of(step, phase, "state"));

@@ -34,7 +34,7 @@ static void dump_value(const json_t *app, const char *key, char *text, size_t si
 	text[length] = '\0';
 }
 
-/* What was written is an application. */
+/* Assert that an application of phases can be read from the profile in @text. */
 static void check_app(char *text, size_t size)
 {
 	static struct cfg_phases cfg;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Traces from what was measured: results of "vllm bench serve", and requests.csv of results
+ * Reads measured requests as a trace: results of "vllm bench serve", and requests.csv of results
  * folders. Those here are written by hand; nothing in them was measured.
  */
 #include "trace/trace_file.h"

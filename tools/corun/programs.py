@@ -27,6 +27,20 @@ def hide_kit():
     sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != HERE]
 
 
+def training_step(device, model, optimizer, images, labels):
+    """A step that trains a classifier of images, with autocast to bf16."""
+    import torch
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(torch.device(device).type, torch.bfloat16):
+            loss = torch.nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+    return step
+
+
 def resnet50_train(device, tiny):
     """torchvision's ResNet-50, a batch of 64 images, autocast to bf16, SGD with momentum."""
     import torch
@@ -38,15 +52,7 @@ def resnet50_train(device, tiny):
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
     images = torch.randn(batch, 3, side, side, device=device).to(memory_format=last)
     labels = torch.randint(0, 1000, (batch,), device=device)
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(torch.device(device).type, torch.bfloat16):
-            loss = torch.nn.functional.cross_entropy(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-    return step
+    return training_step(device, model, optimizer, images, labels)
 
 
 def vit_infer(device, tiny):
@@ -111,15 +117,7 @@ def swin_train(device, tiny):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     images = torch.randn(batch, 3, 224, 224, device=device)
     labels = torch.randint(0, 1000, (batch,), device=device)
-
-    def step():
-        optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(torch.device(device).type, torch.bfloat16):
-            loss = torch.nn.functional.cross_entropy(model(images), labels)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-    return step
+    return training_step(device, model, optimizer, images, labels)
 
 
 def t5_generate(device, tiny):
