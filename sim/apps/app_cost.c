@@ -20,11 +20,19 @@
 #define SM_BLOCKS 8
 
 /*
- * Turns of a kernel with fewer blocks than that: the mean over 27 pairs of an H200, of norms
- * with 32, 128 and 512 blocks (means 0.35, 0.49, 0.64) beside nine other kinds
- * (plots/reference/hardware/h200-580-mps-pairs.txt).
+ * Turns of a small kernel by its thread blocks, for each SM at most so many: means over seven
+ * pairs of an H200, of norms with 32, 128 and 512 blocks beside products, attention and
+ * convolutions. Norms with more blocks take 0.8. Beside elementwise kernels all of them take
+ * 0.9 or more (plots/reference/hardware/h200-580-mps-pairs.txt).
  */
-#define NARROW_TURN_PPM 492000
+static const struct small_turn {
+	u64 blocks_ppm; /* of the SMs */
+	u32 turns_ppm;
+} small_turns[] = {
+	{ CFG_PPM / 4, 190000 },
+	{ CFG_PPM, 360000 },
+	{ SM_BLOCKS * CFG_PPM, 560000 },
+};
 
 static u64 cost_saturate(unsigned __int128 ns)
 {
@@ -76,12 +84,13 @@ u64 app_cycles_ns(const struct cfg_gpu *gpu, unsigned __int128 cycles)
 	return cost_saturate(cycles * NS_PER_S / ((unsigned __int128)gpu->sms * gpu->clock));
 }
 
-/* GPU time of each of @kernels equal kernels that do @work together. */
-static u64 cost_kernel_ns(const struct app_work *work, const struct cfg_gpu *gpu, u64 kernels)
+u32 app_small_turns(const struct cfg_gpu *gpu, u64 blocks)
 {
-	u64 overhead_ns = work->overhead_ns ? work->overhead_ns : gpu->kernel_overhead;
-
-	return max(1ull, work->ns / kernels + overhead_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(small_turns); i++)
+		if ((unsigned __int128)blocks * CFG_PPM <=
+		    (unsigned __int128)gpu->sms * small_turns[i].blocks_ppm)
+			return small_turns[i].turns_ppm;
+	return CFG_PPM;
 }
 
 static u64 cost_blocks(unsigned __int128 amount, u64 of_a_block)
@@ -116,15 +125,19 @@ static u64 cost_ridge_ns(u64 ridge, u64 longer, u64 shorter)
 	return (u64)((unsigned __int128)longer * ridge / CFG_PPM * cube / CFG_PPM);
 }
 
-/* Add kernels that take @ns, some of it for arithmetic and some for traffic. */
+/*
+ * Add kernels that take @ns, some of it for computing and some for traffic. @tiles: they compute
+ * tiles.
+ */
 static void cost_add(struct app_work *work, const struct cfg_gpu *gpu, unsigned __int128 ns,
-		     u64 flops_ns, u64 bytes_ns, u64 blocks)
+		     u64 flops_ns, u64 bytes_ns, u64 blocks, bool tiles)
 {
 	u64 sms = blocks < gpu->sms ? max(blocks, 1ull) * CFG_PPM / gpu->sms : CFG_PPM;
 	u64 memory_sms = gpu->memory_sms ? min(sms, gpu->memory_sms) : sms;
 
 	work->ns += (u64)ns;
 	work->memory_ns += bytes_ns;
+	work->open_ns += tiles || blocks < gpu->sms ? (u64)ns : 0;
 	work->held_ns += ns * sms;
 	work->needed_ns += max((unsigned __int128)flops_ns * sms,
 			       (unsigned __int128)bytes_ns * memory_sms);
@@ -133,7 +146,13 @@ static void cost_add(struct app_work *work, const struct cfg_gpu *gpu, unsigned 
 void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns, u64 bytes_ns,
 		  u64 blocks)
 {
-	cost_add(work, gpu, max(flops_ns, bytes_ns), flops_ns, bytes_ns, blocks);
+	cost_add(work, gpu, max(flops_ns, bytes_ns), flops_ns, bytes_ns, blocks, flops_ns > 0);
+}
+
+void app_work_add_cycles(struct app_work *work, const struct cfg_gpu *gpu, u64 cycles_ns,
+			 u64 blocks)
+{
+	cost_add(work, gpu, cycles_ns, cycles_ns, 0, blocks, false);
 }
 
 void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 ridge,
@@ -143,7 +162,7 @@ void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 
 	u64 shorter = min(flops_ns, bytes_ns);
 
 	cost_add(work, gpu, longer + cost_ridge_ns(ridge, longer, shorter), flops_ns, bytes_ns,
-		 blocks);
+		 blocks, true);
 }
 
 void app_work_move(struct app_work *work, u64 bytes_ns)
@@ -151,10 +170,14 @@ void app_work_move(struct app_work *work, u64 bytes_ns)
 	work->memory_ns = min(work->memory_ns + bytes_ns, work->ns);
 }
 
+void app_work_save(struct app_work *work, u64 kernels, u32 turns)
+{
+	work->saved += kernels * (CFG_PPM - turns);
+}
+
 void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks)
 {
-	if (blocks < (u64)gpu->sms * SM_BLOCKS)
-		work->narrow += kernels;
+	app_work_save(work, kernels, app_small_turns(gpu, blocks));
 }
 
 /* @amount over @ns, in ppm: at least 1, which is not 0, "all". */
@@ -163,22 +186,30 @@ static u32 cost_share(unsigned __int128 amount, unsigned __int128 ns)
 	return (u32)max(min(amount / ns, (unsigned __int128)CFG_PPM), (unsigned __int128)1);
 }
 
+/* @part of @whole, in ppm, of which at most all. */
+static u32 cost_part(u64 part, u64 whole)
+{
+	return (u32)((unsigned __int128)min(part, whole) * CFG_PPM / whole);
+}
+
 void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 		    struct cuda_burst_config *burst)
 {
-	u64 narrow = min(work->narrow, (u64)burst->kernels);
-	unsigned __int128 all_ns;
+	u64 saved = min(work->saved / burst->kernels, (u64)CFG_PPM - 1);
+	u64 overhead_ns = work->overhead_ns ? work->overhead_ns : gpu->kernel_overhead;
+	u64 gap_ns = min(burst->graph ? gpu->graph_gap : gpu->kernel_gap, overhead_ns);
 
 	/* Products of many tokens and elementwise kernels: gpu.fault.front has the measurement. */
 	burst->in_fronts = true;
-	burst->kernel_ns = cost_kernel_ns(work, gpu, burst->kernels);
-	all_ns = (unsigned __int128)burst->kernel_ns * burst->kernels;
+	burst->kernel_ns = max(1ull, work->ns / burst->kernels + overhead_ns);
 	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));
 	burst->sm_need_ppm = cost_share(work->needed_ns, max(work->ns, 1ull));
-	burst->sm_busy_ppm = cost_share((unsigned __int128)work->ns * CFG_PPM, all_ns);
-	burst->sm_turns_ppm =
-		(u32)(CFG_PPM - narrow * (CFG_PPM - NARROW_TURN_PPM) / burst->kernels);
-	burst->bandwidth_ppm = cost_share((unsigned __int128)work->memory_ns * CFG_PPM, all_ns);
+	burst->sm_busy_ppm = CFG_PPM - cost_part(gap_ns, burst->kernel_ns);
+	burst->sm_fixed_ppm = cost_part(overhead_ns - gap_ns, burst->kernel_ns);
+	burst->sm_open_ppm = work->ns ? cost_part(work->open_ns, work->ns) : CFG_PPM;
+	burst->sm_turns_ppm = (u32)(CFG_PPM - saved);
+	burst->bandwidth_ppm = cost_share((unsigned __int128)work->memory_ns * CFG_PPM,
+					  (unsigned __int128)burst->kernel_ns * burst->kernels);
 }
 
 u64 app_host_ns(const struct cfg_host *host, unsigned __int128 ns)

@@ -107,7 +107,8 @@ struct app_work {
 	u64 memory_ns;		     /* for which it keeps the memory busy */
 	unsigned __int128 held_ns;   /* x ppm of the SMs that its thread blocks hold */
 	unsigned __int128 needed_ns; /* x ppm of the SMs that it needs for full speed */
-	u64 narrow;		     /* of its kernels, those that leave places on SMs */
+	u64 open_ns;		     /* of ns, in which blocks leave room for small kernels */
+	u64 saved;		     /* turns that small kernels save, in ppm: app_work_count() */
 	u64 overhead_ns;	     /* of a kernel; 0: gpu.kernel_overhead */
 };
 
@@ -131,6 +132,12 @@ void app_work_add(struct app_work *work, const struct cfg_gpu *gpu, u64 flops_ns
 		  u64 blocks);
 
 /*
+ * Likewise of kernels that take @cycles_ns of all SMs, app_cycles_ns(), by @blocks blocks each.
+ */
+void app_work_add_cycles(struct app_work *work, const struct cfg_gpu *gpu, u64 cycles_ns,
+			 u64 blocks);
+
+/*
  * Likewise of matrix products. One whose arithmetic and traffic would take equally long takes
  * @ridge, in ppm, longer than either: a tile's first loads and its last stores overlap with
  * nothing. With the ratio of the shorter time to the longer one that falls by the third power.
@@ -149,9 +156,18 @@ void app_work_add_product(struct app_work *work, const struct cfg_gpu *gpu, u64 
 void app_work_move(struct app_work *work, u64 bytes_ns);
 
 /*
- * Say that @kernels of the work's kernels have @blocks small thread blocks each. Kernels that
- * are never mentioned fill all SMs.
+ * Turns that a kernel of @blocks small thread blocks takes beside kernels that leave room, in ppm.
+ * One with so many that they fill the places of all SMs takes a whole one.
  */
+u32 app_small_turns(const struct cfg_gpu *gpu, u64 blocks);
+
+/*
+ * Say that @kernels of the work's kernels take @turns each, in ppm. Kernels that are never
+ * mentioned take a whole one.
+ */
+void app_work_save(struct app_work *work, u64 kernels, u32 turns);
+
+/* Likewise of kernels of @blocks small thread blocks each. */
 void app_work_count(struct app_work *work, const struct cfg_gpu *gpu, u64 kernels, u64 blocks);
 
 struct cuda_burst_config;

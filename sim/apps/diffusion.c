@@ -130,8 +130,9 @@ static void phase_init(const struct diffusion *diffusion, struct diffusion_phase
 		     app_bytes_ns(&config->gpu, cfg->memory_efficiency, amounts.traffic),
 		     app_element_blocks(amounts.traffic / amounts.kernels));
 	if (amounts.cycles)
-		app_work_add(&work, &config->gpu, app_cycles_ns(&config->gpu, amounts.cycles),
-			     0, amounts.blocks ? amounts.blocks : config->gpu.sms);
+		app_work_add_cycles(&work, &config->gpu,
+				    app_cycles_ns(&config->gpu, amounts.cycles),
+				    amounts.blocks ? amounts.blocks : config->gpu.sms);
 	app_work_move(&work,
 		      app_bytes_ns(&config->gpu, cfg->memory_efficiency, amounts.beside));
 	phase->accesses[0] = first;

@@ -129,8 +129,10 @@ static struct app_work phases_gpu_work(const struct phases *phases,
 		app_work_add(&sum, gpu, 0, memory, elements);
 	}
 	if (work->cycles)
-		app_work_add(&sum, gpu, app_cycles_ns(gpu, work->cycles), 0,
-			     work->blocks ? work->blocks : gpu->sms);
+		app_work_add_cycles(&sum, gpu, app_cycles_ns(gpu, work->cycles),
+				    work->blocks ? work->blocks : gpu->sms);
+	if (work->turns)
+		app_work_save(&sum, work->kernels, (u32)work->turns);
 	app_work_move(&sum,
 		      app_bytes_ns(gpu, phases->cfg->memory_efficiency, work->traffic_beside));
 	return sum;

@@ -76,6 +76,7 @@ struct phases_work {
 	u64 launch_ns;	 /* host time of a launch, reference host */
 	u64 overhead_ns; /* of a kernel; 0: gpu.kernel_overhead */
 	u64 blocks;	 /* thread blocks of a kernel; 0: they follow from its work */
+	u64 turns;	 /* ppm of a turn that a kernel takes beside others; 0: a whole one */
 	bool graph;	 /* one launch for all kernels */
 	u64 layers;	 /* one after the other, up to PHASES_LAYERS_MAX */
 	u64 flops;

@@ -87,6 +87,7 @@ static const struct cfg_key phase_fields[] = {
 	FIELD(phases_work, "launch", DURATION, launch_ns, CFG_RANGE(0, CFG_SEC)),
 	FIELD(phases_work, "kernel_overhead", DURATION, overhead_ns, CFG_RANGE(1, CFG_SEC)),
 	FIELD(phases_work, "blocks", INTEGER, blocks, CFG_RANGE(1, CFG_COUNT_MAX)),
+	FIELD(phases_work, "turns", PPM, turns, CFG_RANGE(1, CFG_PPM)),
 	FIELD(phases_work, "layers", INTEGER, layers, CFG_RANGE(1, PHASES_LAYERS_MAX)),
 	FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),
 	FIELD(phases_work, "flops_per_token", INTEGER, flops_per_token,

@@ -69,10 +69,13 @@ struct cfg_gpu {
 	u64 flops_bf16_mma;   /* FLOP/s of mma.sync in bf16; 0: flops_bf16 */
 	bool wgmma;	      /* has Hopper's wgmma */
 	u64 kernel_overhead;  /* ns of a kernel beside its traffic and arithmetic */
+	u64 kernel_gap;	      /* ns of these in which none of its thread blocks runs */
+	u64 graph_gap;	      /* likewise, of a kernel in a CUDA graph */
 	u64 sms;	      /* streaming multiprocessors; 0: any kernel fills them */
 	u64 clock;	      /* Hz of the SMs; 0: not known */
 	u64 l2;		      /* bytes of the L2 cache; 0: nothing is read twice */
 	u64 memory_sms;	      /* ppm of the SMs whose accesses saturate the memory; 0: all */
+	u64 limited_speed;    /* ppm, of a kernel under an MPS limit beside others; 0: all */
 	u64 product;	      /* enum cfg_product */
 	struct {
 		u64 bandwidth;	    /* bytes/s and direction, for large copies */

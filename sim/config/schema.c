@@ -109,6 +109,12 @@ static const struct cfg_key machine_rows[] = {
 	     "has Hopper's wgmma, by which FlashAttention 3 computes", CFG_DEFAULT("false")),
 	MACHINE(DURATION, gpu.kernel_overhead, 0, CFG_SEC,
 		"GPU time of a kernel beside its memory traffic and arithmetic"),
+	ROOT("gpu.kernel_gap", DURATION, gpu.kernel_gap,
+	     "the part of gpu.kernel_overhead in which no thread block runs: from the end of a "
+	     "kernel to the start of the next one in its stream",
+	     CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
+	ROOT("gpu.graph_gap", DURATION, gpu.graph_gap, "likewise, of two kernels in a CUDA graph",
+	     CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
 	ROOT("gpu.sms", INTEGER, gpu.sms,
 	     "streaming multiprocessors; 0: any kernel fills them all",
 	     CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),
@@ -120,6 +126,10 @@ static const struct cfg_key machine_rows[] = {
 	     CFG_RANGE(0, CFG_TIB), CFG_DEFAULT("0")),
 	ROOT("gpu.memory_sms", PPM, gpu.memory_sms,
 	     "share of the SMs that reads and writes memory at full speed; 0: all of them",
+	     CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("0")),
+	ROOT("gpu.limited_speed", PPM, gpu.limited_speed,
+	     "part of its speed that a kernel under an MPS limit has while others run beside "
+	     "it: their SMs are not quite apart; 0: all of it",
 	     CFG_RANGE(0, CFG_PPM), CFG_DEFAULT("0")),
 	ROOT("gpu.product", ENUM, gpu.product,
 	     "whose MIG profiles and vGPU types it has: NVIDIA's name", .words = products,

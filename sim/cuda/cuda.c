@@ -199,6 +199,8 @@ int cuda_launch(struct cuda_context *context, const struct cuda_burst_config *co
 		.sm_ppm = config->sm_ppm,
 		.sm_need_ppm = config->sm_need_ppm,
 		.sm_busy_ppm = config->sm_busy_ppm,
+		.sm_fixed_ppm = config->sm_fixed_ppm,
+		.sm_open_ppm = config->sm_open_ppm,
 		.sm_turns_ppm = config->sm_turns_ppm,
 		.bandwidth_ppm = config->bandwidth_ppm,
 		.occupancy_ppm = config->occupancy_ppm,

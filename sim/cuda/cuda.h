@@ -85,6 +85,8 @@ struct cuda_burst_config {
 	u32 sm_ppm;
 	u32 sm_need_ppm;
 	u32 sm_busy_ppm;
+	u32 sm_fixed_ppm;
+	u32 sm_open_ppm;
 	u32 sm_turns_ppm;
 	u32 bandwidth_ppm;
 	/* pages of one chunk that its warps access side by side; 0: the GPU's */

@@ -71,6 +71,7 @@ struct partition_user {
 	u32 turn;  /* part of what it wants that it is given: of the time, it is on its SMs */
 	u32 speed; /* that it is given */
 	u32 priority;
+	bool limited; /* its TSG may not have all of the partition's SMs */
 	bool stalled;
 };
 
@@ -80,21 +81,42 @@ static u64 burst_busy(const struct fifo_burst *burst)
 	return burst->sm_busy_ppm ? burst->sm_busy_ppm : FIFO_ALL_PPM;
 }
 
+/* The part of it in which they only start and end. */
+static u32 burst_fixed(const struct fifo_burst *burst)
+{
+	return min(burst->sm_fixed_ppm, (u32)burst_busy(burst));
+}
+
+/* Turns of a burst's kernels, as a mean. */
+static u32 burst_turns(const struct fifo_burst *burst)
+{
+	return burst->sm_turns_ppm ? burst->sm_turns_ppm : FIFO_ALL_PPM;
+}
+
+/* The part of a burst's time in which it holds SMs. A small kernel holds hardly any. */
+static u64 burst_holds(const struct fifo_burst *burst)
+{
+	u32 fixed = burst_fixed(burst);
+
+	return burst_busy(burst) - fixed + part_of(fixed, burst_turns(burst));
+}
+
 /* The time for which a burst's blocks hold the SMs in a turn: see struct fifo_claim. */
 static u64 burst_turn_ns(const struct fifo_burst *burst)
 {
 	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
-	u64 busy = burst_busy(burst);
-	u64 turns = burst->sm_turns_ppm ? burst->sm_turns_ppm : FIFO_ALL_PPM;
 
-	return max(fifo_mul_div(burst->kernel_ns, fills * busy, FIFO_ALL_PPM * turns), 1ull);
+	return max(fifo_mul_div(burst->kernel_ns, fills * burst_holds(burst),
+				(u64)FIFO_ALL_PPM * FIFO_ALL_PPM),
+		   1ull);
 }
 
 /*
  * The claim of a kernel that may have @limit of the SMs. For part of its time no block of it
- * runs, and a limit does not lengthen that: with less than it needs it takes
+ * runs, and for another part its blocks only start and end. A limit lengthens neither: with
+ * less than it needs it takes
  *
- *     (1 - busy) + busy * need / limit
+ *     (1 - busy) + fixed + (busy - fixed) * need / limit
  *
  * of its time. Its blocks hold what they can fill, which may be more than it needs.
  */
@@ -103,21 +125,26 @@ static struct fifo_claim claim_of(const struct fifo_burst *burst, u32 limit, u32
 	u32 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
 	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
 	u32 busy = (u32)burst_busy(burst);
+	u32 fixed = burst_fixed(burst);
 	struct fifo_claim claim = {
 		.fills = min(fills, limit),
 		.need = min(need, limit),
-		.wants = max(part_of(min(fills, limit), busy), 1u),
+		.wants = max(part_of(min(fills, limit), (u32)burst_holds(burst)), 1u),
 		.top = FIFO_ALL_PPM,
 		.rate = FIFO_ALL_PPM,
+		.fixed = fixed,
 		.turn_ns = burst_turn_ns(burst),
 	};
 	u64 drawn;
 
 	if (limit < need) {
-		u64 time = FIFO_ALL_PPM - busy + (u64)busy * need / limit;
+		u64 works = (u64)(busy - fixed) * need / limit;
+		u64 time = FIFO_ALL_PPM - busy + fixed + works;
+		u64 holds = part_of(fixed, burst_turns(burst)) + works;
 
-		claim.wants = max((u32)((u64)part_of(need, busy) * FIFO_ALL_PPM / time), 1u);
+		claim.wants = max((u32)(limit * holds / time), 1u);
 		claim.top = (u32)((u64)FIFO_ALL_PPM * FIFO_ALL_PPM / time);
+		claim.fixed = part_of(fixed, claim.top);
 		claim.rate = (u32)((u64)limit * FIFO_ALL_PPM / need);
 	}
 	claim.rate = min(claim.rate, bandwidth);
@@ -126,9 +153,9 @@ static struct fifo_claim claim_of(const struct fifo_burst *burst, u32 limit, u32
 	return claim;
 }
 
-/* The kernels that are on the SMs, and the weight of each. Returns their number. */
+/* The kernels that are on the SMs. Returns their number. */
 static u32 partition_collect(const struct fifo_partition *partition, bool alone,
-			     struct partition_user *users, u64 *ret_weights)
+			     struct partition_user *users)
 {
 	const struct fifo_share *share = &partition->share;
 	const struct fifo_tsg *tsg;
@@ -145,14 +172,39 @@ static u32 partition_collect(const struct fifo_partition *partition, bool alone,
 		if (!burst->claim.turn_ns)
 			burst->claim = claim_of(burst, min(tsg->sm_limit_ppm, share->sm_ppm),
 						share->bandwidth_ppm);
-		ret_weights[count] = burst->claim.turn_ns;
 		users[count++] = (struct partition_user){
 			.burst = burst,
 			.priority = tsg->sm_priority,
+			.limited = tsg->sm_limit_ppm < share->sm_ppm,
 			.stalled = tsg->stalled,
 		};
 	}
 	return count;
+}
+
+/*
+ * The weight of @user: for how long it holds the SMs until it has to wait for a turn. A small
+ * kernel takes only a part of a turn where the blocks of the others leave room.
+ */
+static u64 user_weight(const struct partition_user *users, u32 count, u32 i)
+{
+	const struct fifo_burst *burst = users[i].burst;
+	u64 turns = burst_turns(burst);
+	unsigned __int128 all_ns = 0, open_ns = 0;
+
+	if (turns < FIFO_ALL_PPM)
+		for (u32 j = 0; j < count; j++) {
+			u64 turn_ns = j == i ? 0 : users[j].burst->claim.turn_ns;
+
+			all_ns += turn_ns;
+			open_ns += (unsigned __int128)turn_ns * users[j].burst->sm_open_ppm;
+		}
+	if (all_ns)
+		turns = FIFO_ALL_PPM -
+			(FIFO_ALL_PPM - turns) * (u64)(open_ns / all_ns) / FIFO_ALL_PPM;
+	else
+		turns = FIFO_ALL_PPM;
+	return max(fifo_mul_div(burst->claim.turn_ns, FIFO_ALL_PPM, turns), 1ull);
 }
 
 /* The part of @user's time on its SMs in which @other is on its own, too. */
@@ -165,8 +217,28 @@ static u32 user_overlap(const struct partition_user *user, const struct partitio
 		       0;
 }
 
+/* SMs of clients with limits are not quite apart: such a kernel is slower beside others. */
+static void partition_slow_limited(struct partition_user *users, u32 count, u32 speed)
+{
+	if (!speed)
+		return;
+	for (u32 i = 0; i < count; i++) {
+		u32 beside = 0;
+
+		if (!users[i].limited)
+			continue;
+		for (u32 j = 0; j < count; j++)
+			if (j != i)
+				beside += user_overlap(&users[i], &users[j]);
+		beside = min(beside, FIFO_ALL_PPM);
+		users[i].speed -=
+			part_of(users[i].speed, part_of(beside, FIFO_ALL_PPM - speed));
+	}
+}
+
 /*
  * Memory: a kernel is slower while others keep the memory busy, too. @total is the bandwidth.
+ * Latencies of its start and its end are twice as long then.
  */
 static void partition_share_memory(struct partition_user *users, u32 count, u32 total)
 {
@@ -178,14 +250,20 @@ static void partition_share_memory(struct partition_user *users, u32 count, u32 
 		rates[i] = users[i].burst->claim.rate;
 	}
 	for (u32 i = 0; i < count; i++) {
-		u64 longer = 0; /* ppm of the time that it draws memory */
+		u64 longer = 0;	 /* ppm of the time that it draws memory */
+		u64 waiting = 0; /* ppm of the time in which it starts and ends */
 
-		for (u32 j = 0; j < count; j++)
-			if (j != i && rates[i] + rates[j] > total)
-				longer += part_of(part_of(times[j],
-							  user_overlap(&users[i], &users[j])),
-						  rates[i] + rates[j] - total);
-		longer = longer * times[i] / FIFO_ALL_PPM;
+		for (u32 j = 0; j < count; j++) {
+			u32 both =
+				j == i ? 0 :
+					 part_of(times[j], user_overlap(&users[i], &users[j]));
+
+			waiting += both;
+			if (rates[i] + rates[j] > total)
+				longer += part_of(both, rates[i] + rates[j] - total);
+		}
+		longer = longer * times[i] / FIFO_ALL_PPM +
+			 waiting * users[i].burst->claim.fixed / FIFO_ALL_PPM;
 		users[i].speed =
 			(u32)((u64)users[i].speed * FIFO_ALL_PPM / (FIFO_ALL_PPM + longer));
 	}
@@ -297,15 +375,18 @@ static void partition_set_speeds(struct fifo_partition *partition, bool alone)
 		current->tsgs->first->speed_ppm = 0;
 		return;
 	}
-	count = partition_collect(partition, alone, users, weights);
+	count = partition_collect(partition, alone, users);
 	/* A kernel without neighbours that can have all it needs, as on a part of a GPU. */
 	if (count == 1 && users[0].burst->claim.top == FIFO_ALL_PPM &&
 	    users[0].burst->bandwidth_ppm <= share->bandwidth_ppm)
 		return;
+	for (u32 i = 0; i < count; i++)
+		weights[i] = user_weight(users, count, i);
 	partition_share_sms(users, weights, count, share->sm_ppm);
 	for (u32 i = 0; i < count; i++)
 		users[i].speed = min(users[i].speed,
 				     user_speed_by_waits(users, count, i, share->sm_ppm));
+	partition_slow_limited(users, count, partition->fifo->config.limited_speed_ppm);
 	partition_share_memory(users, count, share->bandwidth_ppm);
 	for (u32 i = 0; i < count; i++)
 		users[i].burst->speed_ppm = max(users[i].speed, 1u);

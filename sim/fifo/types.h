@@ -37,9 +37,10 @@ struct fifo_claim {
 	u32 top;   /* its speed then; its limit may not permit full speed */
 	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
 	u32 memory_time; /* part of its time on its SMs in which it keeps the memory busy */
+	u32 fixed; /* part of its time that is latency: its start and its end */
 	/*
-	 * For so long its blocks hold the SMs in a turn, as if they held all of them: its
-	 * weight. At least 1; 0: not computed yet.
+	 * For so long its blocks hold the SMs in a turn, as if they held all of them. At least
+	 * 1; 0: not computed yet.
 	 */
 	u64 turn_ns;
 };
@@ -71,7 +72,9 @@ struct fifo_burst {
 	u32 sm_ppm;	   /* of the GPU's SMs, that its kernels can fill; 0 is all */
 	u32 sm_need_ppm;   /* of the GPU's SMs, with which they run at full speed; 0: sm_ppm */
 	u32 sm_busy_ppm;   /* of their time at full speed, in which blocks run; 0 is all */
-	u32 sm_turns_ppm;  /* turns on the SMs that a kernel takes, as a mean; 0 is one */
+	u32 sm_fixed_ppm;  /* of that time, in which blocks only start or end; within busy */
+	u32 sm_open_ppm;   /* of their work, by blocks that leave room for small kernels */
+	u32 sm_turns_ppm;  /* turns that a kernel takes beside such, as a mean; 0 is one */
 	u32 bandwidth_ppm; /* of the GPU's memory bandwidth, that they use at full speed */
 	u32 occupancy_ppm; /* of what all SMs can hold, that its kernels do; 0 is all */
 	u32 pages_at_once; /* of a block, that its warps touch side by side; 0: fifo_config's */
@@ -338,6 +341,7 @@ struct fifo_config {
 	u64 timeslice_scale_ppm; /* real over programmed */
 	u64 context_switch_ns;	 /* a switch without state */
 	u64 context_state_ns;	 /* more, to save or restore as much state as all SMs hold */
+	u32 limited_speed_ppm;	 /* of a TSG with a limit beside others; 0: full speed */
 	u32 outstanding_faults;	 /* most missing pages reported with one stall */
 	u32 faults_per_block;	 /* most of one block */
 	u32 front_blocks;	 /* of a burst that goes in fronts: blocks of one */

@@ -98,6 +98,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.timeslice_scale_ppm = profile->sched.timeslice_scale,
 		.context_switch_ns = profile->sched.context_switch,
 		.context_state_ns = profile->sched.context_state,
+		.limited_speed_ppm = (u32)profile->limited_speed,
 		.outstanding_faults = (u32)profile->fault.outstanding,
 		.faults_per_block = (u32)profile->fault.per_block,
 		.front_blocks = (u32)profile->fault.front,

@@ -80,6 +80,7 @@ static struct torch_launch phase_sum(const struct torch_step *step, struct phase
 		sum.sm_ns += launch->sm_ns;
 		sum.beside_bytes += launch->beside_bytes;
 		sum.kernels += launch->kernels;
+		sum.turns += launch->turns;
 	}
 	return sum;
 }
@@ -140,6 +141,9 @@ static void set_gpu(json_t *object, const struct torch_app *app, const struct to
 	/* Operands may have been in a cache: not more than the memory can move. */
 	set_amount(object, "traffic_beside",
 		   min((double)sum->beside_bytes, bandwidth * (double)work_ns / NS_PER_S));
+	if (sum->turns < sum->kernels * CFG_PPM)
+		json_object_set_new(object, "turns",
+				    json_real((double)(sum->turns / sum->kernels) / CFG_PPM));
 	if (gpu->sms && work_ns)
 		json_object_set_new(object, "blocks",
 				    json_integer((json_int_t)max(

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/app_cost.h"
 #include "config/config.h"
 #include "engine/error.h"
 #include "gvm/port.h"
@@ -168,6 +169,9 @@ static void add_kernel(struct stepping *stepping, struct torch_launch *launch,
 		bound_of(stepping->gpu, kernel, kernel->end_ns - kernel->start_ns);
 
 	launch->kernels++;
+	launch->turns += kernel->kind == TORCH_PRODUCT ?
+				 CFG_PPM :
+				 app_small_turns(stepping->gpu, kernel->blocks);
 	if (kernel->end_ns > begin_ns) {
 		ns += kernel->end_ns - begin_ns;
 		stepping->gpu_end_ns = kernel->end_ns;

@@ -7,6 +7,8 @@
 
 static const struct cfg_gpu gpu = {
 	.kernel_overhead = 100,
+	.kernel_gap = 40,
+	.graph_gap = 10,
 	.sms = 100,
 	.memory_sms = 700000,
 };
@@ -29,7 +31,8 @@ START_TEST(a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills)
 	ck_assert_uint_eq(burst.kernel_ns, 400);
 	ck_assert_uint_eq(burst.sm_ppm, 1000000);
 	ck_assert_uint_eq(burst.sm_need_ppm, 1000000);
-	ck_assert_uint_eq(burst.sm_busy_ppm, 750000);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 900000);
+	ck_assert_uint_eq(burst.sm_fixed_ppm, 150000);
 	ck_assert_uint_eq(burst.bandwidth_ppm, 375000);
 	burst = burst_of(600, 300, 20);
 	ck_assert_uint_eq(burst.sm_ppm, 200000);
@@ -74,7 +77,45 @@ START_TEST(a_product_near_its_ridge_takes_longer_than_either_bound)
 }
 END_TEST
 
-START_TEST(a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn)
+/* Between two kernels of a graph the GPU pauses for less. */
+START_TEST(no_block_runs_in_the_gap_between_two_kernels)
+{
+	struct cuda_burst_config burst = { .kernels = 2, .graph = true };
+	struct app_work work = { 0 };
+
+	app_work_add(&work, &gpu, 600, 300, 1000);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.kernel_ns, 400);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 975000);
+	ck_assert_uint_eq(burst.sm_fixed_ppm, 225000);
+	/* A kernel with an overhead of its own has no longer gap than that. */
+	work.overhead_ns = 4;
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.kernel_ns, 304);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 986843);
+	ck_assert_uint_eq(burst.sm_fixed_ppm, 0);
+}
+END_TEST
+
+START_TEST(products_and_few_blocks_leave_room_for_small_kernels)
+{
+	struct cuda_burst_config burst = { .kernels = 4 };
+	struct app_work work = { 0 };
+
+	app_work_add(&work, &gpu, 300, 100, 1000);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.sm_open_ppm, 1000000);
+	app_work_add(&work, &gpu, 0, 600, 1000);
+	app_work_add_cycles(&work, &gpu, 100, 100);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.sm_open_ppm, 300000);
+	app_work_add_cycles(&work, &gpu, 200, 99);
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.sm_open_ppm, 416666);
+}
+END_TEST
+
+START_TEST(a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has)
 {
 	struct cuda_burst_config burst = { .kernels = 4 };
 	struct app_work work = { 0 };
@@ -83,12 +124,16 @@ START_TEST(a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn)
 	app_work_burst(&work, &gpu, &burst);
 	ck_assert_uint_eq(burst.sm_turns_ppm, 1000000);
 	/* 100 SMs have places for 800 blocks. */
-	app_work_count(&work, &gpu, 2, 800);
+	app_work_count(&work, &gpu, 2, 801);
 	app_work_burst(&work, &gpu, &burst);
 	ck_assert_uint_eq(burst.sm_turns_ppm, 1000000);
-	app_work_count(&work, &gpu, 2, 799);
+	app_work_count(&work, &gpu, 2, 800);
 	app_work_burst(&work, &gpu, &burst);
-	ck_assert_uint_eq(burst.sm_turns_ppm, 746000);
+	ck_assert_uint_eq(burst.sm_turns_ppm, 780000);
+	ck_assert_uint_eq(app_small_turns(&gpu, 101), 560000);
+	ck_assert_uint_eq(app_small_turns(&gpu, 100), 360000);
+	ck_assert_uint_eq(app_small_turns(&gpu, 26), 360000);
+	ck_assert_uint_eq(app_small_turns(&gpu, 25), 190000);
 }
 END_TEST
 
@@ -97,7 +142,8 @@ START_TEST(a_kernel_without_work_takes_nothing)
 	struct cuda_burst_config burst = burst_of(0, 0, 0);
 
 	ck_assert_uint_eq(burst.kernel_ns, 100);
-	ck_assert_uint_eq(burst.sm_busy_ppm, 1);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 600000);
+	ck_assert_uint_eq(burst.sm_fixed_ppm, 600000);
 	ck_assert_uint_eq(burst.bandwidth_ppm, 1);
 }
 END_TEST
@@ -140,6 +186,8 @@ END_TEST
 TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  a_kernel_bound_by_memory_fills_more_sms_than_it_needs,
 	  a_product_near_its_ridge_takes_longer_than_either_bound,
-	  a_kernel_whose_blocks_do_not_fill_all_places_is_half_a_turn,
+	  no_block_runs_in_the_gap_between_two_kernels,
+	  products_and_few_blocks_leave_room_for_small_kernels,
+	  a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has,
 	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes,
 	  an_all_reduce_goes_around_a_ring)

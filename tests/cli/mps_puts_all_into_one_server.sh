@@ -26,7 +26,7 @@ run --system mps --set containers.c.mps.server=own --set containers.b.mps.limit=
 shares 'c > 49 and c < 51 and a == b'
 # Each GPU has a server of its own.
 run --system mps --set gpus.second.profile=a100-40g --set containers.b.gpu=second --set containers.c.gpu=second \
-	--set containers.b.mps.limit=50
+	--set gpus.second.limited_speed=0 --set containers.b.mps.limit=50
 shares 'a > 49 and a < 51 and b == c'
 # Without the system a limit needs a server.
 "$gvmsim" run three.json --quiet --out wrong 2>.err && fail "a limit without a server"

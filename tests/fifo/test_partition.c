@@ -199,15 +199,79 @@ static void half_a_turn(void)
 	 */
 	small.kernels = 2;
 	small.sm_turns_ppm = HALF;
+	large.sm_open_ppm = FIFO_ALL_PPM;
 	fifo_submit(&tsg_a, &small);
 	fifo_submit(&tsg_b, &large);
 	expect_end(&small, 2000);
 	expect_end(&large, 2000);
+	/*
+	 * Without room beside the other one both of them wait for a turn. So the other one has
+	 * two thirds of the SMs and ends after 1500. Speeds are rounded down.
+	 */
+	small = kernel(500, 0, 0);
+	large = kernel(1000, 0, 0);
+	small.kernels = 2;
+	small.sm_turns_ppm = HALF;
+	fifo_submit(&tsg_a, &small);
+	fifo_submit(&tsg_b, &large);
+	expect_end(&large, 3501);
+	expect_end(&small, 4001);
 }
 
-START_TEST(a_kernel_that_finds_a_place_takes_no_turn)
+START_TEST(a_small_kernel_takes_no_turn_where_blocks_leave_room)
 {
 	simulate(&everything_in_space, NULL, half_a_turn);
+}
+END_TEST
+
+static void starts_and_ends(void)
+{
+	struct fifo_burst fixed = kernel(1000, 0, 0), streams = kernel(1000, 0, FIFO_ALL_PPM);
+
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, HALF);
+	/* A limit of half of the SMs lengthens only the work: 400 + 2 x 600. */
+	fixed.sm_fixed_ppm = 400000;
+	fifo_submit(&tsg_a, &fixed);
+	expect_end(&fixed, 1600);
+	/*
+	 * Beside one that uses the memory all of the time the 400 take 800. So half of it is done
+	 * when that one ends, and the rest takes 800.
+	 */
+	fixed = kernel(1000, 0, 0);
+	fixed.sm_fixed_ppm = 400000;
+	streams.sm_need_ppm = HALF;
+	fifo_submit(&tsg_a, &fixed);
+	fifo_submit(&tsg_b, &streams);
+	expect_end(&streams, 2600);
+	expect_end(&fixed, 3400);
+}
+
+START_TEST(latencies_do_not_depend_on_limits_but_on_the_memory_beside)
+{
+	simulate(&everything_in_space, NULL, starts_and_ends);
+}
+END_TEST
+
+static void limited_beside_others(void)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
+
+	fifo.config.limited_speed_ppm = 800000;
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, HALF);
+	fifo_submit(&tsg_a, &alone);
+	expect_end(&alone, 2000);
+	/* Both take 2000 / 0.8. */
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 4500);
+	expect_end(&b, 4500);
+}
+
+START_TEST(a_limited_kernel_is_slower_beside_others)
+{
+	simulate(&everything_in_space, NULL, limited_beside_others);
 }
 END_TEST
 
@@ -594,7 +658,9 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  a_limit_slows_down_only_what_needs_more_and_only_while_blocks_run,
 	  a_kernel_of_a_day_waits_as_a_short_one,
 	  kernels_that_take_turns_do_not_run_on_fewer_sms_nor_meet_at_the_memory,
-	  a_kernel_that_finds_a_place_takes_no_turn,
+	  a_small_kernel_takes_no_turn_where_blocks_leave_room,
+	  latencies_do_not_depend_on_limits_but_on_the_memory_beside,
+	  a_limited_kernel_is_slower_beside_others,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
 	  a_client_below_normal_gets_the_sms_that_others_leave,
 	  one_that_is_starved_of_sms_is_slow_and_not_idle,

@@ -335,13 +335,16 @@ START_TEST(an_application_takes_the_times_of_the_step)
 	expect_text(phase, "flops", "7548");
 	expect_text(phase, "launch", "0ns");
 	ck_assert_int_eq(json_integer_value(json_object_get(phase, "blocks")), 4);
+	ck_assert_ptr_null(json_object_get(phase, "turns")); /* a product waits for its turn */
 	phase = json_array_get(phases, 1);
+	ck_assert(json_real_value(json_object_get(phase, "turns")) == 0.36);
 	expect_text(phase, "traffic", "9078");
 	expect_text(phase, "launch", "4000ns");
 	ck_assert_ptr_null(json_object_get(phase, "host"));
 	phase = json_array_get(phases, 2);
 	expect_text(phase, "cycles", "40800");
 	expect_text(phase, "traffic_beside", "500");
+	ck_assert(json_real_value(json_object_get(phase, "turns")) == 0.19);
 	expect_text(phase, "host", "221000ns");
 	expect_text(phase, "launch", "0ns");
 	ck_assert_ptr_null(json_object_get(phase, "kernel_overhead"));
