@@ -40,15 +40,22 @@
  * fill n SMs, at most all.
  *
  * The small kernels of an LLM step (norms, activations, position embeddings) have a block
- * for each token. They are narrow: their blocks find a place beside those of another
- * kernel, or wait for it. On an H200 a norm of 32 blocks waits for 0.04 of a long product
- * and for 0.93 of a pass over a large tensor, and one of 2048 blocks for 0.8 of any kernel
- * in the mean. A kernel whose blocks do not fill the places of all SMs counts as half a
- * turn, and others as one.
+ * for each token. Their blocks find a place beside those of another kernel, or wait for its
+ * end. Which of the two depends on the other kernel. A tile of a product, a convolution or
+ * attention takes much shared memory, so an SM has few of them, and room for others. Blocks
+ * that go element by element take all places of an SM. On an H200 a norm of 32 blocks waits
+ * for 0.2 of a kernel with tiles in the mean, one of 128 blocks for 0.4, one of 512 for 0.6.
+ * All of them wait for 0.9 of a kernel that goes element by element, or longer. So a burst
+ * says how many turns its kernels take beside tiles (sm_turns_ppm), and in which part of its
+ * time it leaves such room itself (sm_open_ppm). A kernel with fewer blocks than SMs does, too.
  *
- * A block holds its SM until it ends, also while it waits for memory. During the overhead of a
- * kernel, no block runs. A kernel that arithmetic bounds needs all SMs that it holds. One that
- * memory bounds keeps the memory busy from fewer: gpu.memory_sms of them.
+ * The overhead of a kernel has two parts. From the end of the kernel before it to its own start
+ * no block runs: gpu.kernel_gap, or gpu.graph_gap in a CUDA graph. For the rest its blocks
+ * start and end, and wait for latencies: they are on the SMs, and have fixed times.
+ *
+ * A block holds its SM until it ends, also while it waits for memory. A kernel that arithmetic
+ * bounds needs all SMs that it holds. One that memory bounds keeps the memory busy from fewer:
+ * gpu.memory_sms of them.
  *
  * Everything is rounded down to whole ns; products are formed in 128 bits. Work that would take
  * longer than any run takes APP_COST_MAX_NS, so that dates stay in 64 bits.
@@ -108,8 +115,8 @@ struct app_work {
 	unsigned __int128 held_ns;   /* x ppm of the SMs that its thread blocks hold */
 	unsigned __int128 needed_ns; /* x ppm of the SMs that it needs for full speed */
 	u64 open_ns;		     /* of ns, in which blocks leave room for small kernels */
-	u64 saved;		     /* turns that small kernels save, in ppm: app_work_count() */
-	u64 overhead_ns;	     /* of a kernel; 0: gpu.kernel_overhead */
+	u64 saved;	 /* turns that small kernels save, in ppm: app_work_count() */
+	u64 overhead_ns; /* of a kernel; 0: gpu.kernel_overhead */
 };
 
 /*

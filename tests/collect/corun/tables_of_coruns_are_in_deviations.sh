@@ -25,6 +25,7 @@ predict() {
 cp "$source/DEVIATIONS.md" written.md
 predict "$kept/default" "$kept/slices" "$kept/shim" "$kept/mps" "$kept/mps-blind" \
 	"$kept/two-servers" --deviations written.md >.told
+predict "$kept/mps-second" --deviations written.md >>.told
 predict "$kept/blind" --deviations written.md >>.told
 predict "$kept/default" "$kept/slices" --own --deviations written.md >>.told
 h100=$source/plots/reference/hardware/h100-corun
