@@ -197,8 +197,7 @@ static int import_profile(const char *in, const char *out, const struct import_a
 
 static int run_import(int argc, char **argv, struct sim_error *err)
 {
-	char profile[CFG_NAME_MAX + 16];
-	const struct cfg_override override = { .path_and_value = profile };
+	struct cfg_override gpu = { .key = "gpu.profile", .option = "--gpu" };
 	struct import_args args = { 0 };
 	struct command_line line;
 	struct config config;
@@ -211,12 +210,11 @@ static int run_import(int argc, char **argv, struct sim_error *err)
 	if (line.operand_count != 2)
 		return command_mistake(&command_import, err, "%d file names, expected 2",
 				       line.operand_count);
-	if (!args.gpu)
+	if (!args.gpu || !*args.gpu)
 		return command_mistake(&command_import, err, "no --gpu");
-	snprintf(profile, sizeof(profile), "gpu.profile=%s", args.gpu);
+	gpu.path_and_value = args.gpu;
 	/* Its applications do not run: of the scenario, only the machine counts. */
-	status = config_load(&machine_registry, "vllm-diffusion-80g", &override, 1, &config,
-			     err);
+	status = config_load(&machine_registry, "vllm-diffusion-80g", &gpu, 1, &config, err);
 	if (status)
 		return status;
 	status = import_profile(line.operands[0], line.operands[1], &args, &config, err);

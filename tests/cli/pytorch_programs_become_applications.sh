@@ -62,8 +62,9 @@ expect 2 "its name is not in UTF-8, allowed" app import "$bad" apps/it.json --gp
 expect 2 "alone.json: has no traceEvents, allowed: a trace of torch.profiler$" \
 	app import alone.json apps/it.json --gpu h200-141g
 expect 2 "no --gpu, usage" app import "$profile" apps/it.json
+expect 2 "no --gpu, usage" app import "$profile" apps/it.json --gpu ""
 expect 2 "1 file names, expected 2" app import "$profile" --gpu h200-141g
-expect 2 'no profile "h20", .*h200-141g' app import "$profile" apps/it.json --gpu h20
+expect 2 '^gvmsim: --gpu: no profile "h20", .*h200-141g' app import "$profile" apps/it.json --gpu h20
 expect 2 '"--step": "7" has no unit\|option .--step.: "7" has no unit' \
 	app import "$profile" apps/it.json --gpu h200-141g --step 7
 expect 2 'option .--step.: "200s", allowed: more than 0 and up to 100s' \
