@@ -3,8 +3,10 @@
 #include "import/torch_app.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "apps/phases.h"
 #include "config/config.h"
 #include "engine/error.h"
 #include "gvm/port.h"
@@ -282,6 +284,51 @@ static json_t *app_json(const struct torch_app *app)
 	return json_pack("{so}", "app", keys);
 }
 
+/* Write the value of @key as a run keeps it into @text. Reports one that a run has no room for. */
+static int keep_value(const struct torch_app *app, const json_t *json, const char *key,
+		      char text[PHASES_JSON_MAX], struct sim_error *err)
+{
+	const json_t *leaf = json_object_get(json_object_get(json, "app"), key);
+	size_t length = json_dumpb(json_object_get(leaf, "value"), text, PHASES_JSON_MAX - 1,
+				   JSON_COMPACT);
+
+	if (length >= PHASES_JSON_MAX)
+		return sim_user_error(err,
+				      "%s: a step makes %zu phases, whose %s take %zu bytes, "
+				      "allowed: up to %d; record shorter steps",
+				      app->profile, torch_app_phases(app->step), key, length,
+				      PHASES_JSON_MAX - 1);
+	text[length] = '\0';
+	return 0;
+}
+
+/* A run must accept the application. */
+static int check_app(const struct torch_app *app, const json_t *json, struct sim_error *err)
+{
+	struct cfg_phases *cfg = calloc(1, sizeof(*cfg));
+	char wrong[PHASES_WRONG_MAX] = "there is no memory to read it";
+	struct phases_program *program = NULL;
+	const char *key = NULL;
+	int status = -SIM_EXIT_RUNTIME;
+
+	if (cfg)
+		status = keep_value(app, json, "tensors", cfg->tensors, err);
+	if (!status)
+		status = keep_value(app, json, "phases", cfg->phases, err);
+	if (!status)
+		program = phases_program_read(cfg, &key, wrong);
+	if (!status && !program)
+		status = key ? sim_user_error(err,
+					      "%s: a run would refuse the application's %s: %s",
+					      app->profile, key, wrong) :
+			       -SIM_EXIT_RUNTIME;
+	if (status == -SIM_EXIT_RUNTIME)
+		sim_runtime_error(err, "out of memory");
+	free(program);
+	free(cfg);
+	return status;
+}
+
 int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error *err)
 {
 	size_t phases = torch_app_phases(app->step);
@@ -300,9 +347,12 @@ int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error 
 				      app->profile);
 	json = app_json(app);
 	/* A key is missing if there was no memory. */
-	if (json_object_size(json_object_get(json, "app")) != APP_KEYS ||
-	    json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
-	    fputc('\n', stream) == EOF)
+	if (json_object_size(json_object_get(json, "app")) == APP_KEYS)
+		status = check_app(app, json, err);
+	else
+		status = sim_runtime_error(err, "out of memory");
+	if (!status && (json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
+			fputc('\n', stream) == EOF))
 		status = sim_runtime_error(err, "%s: cannot make the application of it",
 					   app->profile);
 	json_decref(json);

@@ -40,7 +40,8 @@ size_t torch_app_phases(const struct torch_step *step);
 
 /*
  * Write the application's profile to @stream. Returns 0 or a negative enum sim_exit: more
- * phases than TORCH_PHASES_MAX, a name not in UTF-8, or no memory.
+ * phases than TORCH_PHASES_MAX or than a run has room for, numbers that a run would refuse, a
+ * name not in UTF-8, or no memory. In these cases nothing has been written.
  */
 int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error *err);
 

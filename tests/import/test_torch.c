@@ -448,6 +448,81 @@ START_TEST(more_waits_than_phases_are_refused)
 }
 END_TEST
 
+/* Its numbers of FLOP, bytes and cycles are long. */
+static const struct cfg_gpu fast_gpu = {
+	.profile = "fast",
+	.memory_bandwidth = 4800000000000,
+	.flops_bf16 = 989000000000000,
+	.kernel_overhead = 3800,
+	.sms = 132,
+	.clock = 1980000000,
+};
+
+/* Give @step so many launches, each a phase of long numbers. */
+static void put_long_phases(size_t count)
+{
+	step = (struct torch_step){ .count = count, .host_ppm = CFG_PPM };
+	step.launches = calloc(count, sizeof(*step.launches));
+	for (size_t i = 0; i < count; i++)
+		step.launches[i] = (struct torch_launch){
+			.kernels = 100000,
+			.waited = true,
+			.graph = true,
+			.host_ns = 123456789,
+			.overhead_ns = 123456789,
+			.gpu_ns = { 123456789, 123456789, 123456789 },
+			.sm_ns = 12345678900,
+			.beside_bytes = 12345678900,
+		};
+}
+
+/* 240 phases are within their number; what a run keeps of them is 64 KiB. */
+START_TEST(phases_that_a_run_has_no_room_for_are_refused)
+{
+	const struct torch_app app = { "mine.json", &trace, &step, &fast_gpu, &host };
+	char *content = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&content, &size);
+
+	trace = (struct torch_trace){ .state_bytes = 4800, .reserved_bytes = 9600 };
+	put_long_phases(240);
+	ck_assert_int_eq(torch_app_write(&app, stream, &err), -SIM_EXIT_USER);
+	ck_assert_ptr_nonnull(
+		strstr(err.text, "mine.json: a step makes 240 phases, whose phases take "));
+	ck_assert_ptr_nonnull(strstr(err.text, "allowed: up to 65535; record shorter steps"));
+	torch_step_destroy(&step);
+	ck_assert_int_eq(fclose(stream), 0);
+	ck_assert_uint_eq(size, 0);
+	free(content);
+}
+END_TEST
+
+/* As many as a run has room for are written, up to the last of them. */
+START_TEST(phases_that_a_run_has_room_for_are_written)
+{
+	trace = (struct torch_trace){ .state_bytes = 4800, .reserved_bytes = 9600 };
+	put_long_phases(100);
+	json_decref(write_app());
+	torch_step_destroy(&step);
+}
+END_TEST
+
+/* A run takes up to a million kernels in a burst. */
+START_TEST(an_application_that_a_run_would_refuse_is_not_written)
+{
+	const struct torch_app app = { "mine.json", &trace, &step, &gpu, &host };
+
+	trace = (struct torch_trace){ 0 };
+	put_long_phases(1);
+	step.launches[0].kernels = 1000001;
+	ck_assert_int_eq(torch_app_write(&app, stdout, &err), -SIM_EXIT_USER);
+	ck_assert_str_eq(err.text, "mine.json: a run would refuse the application's phases: "
+				   "1-1.kernels: 1000001 is out of range, allowed: an integer "
+				   "from 1 to 1000000");
+	torch_step_destroy(&step);
+}
+END_TEST
+
 static const struct {
 	const char *content;
 	const char *wrong; /* behind the path */
@@ -582,6 +657,9 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, a_short_step_touches_all_memory, 1, 8);
 	tcase_add_test(tests, many_launches_are_few_phases);
 	tcase_add_test(tests, more_waits_than_phases_are_refused);
+	tcase_add_test(tests, phases_that_a_run_has_no_room_for_are_refused);
+	tcase_add_test(tests, phases_that_a_run_has_room_for_are_written);
+	tcase_add_test(tests, an_application_that_a_run_would_refuse_is_not_written);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
 	tcase_add_test(tests, calls_without_a_correlation_launch_nothing);
 	tcase_add_test(tests, a_kernel_has_one_call);
