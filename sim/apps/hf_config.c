@@ -3,7 +3,8 @@
  * Reading a config.json. What is the same in all models of an architecture is not in its file
  * (Qwen2 always has biases of queries, keys and values): it is in the table here. The defaults
  * are those of Hugging Face's configuration classes, but sizes without which there is no model
- * have none.
+ * have none. A file of Llama 1 has no num_key_value_heads: there they are as many as the query
+ * heads. The classes of the others take the number of one model in its place: it is required.
  */
 #include "apps/hf_config.h"
 
@@ -35,11 +36,13 @@ static const struct architecture {
 	bool qkv_bias; /* always */
 	bool qk_norm;
 	bool experts;
+	bool key_per_query; /* without num_key_value_heads, each query head has its own */
+	u64 head_dim;	    /* without head_dim; 0: hidden_size / num_attention_heads */
 } architectures[] = {
-	{ .name = "LlamaForCausalLM" },
+	{ .name = "LlamaForCausalLM", .key_per_query = true },
 	{ .name = "MistralForCausalLM" },
 	{ .name = "Qwen2ForCausalLM", .qkv_bias = true },
-	{ .name = "Qwen3ForCausalLM", .qk_norm = true },
+	{ .name = "Qwen3ForCausalLM", .qk_norm = true, .head_dim = 128 },
 	{ .name = "Qwen3MoeForCausalLM", .qk_norm = true, .experts = true },
 };
 
@@ -227,13 +230,16 @@ int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_c
 		read_integer(&reader, "num_hidden_layers", 1, LAYERS_MAX, REQUIRED);
 	config.num_attention_heads =
 		read_integer(&reader, "num_attention_heads", 1, HEADS_MAX, REQUIRED);
-	config.num_key_value_heads = read_integer(&reader, "num_key_value_heads", 1,
-						  config.num_attention_heads, REQUIRED);
+	config.num_key_value_heads = read_integer(
+		&reader, "num_key_value_heads", 1, config.num_attention_heads,
+		architecture->key_per_query ? config.num_attention_heads : REQUIRED);
 	if (config.num_attention_heads % config.num_key_value_heads)
 		reject_divisor(&reader, &config);
 	config.vocab_size = read_integer(&reader, "vocab_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
 	config.head_dim = read_integer(&reader, "head_dim", 1, HEADS_MAX,
-				       config.hidden_size / config.num_attention_heads);
+				       architecture->head_dim ?
+					       architecture->head_dim :
+					       config.hidden_size / config.num_attention_heads);
 	if (!config.head_dim)
 		reject(&reader, "head_dim", "is missing", "an integer from 1 to 65536");
 	config.tie_word_embeddings = read_bool(&reader, "tie_word_embeddings", false);

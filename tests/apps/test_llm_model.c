@@ -168,6 +168,45 @@ START_TEST(biases_are_counted_where_a_model_has_them)
 }
 END_TEST
 
+/* A config.json of Llama 1 is from before heads of keys were shared. */
+START_TEST(sizes_that_llama_1_and_qwen3_leave_out_are_hugging_faces)
+{
+	compute(json_pack("{s:[s], s:i, s:i, s:i, s:i, s:i, s:s}", "architectures",
+			  "LlamaForCausalLM", "hidden_size", 4096, "intermediate_size", 11008,
+			  "num_hidden_layers", 32, "num_attention_heads", 32, "vocab_size",
+			  32000, "torch_dtype", "float16"),
+		false);
+	ck_assert_uint_eq(config.num_key_value_heads, 32);
+	ck_assert_uint_eq(config.head_dim, 128);
+	ck_assert_uint_eq(model.parameters, 6738415616);
+	/* Qwen3-0.6B without its head_dim: not 1024 / 16. */
+	compute(json_pack("{s:[s], s:i, s:i, s:i, s:i, s:i, s:i, s:b, s:s}", "architectures",
+			  "Qwen3ForCausalLM", "hidden_size", 1024, "intermediate_size", 3072,
+			  "num_hidden_layers", 28, "num_attention_heads", 16,
+			  "num_key_value_heads", 8, "vocab_size", 151936, "tie_word_embeddings",
+			  1, "torch_dtype", "bfloat16"),
+		false);
+	ck_assert_uint_eq(config.head_dim, 128);
+	ck_assert_uint_eq(model.parameters, 596049920);
+}
+END_TEST
+
+/* Hugging Face would take 8 for Mistral and 32 for Qwen2, whatever the model's size is. */
+START_TEST(other_models_must_say_their_heads_of_keys)
+{
+	json_t *root = json_pack("{s:[s], s:i, s:i, s:i, s:i, s:i, s:s}", "architectures",
+				 "MistralForCausalLM", "hidden_size", 4096, "intermediate_size",
+				 11008, "num_hidden_layers", 32, "num_attention_heads", 32,
+				 "vocab_size", 32000, "torch_dtype", "float16");
+	struct sim_error error = { 0 };
+
+	ck_assert_int_eq(hf_config_read(root, "config.json", &config, &error), -SIM_EXIT_USER);
+	ck_assert_str_eq(error.text, "config.json:num_key_value_heads: is missing, allowed: an "
+				     "integer from 1 to 32");
+	json_decref(root);
+}
+END_TEST
+
 /*
  * A byte for each element of a matrix of the layers, and a scale for each matrix or block of
  * 128 x 128.
@@ -233,6 +272,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, numbers_agree_with_the_profile_that_was_made_by_hand);
 	tcase_add_test(tests, experts_count_by_those_that_a_token_uses);
 	tcase_add_test(tests, only_some_layers_have_experts);
+	tcase_add_test(tests, sizes_that_llama_1_and_qwen3_leave_out_are_hugging_faces);
+	tcase_add_test(tests, other_models_must_say_their_heads_of_keys);
 	tcase_add_test(tests, biases_are_counted_where_a_model_has_them);
 	tcase_add_test(tests, weights_in_fp8_are_a_byte_and_their_scales);
 	tcase_add_test(tests, few_tokens_use_a_part_of_the_experts);
