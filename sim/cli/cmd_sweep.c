@@ -182,9 +182,8 @@ static int show(const struct sweep_numbers *numbers, const struct sweep_args *ar
 			printf("picture     %s: none, no point knows its values\n", name);
 	}
 	if (args->search.objective || args->search.bound_count) {
-		status = search_run(&args->search, numbers, &result, err);
-		if (!status)
-			status = sweep_print_best(numbers, &args->search, &result, err);
+		search_run(&args->search, numbers, &result);
+		status = sweep_print_best(numbers, &args->search, &result, err);
 	}
 	return status ? status : command_flush(err);
 }
@@ -245,8 +244,7 @@ static int check_options(const struct sweep_args *args, struct sim_error *err)
 	return 0;
 }
 
-static int run_sweep(const struct sweep *sweep, const struct sweep_args *args,
-		     struct sim_error *err)
+static int run_sweep(const struct sweep *sweep, struct sweep_args *args, struct sim_error *err)
 {
 	struct sweep_runs runs;
 	struct signals signals;

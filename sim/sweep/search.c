@@ -55,25 +55,43 @@ int search_add_bound(struct search *search, const char *text, struct sim_error *
 	return 0;
 }
 
-/* The bound's value in the unit of its metric: "2s" is 2000 for one in ms. NAN: it has none. */
-static double bound_value(const struct search_bound *bound, const struct sweep_numbers *numbers)
+/* The value of a bound of a key, whose values at all points must take the bound's unit. */
+static double bound_of_key(const struct search_bound *bound, const struct sweep *sweep)
 {
-	size_t metric = sweep_metric_find(numbers, bound->name);
-	enum metric_unit unit =
-		metric == SIZE_MAX ? METRIC_UNITS : numbers->metrics[metric].unit;
+	size_t axis = sweep_axis_find(sweep, bound->name);
+	u64 value;
+	bool is_size = units_parse_size(bound->text, &value) == UNITS_OK;
+
+	for (size_t point = 0; point < sweep->point_count; point++) {
+		const char *text = sweep_text(sweep, point, axis);
+
+		if (text && (is_size ? units_parse_size(text, &value) :
+				       units_parse_duration(text, &value)) != UNITS_OK)
+			return (double)NAN;
+	}
+	return sweep_number(bound->text);
+}
+
+/*
+ * The bound's value in the unit of @metric, NULL for a key: "2s" is 2000 for one in ms. NAN: it
+ * has none.
+ */
+static double bound_value(const struct search_bound *bound, const struct metric *metric,
+			  const struct sweep *sweep)
+{
 	char *end;
 	double number = strtod(bound->text, &end);
 	u64 value;
 
 	if (!*end)
 		return number;
-	if (metric == SIZE_MAX)
-		return sweep_number(bound->text);
-	if (unit == METRIC_BYTES && units_parse_size(bound->text, &value) == UNITS_OK)
+	if (!metric)
+		return bound_of_key(bound, sweep);
+	if (metric->unit == METRIC_BYTES && units_parse_size(bound->text, &value) == UNITS_OK)
 		return (double)value;
-	if ((unit == METRIC_MS || unit == METRIC_S) &&
+	if ((metric->unit == METRIC_MS || metric->unit == METRIC_S) &&
 	    units_parse_duration(bound->text, &value) == UNITS_OK)
-		return (double)value / (unit == METRIC_MS ? 1e6 : 1e9);
+		return (double)value / (metric->unit == METRIC_MS ? 1e6 : 1e9);
 	return (double)NAN;
 }
 
@@ -114,8 +132,7 @@ static bool keeps(const struct search_bound *bound, const struct sweep_numbers *
 	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
 
 	return estimate.value.known && !(estimate.value.bound && is_from_above(bound)) &&
-	       relation_holds(bound->relation, estimate.value.number,
-			      bound_value(bound, numbers));
+	       relation_holds(bound->relation, estimate.value.number, bound->value);
 }
 
 /* How far a point is from keeping a bound; INFINITY: it has no value. */
@@ -148,37 +165,41 @@ static void search_one(const struct search_bound *bound, const struct sweep_numb
 	}
 }
 
-int search_check(const struct search *search, const struct sweep_runs *runs,
-		 struct sim_error *err)
+int search_check(struct search *search, const struct sweep_runs *runs, struct sim_error *err)
 {
+	const struct metric *metric;
 	int status = 0;
 
 	if (search->objective)
 		status = sweep_check_name(runs, search->more ? "--maximise" : "--minimise",
-					  search->objective, err);
-	for (size_t i = 0; !status && i < search->bound_count; i++)
-		status = sweep_check_name(runs, "--subject-to", search->bounds[i].name, err);
-	return status;
-}
-
-int search_run(const struct search *search, const struct sweep_numbers *numbers,
-	       struct search_result *ret_result, struct sim_error *err)
-{
-	double best = 0;
-	int status = 0;
-
-	*ret_result = (struct search_result){ .best = SIZE_MAX };
+					  search->objective, &metric, err);
 	for (size_t i = 0; !status && i < search->bound_count; i++) {
-		if (isnan(bound_value(&search->bounds[i], numbers)))
+		struct search_bound *bound = &search->bounds[i];
+
+		status = sweep_check_name(runs, "--subject-to", bound->name, &metric, err);
+		if (status)
+			break;
+		bound->value = bound_value(bound, metric, runs->sweep);
+		if (isnan(bound->value))
 			status = sim_user_error(err,
 						"--subject-to: \"%s\" is no value of %s, "
 						"allowed: a number in its unit, or with a unit "
 						"of its kind",
-						search->bounds[i].text, search->bounds[i].name);
+						bound->text, bound->name);
+	}
+	return status;
+}
+
+void search_run(const struct search *search, const struct sweep_numbers *numbers,
+		struct search_result *ret_result)
+{
+	double best = 0;
+
+	*ret_result = (struct search_result){ .best = SIZE_MAX };
+	for (size_t i = 0; i < search->bound_count; i++)
 		search_one(&search->bounds[i], numbers, &ret_result->kept[i],
 			   &ret_result->nearest[i]);
-	}
-	for (size_t point = 0; !status && point < numbers->runs->sweep->point_count; point++) {
+	for (size_t point = 0; point < numbers->runs->sweep->point_count; point++) {
 		struct sweep_estimate estimate = { 0 };
 		bool kept = true;
 
@@ -196,7 +217,6 @@ int search_run(const struct search *search, const struct sweep_numbers *numbers,
 		best = estimate.value.number;
 		ret_result->best = point;
 	}
-	return status;
 }
 
 bool search_is_close(const struct search_bound *bound, const struct sweep_numbers *numbers,
@@ -205,6 +225,5 @@ bool search_is_close(const struct search_bound *bound, const struct sweep_number
 	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
 	double reach = is_from_above(bound) ? estimate.high : estimate.low;
 
-	return estimate.interval &&
-	       !relation_holds(bound->relation, reach, bound_value(bound, numbers));
+	return estimate.interval && !relation_holds(bound->relation, reach, bound->value);
 }

@@ -19,6 +19,7 @@ struct search_bound {
 	char name[SWEEP_NAME_MAX];
 	enum search_relation relation;
 	char text[CFG_NAME_MAX]; /* the value as it was written */
+	double value;		 /* in the unit of its metric: search_check() */
 };
 
 struct search {
@@ -31,9 +32,11 @@ struct search {
 /* Parse "METRIC<VALUE", also with <=, > and >=, and add it. 0 or -SIM_EXIT_USER. */
 int search_add_bound(struct search *search, const char *text, struct sim_error *err);
 
-/* Does each name stand for something in the runs? To be called before they are made. */
-int search_check(const struct search *search, const struct sweep_runs *runs,
-		 struct sim_error *err);
+/*
+ * Does each name stand for something in the runs, and has each bound a value in a unit of its
+ * metric? To be called before they are made. Returns 0 or -SIM_EXIT_USER.
+ */
+int search_check(struct search *search, const struct sweep_runs *runs, struct sim_error *err);
 
 /* What became of a search. */
 struct search_result {
@@ -49,15 +52,12 @@ const char *search_relation_text(enum search_relation relation);
 /*
  * Search. A point whose value is unknown keeps no bound. A value that the run only bounds from
  * below keeps none from above, and is no candidate for the least. Of equal points the first
- * wins. Its names have been checked. Returns 0 or -SIM_EXIT_USER: a value in a wrong unit.
+ * wins. It has been checked.
  */
-int search_run(const struct search *search, const struct sweep_numbers *numbers,
-	       struct search_result *ret_result, struct sim_error *err);
+void search_run(const struct search *search, const struct sweep_numbers *numbers,
+		struct search_result *ret_result);
 
-/*
- * Does the interval of a point reach beyond a bound that its estimate keeps? The bound has been
- * checked by search_run().
- */
+/* Does the interval of a point reach beyond a bound that its estimate keeps? */
 bool search_is_close(const struct search_bound *bound, const struct sweep_numbers *numbers,
 		     size_t point);
 

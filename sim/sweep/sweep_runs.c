@@ -142,24 +142,25 @@ static bool offer_metric(struct guess *guess, const struct sweep_container *cont
 }
 
 int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
-		     struct sim_error *err)
+		     const struct metric **ret_metric, struct sim_error *err)
 {
 	bool found = sweep_axis_find(runs->sweep, name) != SIZE_MAX;
 	struct guess guess;
 
+	*ret_metric = NULL;
 	guess_begin(&guess, name);
-	for (size_t i = 0; i < runs->container_count && !found; i++) {
+	for (size_t i = 0; i < runs->container_count && !found && !*ret_metric; i++) {
 		const struct sweep_container *container = &runs->containers[i];
 		const struct app_report *report = container->report;
 
 		for (size_t k = 0; report && k < report->metric_count; k++)
-			found = found ||
-				offer_metric(&guess, container, &report->metrics[k], name);
+			if (offer_metric(&guess, container, &report->metrics[k], name))
+				*ret_metric = &report->metrics[k];
 		for (size_t k = 0; k < SUMMARY_METRICS; k++)
-			found = found ||
-				offer_metric(&guess, container, &summary_metrics[k], name);
+			if (offer_metric(&guess, container, &summary_metrics[k], name))
+				*ret_metric = &summary_metrics[k];
 	}
-	if (found)
+	if (found || *ret_metric)
 		return 0;
 	if (*guess.name)
 		return sim_user_error(err,

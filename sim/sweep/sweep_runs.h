@@ -59,10 +59,11 @@ void sweep_runs_destroy(struct sweep_runs *runs);
 
 /*
  * Is @name a metric that a run has or will have, or a key of the points? @where: who names it.
- * A mistake lists names that are near. Returns 0 or -SIM_EXIT_USER.
+ * A mistake lists names that are near. Returns 0 and the metric, NULL for a key, or
+ * -SIM_EXIT_USER.
  */
 int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
-		     struct sim_error *err);
+		     const struct metric **ret_metric, struct sim_error *err);
 
 /* A part of the runs: every @count-th one from @index on. 0 of 1 is all. */
 struct sweep_part {

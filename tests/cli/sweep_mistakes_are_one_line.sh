@@ -119,6 +119,10 @@ for option in --minimise --maximise; do
 		sweep s.json --out early $option vllm.fault
 done
 expect 2 "to: no run has the metric \"vllm.tft_ms.p99\"" sweep s.json --out early --subject-to 'vllm.tft_ms.p99<2s'
+# So is a value in a wrong unit.
+for bound in 'vllm.faults<2s' 'vllm.ttft_ms.p99<2G' 'vllm.bytes_h2d<1ms' 'duration<2G'; do
+	expect 2 "to: \"${bound#*<}\" is no value of ${bound%<*}, allowed" sweep s.json --out early --subject-to "$bound"
+done
 mistake "s.json: no run has the metric \"vllm.fault\"" '"grid": {"duration": ["1s"]}, "metrics": ["vllm.fault"]'
 [ ! -e early ] || fail "a wrong name was found after the runs"
 
