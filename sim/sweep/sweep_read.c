@@ -459,6 +459,7 @@ int sweep_read(struct sweep *sweep, const char *file, struct sim_error *err)
 	take_name(sweep, &root);
 	if (place_is_object(&root, keys)) {
 		take_scenario(sweep, place_text(&root, "scenario", PLACE_NEEDED));
+		place_text(&root, "description", NULL); /* for people */
 		read_sets(sweep, &root);
 		if (!reader.status)
 			read_points(sweep, &root);

@@ -15,6 +15,9 @@ expect 2 "no file is named" sweep
 expect 2 "none.json: cannot be read" sweep none.json
 mistake "s.json: has no points, allowed: one of grid, list and random" '"seeds": 2'
 mistake "s.json: has several kinds of points" '"grid": {"seed": [1]}, "list": [{"duration": "1s"}]'
+for text in 7 '["a"]' null; do
+	mistake "s.json:description: is not a text, allowed: a text" "\"grid\": {\"duration\": [\"1s\"]}, \"description\": $text"
+done
 mistake "s.json:points: unknown key" '"points": 1'
 mistake "s.json:grid.seed: is the seed" '"grid": {"seed": [1, 2]}'
 mistake "s.json:grid.duration: is empty, allowed: an array" '"grid": {"duration": []}'
