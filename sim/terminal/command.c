@@ -264,6 +264,10 @@ static int no_such_command(const struct command *command, int argc, char **argv,
 
 	guess_begin(&guess, argc < 2 ? "" : argv[1]);
 	offer_own(&guess, command);
+	guess_offer(&guess, "help");
+	guess_offer(&guess, "--help");
+	if (is_program)
+		guess_offer(&guess, "--version");
 	if (*guess.name)
 		return sim_user_error(err, "%s%sunknown command '%s', did you mean '%s'?",
 				      words, is_program ? "" : ": ", argv[1], guess.name);

@@ -41,6 +41,8 @@ done
 
 # One slip, one suggestion.
 expect 2 "unknown command 'rum', did you mean 'run'?" rum
+expect 2 "unknown command '--verison', did you mean '--version'?" --verison
+expect 2 "trace: unknown command '--hlep', did you mean '--help'?" trace --hlep
 expect 2 "trace: unknown command 'improt', did you mean 'import'?" trace improt
 expect 2 "option '--sytem=ghost' is not valid here, did you mean '--system'?" run "$scenario" --sytem=ghost
 expect 2 "unknown figure 'ablatoin', did you mean 'ablation'?" figure ablatoin
