@@ -184,10 +184,14 @@ static void take(const struct advise *advise, struct advise_candidate *candidate
 
 	candidate->ran = true;
 	*candidate->failed = '\0';
-	for (size_t i = 0; i < per_point; i++)
-		if (*numbers->rows[point * per_point + i].failed)
-			snprintf(candidate->failed, sizeof(candidate->failed), "%.250s",
-				 numbers->rows[point * per_point + i].failed);
+	for (size_t i = 0; i < per_point; i++) {
+		const struct sweep_row *row = &numbers->rows[point * per_point + i];
+
+		if (!*row->failed)
+			continue;
+		snprintf(candidate->failed, sizeof(candidate->failed), "%.250s", row->failed);
+		snprintf(candidate->why, sizeof(candidate->why), "%s", row->why);
+	}
 	for (size_t c = 0; c < advise->container_count; c++) {
 		const struct advise_container *container = &advise->containers[c];
 		struct advise_outcome *outcome = &candidate->outcomes[c];

@@ -49,6 +49,7 @@ struct advise_candidate {
 	bool ran;
 	char cannot[ADVISE_TEXT_MAX]; /* why it cannot run; empty: it can */
 	char failed[ADVISE_TEXT_MAX]; /* containers that died */
+	char why[ADVISE_TEXT_MAX];    /* the first of them, and why it died */
 	size_t kept;		      /* promises */
 	double share;		      /* the least share of a promise */
 	double progress;	      /* the least of those without a promise, or of all */

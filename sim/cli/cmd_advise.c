@@ -238,11 +238,19 @@ static bool is_of_a_finalist(const struct advise *advise,
 	return false;
 }
 
+/* A cell has no room for the reason why a container died. */
+static void print_why(const char *words, const struct advise_candidate *candidate)
+{
+	if (candidate->ran && *candidate->failed)
+		printf("%s: %s\n", words, candidate->why);
+}
+
 /* The finalists, the yardstick, and the best candidate of each other system. */
 static int print_candidates(const struct advise *advise, struct sim_error *err)
 {
 	struct table table = { 0 };
 	size_t rows = 0;
+	int status;
 
 	put_head(&table, advise, "system", true);
 	for (size_t i = 0; i < advise->finalist_count; i++, rows++)
@@ -260,7 +268,11 @@ static int print_candidates(const struct advise *advise, struct sim_error *err)
 		put_candidate(&table, advise, candidate, advise_system(candidate), true);
 		rows++;
 	}
-	return print_table(&table, err);
+	status = print_table(&table, err);
+	for (size_t i = 0; !status && i < advise->count; i++)
+		if (is_best_of_system(advise, i))
+			print_why(advise_system(advise->candidates[i]), advise->candidates[i]);
+	return status;
 }
 
 /* The control files of the best candidate, as gvmctl writes them. */
@@ -340,6 +352,8 @@ static int print_hurts(const struct advise *advise, struct sim_error *err)
 	}
 	if (print_table(&table, err))
 		return -SIM_EXIT_RUNTIME;
+	for (size_t i = 0; i < advise->hurt_count; i++)
+		print_why(advise->hurts[i].words, advise->hurts[i].candidate);
 	if (first && first->candidate->kept < advise->hurts[0].candidate->kept)
 		printf("%s breaks a promise first.\n", first->words);
 	else if (first)

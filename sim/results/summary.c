@@ -106,6 +106,13 @@ double summary_number(const struct summary_value *value, const struct metric *me
 	}
 }
 
+bool summary_has_failed(const struct summary_container *container)
+{
+	return strcmp(container->status, SUMMARY_OK) != 0 &&
+	       strcmp(container->status, SUMMARY_NOT_STARTED) != 0 &&
+	       strncmp(container->status, SUMMARY_STOPPED, strlen(SUMMARY_STOPPED)) != 0;
+}
+
 const struct summary_container *summary_find(const struct summary *summary, const char *name)
 {
 	for (size_t i = 0; i < summary->container_count; i++)

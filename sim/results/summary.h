@@ -22,8 +22,11 @@ struct sim_error;
 #define SUMMARY_VERSION_MAX 64
 #define SUMMARY_HASH_MAX    64
 #define SUMMARY_TYPE_MAX    CFG_NAME_MAX
-#define SUMMARY_UNKNOWN	    "unknown"  /* type of a container without a report */
-#define SUMMARY_OK	    "ok"       /* status of a container that did not fail */
+#define SUMMARY_UNKNOWN	    "unknown" /* type of a container without a report */
+#define SUMMARY_OK	    "ok"      /* status of a container that did not fail */
+/* Others that are no failure: it began after the run, or an event stopped it. */
+#define SUMMARY_NOT_STARTED "not started"
+#define SUMMARY_STOPPED	    "stopped at "
 #define SUMMARY_AT_LEAST    "at_least" /* key of a value that the run only bounds */
 #define SUMMARY_HARDWARE    "hardware" /* "source" of measurements; a simulation has no such key */
 
@@ -156,6 +159,9 @@ void summary_set_real(struct summary_container *container, enum summary_metric_i
  */
 int summary_set_log(struct summary_container *container, const struct app_log *log,
 		    const u64 promises_ns[APP_PROMISES], u64 end_ns);
+
+/* Did its context die or its application fail? Then its status says why. */
+bool summary_has_failed(const struct summary_container *container);
 
 /* The container of this name; NULL: the run has none. */
 const struct summary_container *summary_find(const struct summary *summary, const char *name);

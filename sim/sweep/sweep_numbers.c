@@ -60,11 +60,14 @@ static int take_container(struct sweep_numbers *numbers, struct sweep_row *row, 
 	const struct summary_value *value;
 	const struct metric *metric;
 
-	if (strcmp(container->status, SUMMARY_OK) != 0 &&
-	    strcmp(container->status, "not started") != 0)
+	if (summary_has_failed(container)) {
+		if (!*row->failed)
+			snprintf(row->why, sizeof(row->why), "%s: %s", container->name,
+				 container->status);
 		snprintf(row->failed + strlen(row->failed),
 			 sizeof(row->failed) - strlen(row->failed), "%s%s",
 			 *row->failed ? " " : "", container->name);
+	}
 	for (size_t i = 0; (metric = summary_metric(container, i, &value)); i++) {
 		const struct sweep_value own = {
 			.known = value->known,

@@ -14,6 +14,7 @@
 
 #include "apps/report.h"
 #include "config/config.h"
+#include "results/summary.h"
 #include "sweep/sweep_runs.h"
 
 struct sim_error;
@@ -45,6 +46,7 @@ struct sweep_row {
 	struct sweep_value *values;
 	size_t value_count;
 	char failed[CFG_TEXT_MAX]; /* names of containers that died, joined by blanks */
+	char why[CFG_NAME_MAX + SUMMARY_STATUS_MAX + 2]; /* the first of them, and its status */
 };
 
 /* Owned by the caller: sweep_numbers_take(), sweep_numbers_destroy(). */

@@ -17,6 +17,8 @@ grep -q "^stock .*1 of 1.*vllm.app.gpu_memory_utilization 0.41" table || fail "s
 grep -q "^gvm .*1 of 1.*diffusion.gmem.limit.high" table || fail "gvm with a limit: $(cat table)"
 grep -q "^None of these breaks a promise. A CPU of 3/4 the speed costs most" table || fail "hurt: $(cat table)"
 grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is over: $(cat table)"
+grep -q "^guardian .*vllm.*died" table && grep -q "^guardian: vllm: context died at .* did not fit into its frame buffer$" table ||
+	fail "a container died without a reason: $(cat table)"
 [ -s whole/advice-1.png ] && [ -s whole/advice-1.svg ] || fail "no picture"
 grep -q "What each way of sharing gives; the advice: mps on 1 GPU" whole/advice-1.svg || fail "the picture lacks the advice"
 grep -q "diffusion.gmem.limit.high [0-9.]* GiB" table || fail "a limit has a unit: $(cat table)"

@@ -112,3 +112,11 @@ limits=$(for run in $(tail -n +2 plain/sweep.csv | cut -d, -f3); do
 	jq -r '.containers.diffusion."gmem.limit.high" // "none"' "plain/runs/$(basename "$run")/config.json"
 done | tr '\n' ' ')
 [ "$limits" = "6000000000 none 6000000000 " ] || fail "limits of plain points: $limits $(cat plain/sweep.csv)"
+
+# A container that an event stops has not died; one that finds no memory has.
+cat >stopped.json <<'END'
+{ "scenario": "vllm-diffusion-40g", "grid": {"system.name": ["stock", "vgpu"]},
+  "set": {"duration": "15s", "events": [{"at": "10s", "container": "vllm", "stop": true}]} }
+END
+"$gvmsim" sweep stopped.json --out stopped >/dev/null 2>.err || fail "stopped: $(cat .err)"
+[ "$(tail -n +2 stopped/sweep.csv | cut -d, -f4 | tr '\n' ';')" = ";diffusion;" ] || fail "who has died: $(cut -d, -f1-5 stopped/sweep.csv)"
