@@ -2,6 +2,7 @@
 #include "config/models.h"
 
 #include <limits.h>
+#include <stdio.h>
 
 #include "config/message.h"
 #include "config/paths.h"
@@ -22,10 +23,17 @@ static void list_models(char *text, size_t size)
 
 void cfg_describe_models(const char *wrong, char *text, size_t size)
 {
+	static const char own[] = "the path of your model's config.json from Hugging Face";
+	struct guess guess;
 	char known[512];
 
 	list_models(known, sizeof(known));
-	guess_describe(wrong, *known ? known : "none of gvmsim was found", text, size);
+	guess_begin(&guess, wrong);
+	guess_offer_list(&guess, known);
+	if (*guess.name)
+		snprintf(text, size, "did you mean \"%s\"? Also allowed: %s", guess.name, own);
+	else
+		snprintf(text, size, "allowed: %s%s%s", known, *known ? ", or " : "", own);
 }
 
 int cfg_load_model(const char *file, json_t **ret_root, struct sim_error *err)

@@ -9,9 +9,12 @@
 
 struct sim_error;
 
-#define CFG_MODELS_MAX 600
+#define CFG_MODELS_MAX 700
 
-/* What may stand in place of the wrong name @wrong: the nearest model of gvmsim, or all. */
+/*
+ * What may stand in place of the wrong name @wrong: the nearest model of gvmsim, or all, and how
+ * to give another one.
+ */
 void cfg_describe_models(const char *wrong, char *text, size_t size);
 
 /* Read the object in the config.json @file. On success the caller owns *ret_root. */

@@ -203,13 +203,15 @@ END_TEST
 
 START_TEST(a_missing_model_lists_ours)
 {
-	assert_bad_set("containers.vllm.app.model=huge",
-		       "--set:containers.vllm.app.model: no config.json in \"huge\" and no "
-		       "model of gvmsim, allowed: Llama-3.1-8B, Llama-3.3-70B, Qwen2.5-7B, "
-		       "Qwen3-30B-A3B");
+	assert_bad_set(
+		"containers.vllm.app.model=huge",
+		"--set:containers.vllm.app.model: no config.json in \"huge\" and no "
+		"model of gvmsim, allowed: Llama-3.1-8B, Llama-3.3-70B, Qwen2.5-7B, "
+		"Qwen3-30B-A3B, or the path of your model's config.json from Hugging Face");
 	assert_bad_set("containers.vllm.app.model=Qwen3-30B",
 		       "--set:containers.vllm.app.model: no config.json in \"Qwen3-30B\" and "
-		       "no model of gvmsim, did you mean \"Qwen3-30B-A3B\"?");
+		       "no model of gvmsim, did you mean \"Qwen3-30B-A3B\"? Also "
+		       "allowed: the path of your model's config.json from Hugging Face");
 	assert_bad_set("containers.vllm.app.model=5",
 		       "--set:containers.vllm.app.model: 5 is not a text, allowed: a text of 1 "
 		       "to 511 bytes");
