@@ -46,30 +46,41 @@ static const char *const waiting_calls[] = {
 	"cudaMemcpy",
 };
 
-/* What is wrong with a file that cannot be read; gzerror()'s text would repeat the path. */
-static const char *read_problem(gzFile file)
+static int out_of_memory(const char *path, struct sim_error *err)
+{
+	return sim_runtime_error(err, "%s: out of memory", path);
+}
+
+/* Report a file that cannot be read; gzerror()'s text would repeat the path. */
+static int read_problem(gzFile file, const char *path, struct sim_error *err)
 {
 	int code;
 
 	gzerror(file, &code);
-	if (code == Z_ERRNO)
-		return strerror(errno);
-	return code == Z_MEM_ERROR ? "out of memory" : "its compressed data is damaged";
+	if (code == Z_MEM_ERROR)
+		return out_of_memory(path, err);
+	return sim_user_error(err, "%s: cannot read: %s", path,
+			      code == Z_ERRNO ? strerror(errno) :
+						"its compressed data is damaged");
 }
 
-/* The whole text of a file, plain or compressed. NULL: @err says why. */
-static char *read_text(const char *path, size_t *ret_size, struct sim_error *err)
+/*
+ * The whole text of a file, plain or compressed. Returns 0, and the caller frees *ret_text, or a
+ * negative enum sim_exit.
+ */
+static int read_text(const char *path, char **ret_text, size_t *ret_size, struct sim_error *err)
 {
-	gzFile file = gzopen(path, "rb");
+	gzFile file;
 	size_t size = 0, room = 0;
 	char *text = NULL;
-	int got = 0;
+	int got = 0, status = 0;
 
-	if (!file) {
-		sim_user_error(err, "%s: cannot read: %s", path,
-			       errno ? strerror(errno) : "out of memory");
-		return NULL;
-	}
+	errno = 0; /* gzopen() leaves it alone where it has no memory */
+	file = gzopen(path, "rb");
+	if (!file)
+		return errno ? sim_user_error(err, "%s: cannot read: %s", path,
+					      strerror(errno)) :
+			       out_of_memory(path, err);
 	do {
 		if (room - size < READ_AT_ONCE) {
 			char *more = realloc(text, room = 2 * room + READ_AT_ONCE);
@@ -82,31 +93,37 @@ static char *read_text(const char *path, size_t *ret_size, struct sim_error *err
 		size += got > 0 ? (size_t)got : 0;
 	} while (got > 0 && size <= TORCH_TRACE_MAX);
 	if (got < 0)
-		sim_user_error(err, "%s: cannot read: %s", path, read_problem(file));
+		status = read_problem(file, path, err);
 	else if (got > 0 && size > TORCH_TRACE_MAX)
-		sim_user_error(err, "%s: is longer than 512 MiB, record fewer steps", path);
+		status = sim_user_error(err, "%s: is longer than 512 MiB, record fewer steps",
+					path);
 	else if (got > 0 || !text)
-		sim_runtime_error(err, "%s: out of memory", path);
+		status = out_of_memory(path, err);
 	gzclose(file);
-	if (got || !text) {
+	if (status) {
 		free(text);
-		return NULL;
+		return status;
 	}
+	*ret_text = text;
 	*ret_size = size;
-	return text;
+	return 0;
 }
 
 /* Parse the file. Returns 0 or a negative enum sim_exit. */
 static int read_root(struct reading *reading)
 {
 	json_error_t bad;
-	size_t size;
-	char *text = read_text(reading->path, &size, reading->err);
+	size_t size = 0;
+	char *text = NULL;
+	int status = read_text(reading->path, &text, &size, reading->err);
 
-	if (!text)
-		return -SIM_EXIT_USER;
+	if (status)
+		return status;
 	reading->root = json_loadb(text, size, 0, &bad);
 	free(text);
+	/* Where Jansson has no memory, it says nothing. */
+	if (!reading->root && !*bad.text)
+		return out_of_memory(reading->path, reading->err);
 	if (!reading->root)
 		return sim_user_error(reading->err, "%s:%d: is no JSON: %s", reading->path,
 				      bad.line, bad.text);
