@@ -79,7 +79,8 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session, u64
 	u64 now = llm_frontend_note(&server->frontend, &server->cfg->frontend,
 				    &server->env->config->host, sent_ns);
 
-	if (now > server->drop_ns)
+	/* The client has gone when it comes, or the run has ended. */
+	if (now > min(server->drop_ns, server->env->config->duration))
 		return session->request.state == LLM_FINISHED ?
 			       session_close(server, session, APP_GAPS_OTHERS) :
 			       0;
@@ -98,7 +99,8 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session, u64
 
 /*
  * The client may have stopped some time ago: the server then ends the step that was in flight.
- * A token that was sent before the end may reach the client after it.
+ * Where an event or a signal ends the server, a token that was sent before may reach the client
+ * later.
  */
 int llm_sessions_close(struct llm_server *server, bool failed)
 {

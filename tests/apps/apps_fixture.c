@@ -129,6 +129,7 @@ static void supervisor(void *data)
 
 void simulate(void)
 {
+	config.duration = interrupt_ns; /* that is how a run ends */
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu, &policy), 0);
 	cuda_device_init(&device, &gpu);

@@ -107,15 +107,27 @@ START_TEST(a_token_that_is_on_its_way_as_the_client_stops_is_dropped)
 }
 END_TEST
 
-/* The engine emits the first token at 2470, and the client notes it at 2555: after the end. */
-START_TEST(a_token_on_its_way_at_the_end_of_the_run_is_no_gap)
+/* The engine emits the token at 2470, and the client would note it at 2555: the run ends before. */
+static void end_on_the_way(u32 tokens)
 {
 	init_frontend();
 	interrupt_ns = ZERO + 2500;
-	arrive(0, 20, 3);
+	arrive(0, 20, tokens);
 	simulate();
-	expect_record(0, APP_DROPPED, ZERO, 2555, 0);
+	expect_record(0, APP_DROPPED, ZERO, 0, 0);
+	ck_assert_uint_eq(app_log.records[0].output_tokens, 0);
 	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].count, 0);
+}
+
+START_TEST(a_token_on_its_way_at_the_end_of_the_run_is_not_received)
+{
+	end_on_the_way(3);
+}
+END_TEST
+
+START_TEST(a_request_whose_last_token_is_on_its_way_has_not_ended)
+{
+	end_on_the_way(1);
 }
 END_TEST
 
@@ -148,6 +160,7 @@ TEST_MAIN("llm_frontend", a_token_takes_the_time_of_both_loops, tokens_of_a_step
 	  many_tokens_leave_in_batches, a_request_passes_the_event_loop_and_the_tokenizer,
 	  a_request_that_the_engine_never_gets_is_dropped,
 	  a_token_that_is_on_its_way_as_the_client_stops_is_dropped,
-	  a_token_on_its_way_at_the_end_of_the_run_is_no_gap,
+	  a_token_on_its_way_at_the_end_of_the_run_is_not_received,
+	  a_request_whose_last_token_is_on_its_way_has_not_ended,
 	  a_request_does_not_fail_before_its_last_token,
 	  a_user_of_a_closed_loop_waits_for_the_frontend)
