@@ -6,10 +6,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "engine/error.h"
@@ -19,8 +21,10 @@
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
 
-/* Between a file's name and the PID of the process that writes it. */
-#define TEMPORARY ".tmp-"
+/* The names of temporary files end with ".tmp-PID-" and so many digits. */
+#define TEMPORARY     ".tmp-"
+#define RANDOM_DIGITS 8
+#define HEXADECIMAL   "0123456789abcdef"
 
 static int writer_error(struct sim_error *err, const char *path, const char *what, int error)
 {
@@ -33,11 +37,48 @@ static void writer_path(const struct writer *writer, const char *name, char *ret
 	snprintf(ret_path, size, "%s/%s", writer->folder, name);
 }
 
-/* The name contains the PID, so that two runs into one folder do not mix. */
 void writer_temporary_path(const struct writer *writer, const char *name, char *ret_path,
 			   size_t size)
 {
-	snprintf(ret_path, size, "%s/%s" TEMPORARY "%ld", writer->folder, name, (long)getpid());
+	snprintf(ret_path, size, "%s/%s%s", writer->folder, name, writer->mark);
+}
+
+/*
+ * Two writers into one folder do not mix. The PID is for people: two processes have the same one
+ * if they are in different containers.
+ */
+static void make_mark(struct writer *writer)
+{
+	unsigned int random;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random)) {
+		struct timespec now;
+
+		clock_gettime(CLOCK_REALTIME, &now);
+		random = (unsigned int)now.tv_nsec;
+	}
+	snprintf(writer->mark, sizeof(writer->mark), TEMPORARY "%ld-%0*x", (long)getpid(),
+		 RANDOM_DIGITS, random);
+}
+
+/*
+ * Hold a shared lock on the folder. Waits while another process removes what killed ones have
+ * left. Without locks on the file system none is held, and then none removes anything.
+ */
+static void lock_folder(struct writer *writer)
+{
+	if (writer->lock >= 0)
+		return;
+	writer->lock = open(writer->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	while (writer->lock >= 0 && flock(writer->lock, LOCK_SH) && errno == EINTR)
+		;
+}
+
+static void unlock_folder(struct writer *writer)
+{
+	if (writer->lock >= 0)
+		close(writer->lock);
+	writer->lock = -1;
 }
 
 /*
@@ -84,18 +125,10 @@ static void remove_made_folders(struct writer *writer)
 	}
 }
 
-/*
- * Create a temporary file. Replaces one that a dead process with our PID may have left. Returns
- * a descriptor, or -1 and errno.
- */
+/* Create a temporary file. Returns a descriptor, or -1 and errno. */
 static int create_temporary(const char *path)
 {
-	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-	int fd = open(path, flags, 0666);
-
-	if (fd >= 0 || errno != EEXIST || (unlink(path) && errno != ENOENT))
-		return fd;
-	return open(path, flags, 0666);
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
 /*
@@ -128,7 +161,8 @@ int writer_open(struct writer *writer, const char *folder, struct sim_error *err
 	int error = ENAMETOOLONG;
 	int length;
 
-	*writer = (struct writer){ 0 };
+	*writer = (struct writer){ .lock = -1 };
+	make_mark(writer);
 	length = snprintf(writer->folder, sizeof(writer->folder), "%s", folder);
 	if (length > 0 && (size_t)length < sizeof(writer->folder))
 		error = make_folders(writer);
@@ -171,6 +205,7 @@ int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
 		sprintf(packed, "%s" PACKED_ENDING, name);
 		name = packed;
 	}
+	lock_folder(writer);
 	writer_temporary_path(writer, name, path, sizeof(path));
 	fd = create_temporary(path);
 	if (fd < 0)
@@ -290,6 +325,7 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 	}
 	for (size_t i = 0; i < writer->count; i++)
 		remove_other_form(writer, writer->names[i]);
+	unlock_folder(writer);
 	writer->count = 0;
 	writer->made_count = 0;
 	return 0;
@@ -307,17 +343,19 @@ void writer_remove(const struct writer *writer, const char *name)
 	}
 }
 
-/* Is it "NAME.tmp-PID" of a process that has ended? */
-static bool is_stale(const char *name)
+/* Is it the name of a writer's temporary file? */
+static bool is_temporary(const char *name)
 {
 	const char *mark = strstr(name, TEMPORARY);
-	char *end;
-	long pid;
+	size_t digits;
 
 	if (!mark)
 		return false;
-	pid = strtol(mark + strlen(TEMPORARY), &end, 10);
-	return pid > 0 && !*end && kill((pid_t)pid, 0) && errno == ESRCH;
+	mark += strlen(TEMPORARY);
+	digits = strspn(mark, "0123456789");
+	return digits && mark[digits] == '-' &&
+	       strspn(mark + digits + 1, HEXADECIMAL) == RANDOM_DIGITS &&
+	       !mark[digits + 1 + RANDOM_DIGITS];
 }
 
 void writer_remove_stale(const struct writer *writer)
@@ -325,9 +363,10 @@ void writer_remove_stale(const struct writer *writer)
 	DIR *folder = opendir(writer->folder);
 	const struct dirent *entry;
 
-	while (folder && (entry = readdir(folder)))
-		if (is_stale(entry->d_name))
-			unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder && !flock(dirfd(folder), LOCK_EX | LOCK_NB))
+		while ((entry = readdir(folder)))
+			if (is_temporary(entry->d_name))
+				unlinkat(dirfd(folder), entry->d_name, 0);
 	if (folder)
 		closedir(folder);
 }
@@ -345,6 +384,7 @@ void writer_abort(struct writer *writer)
 		writer_temporary_path(writer, writer->names[i], path, sizeof(path));
 		unlink(path);
 	}
+	unlock_folder(writer);
 	writer->count = 0;
 	remove_made_folders(writer);
 }

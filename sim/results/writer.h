@@ -4,7 +4,9 @@
  *
  * Each file is first written to a temporary file beside it and synced to the disk. When all of
  * them are complete, they are renamed over the old ones, one by one. Other files in the folder
- * stay. On failure the writer removes the temporary files and the folders that it created.
+ * stay. On failure the writer removes the temporary files and the folders that it created. While
+ * it has temporary files, it holds a shared lock on the folder, which the kernel releases however
+ * the process ends.
  */
 #ifndef SIM_RESULTS_WRITER_H
 #define SIM_RESULTS_WRITER_H
@@ -20,6 +22,7 @@ struct sim_error;
 #define WRITER_FILES_MAX  12
 #define WRITER_MADE_MAX	  32 /* folders beyond that stay when writing fails */
 #define WRITER_NAME_MAX	  64
+#define WRITER_MARK_MAX	  40
 #define WRITER_FOLDER_MAX (PATH_MAX - 2 * WRITER_NAME_MAX)
 
 /* Owned by the caller: writer_open(), then writer_commit() or writer_abort(). */
@@ -29,6 +32,8 @@ struct writer {
 	size_t made_count;
 	char names[WRITER_FILES_MAX][WRITER_NAME_MAX]; /* files that have a temporary file */
 	size_t count;
+	char mark[WRITER_MARK_MAX]; /* what the names of its temporary files end with */
+	int lock;     /* descriptor of the folder while it has temporary files; -1: none */
 	bool packs;   /* CSV files get PACKED_ENDING and are compressed (results/packed.h) */
 	FILE *stream; /* the last file, while it is open */
 	FILE *below;  /* the file itself, if stream compresses into it; else NULL */
@@ -69,8 +74,9 @@ int writer_commit(struct writer *writer, struct sim_error *err);
 void writer_remove(const struct writer *writer, const char *name);
 
 /*
- * Remove temporary files that killed processes of this host left. No process of another host
- * may write into the folder now.
+ * Remove temporary files that killed processes left, if no other writer has any in the folder.
+ * This writer has none yet. Locks tell that, and not the PIDs in their names: a PID is used
+ * again, and means another process in each container. Removes nothing where there are no locks.
  */
 void writer_remove_stale(const struct writer *writer);
 

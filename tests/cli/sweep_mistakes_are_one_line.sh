@@ -153,11 +153,11 @@ END
 grep -q "made 2 of 2 runs" .err || fail "jitter took the place of jitter.start: $(cat .err)"
 sed 1d within/sweep.csv | cut -d, -f5 | grep -qvx 0.7 && fail "0.7 is $(sed 1d within/sweep.csv | cut -d, -f5)"
 
-# What a killed sweep left of its files goes away with the next one. That of a living process stays.
-sleep 0 & dead=$!
-wait $dead
-: >"range/range-1.png.tmp-$dead"
-: >"range/range-1.png.tmp-$$"
+# What a killed sweep left of its files goes away with the next one, whoever has its PID now.
+: >"range/range-1.png.tmp-$$-01234567"
 "$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range again: $(cat .err)"
-[ ! -e "range/range-1.png.tmp-$dead" ] || fail "a part of a picture stays"
-[ -e "range/range-1.png.tmp-$$" ] || fail "a file of a living process is removed"
+[ ! -e "range/range-1.png.tmp-$$-01234567" ] || fail "a part of a picture stays"
+# That of a writer that still works stays: it has locked the folder.
+: >"range/range-1.png.tmp-4999999-01234567"
+flock -s range "$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range, locked: $(cat .err)"
+[ -e "range/range-1.png.tmp-4999999-01234567" ] || fail "a file of a writer at work is removed"

@@ -69,8 +69,8 @@ for kill in $(seq "$kills"); do
 	cp now before
 done
 [ -s before ] || fail "no kill came after a finished run"
-# The kill that comes while a folder is tried; no PID is as high.
-: >cut/runs/gvmsim-probe.tmp-4999999
+# The kill that comes while a folder is tried.
+: >cut/runs/gvmsim-probe.tmp-1-01234567
 "$gvmsim" sweep many.json --out cut >/dev/null 2>.err || fail "after kills: $(cat .err)"
 finished >now
 [ -z "$(comm -23 before now)" ] || fail "a finished run was made again: $(comm -23 before now)"

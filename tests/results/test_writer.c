@@ -170,6 +170,64 @@ START_TEST(abandoned_folders_go_and_found_ones_stay)
 }
 END_TEST
 
+static void put_part(const char *name)
+{
+	FILE *stream = fopen(path_of(name), "w");
+
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_int_eq(fclose(stream), 0);
+}
+
+/*
+ * A killed process left a part of a file. Its PID tells nothing: that of the first one lives
+ * again, and a process in another container may have the other one.
+ */
+START_TEST(parts_of_killed_writers_go_when_no_other_writer_is_at_work)
+{
+	struct writer at_work, next;
+
+	ck_assert_int_eq(writer_open(&at_work, folder, &error), 0);
+	ck_assert_int_eq(writer_begin(&at_work, "mine.csv", &error), 0);
+	ck_assert_int_eq(writer_end(&at_work, &error), 0);
+	put_part("a.csv.tmp-1-01234567");
+	put_part("b.csv.tmp-4999999-89abcdef");
+	put_part("notes.tmp-4999999"); /* no writer's */
+	ck_assert_int_eq(writer_open(&next, folder, &error), 0);
+	writer_remove_stale(&next);
+	ck_assert_int_eq(count_entries(folder), 4);
+	ck_assert_int_eq(writer_commit(&at_work, &error), 0);
+	writer_remove_stale(&next);
+	ck_assert_int_eq(count_entries(folder), 2);
+	ck_assert_int_eq(access(path_of("mine.csv"), F_OK), 0);
+	ck_assert_int_eq(access(path_of("notes.tmp-4999999"), F_OK), 0);
+	writer_abort(&next);
+}
+END_TEST
+
+/* Containers that share a folder may have processes of the same PID. */
+START_TEST(writers_of_one_pid_do_not_mix)
+{
+	static const char *const texts[] = { "first", "second" };
+	struct writer writers[2];
+	char text[16];
+
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(writer_open(&writers[i], folder, &error), 0);
+		ck_assert_int_eq(writer_begin(&writers[i], "a.txt", &error), 0);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		writer_printf(&writers[i], "%s", texts[i]);
+		ck_assert_int_eq(writer_end(&writers[i], &error), 0);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_msg(!writer_commit(&writers[i], &error), "%s", error.text);
+		get_file("a.txt", text, sizeof(text));
+		ck_assert_str_eq(text, texts[i]);
+	}
+	ck_assert_int_eq(count_entries(folder), 1);
+}
+END_TEST
+
 /*
  * Limit the length of files: the kernel then says "File too large", as it says "No space" of a
  * full disk. No assertion may fail meanwhile, since libcheck keeps its messages in a file.
@@ -272,6 +330,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_folder_without_permission_is_named);
 	tcase_add_test(tests, a_folder_in_a_files_place_is_found_before_simulating);
 	tcase_add_test(tests, abandoned_folders_go_and_found_ones_stay);
+	tcase_add_test(tests, parts_of_killed_writers_go_when_no_other_writer_is_at_work);
+	tcase_add_test(tests, writers_of_one_pid_do_not_mix);
 	tcase_add_test(tests, a_full_disk_is_named_and_leaves_the_old_results);
 	tcase_add_test(tests, a_disk_that_fills_up_leaves_no_new_folder);
 	tcase_add_test(tests, a_full_disk_is_found_before_simulating);
