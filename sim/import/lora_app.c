@@ -2,6 +2,7 @@
 /* Writes the application profile of a LoRA trainer; see lora_app.h. */
 #include "import/lora_app.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <string.h>
@@ -343,9 +344,12 @@ int lora_app_write(const struct lora_app *app, FILE *stream, struct sim_error *e
 		return sim_user_error(err, "the name of the model or of the trace is not in "
 					   "UTF-8, allowed: a profile can have no other");
 	json = app_json(app);
+	errno = 0;
 	if (!json || json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
 	    fputc('\n', stream) == EOF)
-		status = sim_runtime_error(err, "%s: cannot make a trainer of it", app->model);
+		status = sim_runtime_error(err, "%s: cannot write a trainer of it: %s",
+					   app->model,
+					   errno ? strerror(errno) : "out of memory");
 	json_decref(json);
 	return status;
 }

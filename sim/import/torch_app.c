@@ -2,6 +2,7 @@
 /* Writes an application's profile; see torch_app.h. */
 #include "import/torch_app.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,10 +352,12 @@ int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error 
 		status = check_app(app, json, err);
 	else
 		status = sim_runtime_error(err, "out of memory");
+	errno = 0;
 	if (!status && (json_dumpf(json, stream, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) ||
 			fputc('\n', stream) == EOF))
-		status = sim_runtime_error(err, "%s: cannot make the application of it",
-					   app->profile);
+		status = sim_runtime_error(err, "%s: cannot write an application of it: %s",
+					   app->profile,
+					   errno ? strerror(errno) : "out of memory");
 	json_decref(json);
 	return status;
 }

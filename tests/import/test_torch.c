@@ -507,6 +507,22 @@ START_TEST(phases_that_a_run_has_room_for_are_written)
 }
 END_TEST
 
+START_TEST(a_full_disk_is_named)
+{
+	const struct torch_app app = { "mine.json", &trace, &step, &gpu, &host };
+	FILE *stream = fopen("/dev/full", "w");
+
+	ck_assert_ptr_nonnull(stream);
+	setbuf(stream, NULL);
+	put_long_phases(1);
+	ck_assert_int_eq(torch_app_write(&app, stream, &err), -SIM_EXIT_RUNTIME);
+	ck_assert_str_eq(err.text, "mine.json: cannot write an application of it: No space "
+				   "left on device");
+	torch_step_destroy(&step);
+	fclose(stream);
+}
+END_TEST
+
 /* A run takes up to a million kernels in a burst. */
 START_TEST(an_application_that_a_run_would_refuse_is_not_written)
 {
@@ -659,6 +675,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, more_waits_than_phases_are_refused);
 	tcase_add_test(tests, phases_that_a_run_has_no_room_for_are_refused);
 	tcase_add_test(tests, phases_that_a_run_has_room_for_are_written);
+	tcase_add_test(tests, a_full_disk_is_named);
 	tcase_add_test(tests, an_application_that_a_run_would_refuse_is_not_written);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
 	tcase_add_test(tests, calls_without_a_correlation_launch_nothing);
