@@ -12,6 +12,9 @@ int whole_file_open(struct whole_file *file, const char *path, struct sim_error 
 	struct stat st;
 	int fd, failed;
 
+	if (!*path)
+		return sim_user_error(err, "the name of the file to write is empty, allowed: "
+					   "the path of a file");
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return sim_user_error(err, "%s: cannot write: is not a regular file", path);
 	if (snprintf(file->beside, sizeof(file->beside), "%s.tmp-%ld", path, (long)getpid()) >=

@@ -97,12 +97,21 @@ START_TEST(what_is_no_regular_file_is_refused)
 }
 END_TEST
 
+START_TEST(an_empty_name_is_a_mistake)
+{
+	ck_assert_int_eq(whole_file_open(&file, "", &err), -SIM_EXIT_USER);
+	ck_assert_str_eq(err.text, "the name of the file to write is empty, allowed: the path "
+				   "of a file");
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, the_file_is_there_when_it_is_whole);
 	tcase_add_test(tests, an_aborted_file_leaves_the_old_one);
 	tcase_add_test(tests, an_earlier_failed_write_fails_the_file);
 	tcase_add_test(tests, what_is_no_regular_file_is_refused);
+	tcase_add_test(tests, an_empty_name_is_a_mistake);
 }
 
 int main(void)
