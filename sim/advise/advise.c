@@ -518,6 +518,26 @@ static void describe_container(struct advise *advise, const struct config *confi
 	advise->promise_count += container->promise_count;
 }
 
+/* Report that there is nothing to keep, with a container that could promise something. */
+static int no_promise(const struct config *config, struct sim_error *err)
+{
+	for (size_t i = 0; i < config->container_count; i++) {
+		const struct cfg_container *cfg = &config->containers[i];
+
+		if (cfg->enabled && sim_app_of(cfg->app_type)->report == &report_requests)
+			return sim_user_error(
+				err,
+				"%s: no container makes a promise, allowed: app.slo_ttft or "
+				"app.slo_itl of an LLM server, such as --set "
+				"containers.%s.app.slo_ttft=2s",
+				config->file, cfg->name);
+	}
+	return sim_user_error(err,
+			      "%s: no container makes a promise, allowed: a scenario with an "
+			      "LLM server, whose app.slo_ttft and app.slo_itl are promises",
+			      config->file);
+}
+
 /* Take from the scenario what the search needs. */
 static int read_scenario(struct advise *advise, const struct config *config,
 			 struct sim_error *err)
@@ -535,13 +555,7 @@ static int read_scenario(struct advise *advise, const struct config *config,
 		return sim_user_error(err,
 				      "%s: %zu container, allowed: 2 and more, which can share",
 				      config->file, advise->container_count);
-	if (advise->promise_count)
-		return 0;
-	return sim_user_error(err,
-			      "%s: no container makes a promise, allowed: app.slo_ttft or "
-			      "app.slo_itl of an LLM server, such as --set "
-			      "containers.%s.app.slo_ttft=2s",
-			      config->file, advise->containers[0].name);
+	return advise->promise_count ? 0 : no_promise(config, err);
 }
 
 int advise_make(struct advise *advise, const struct advise_question *question,

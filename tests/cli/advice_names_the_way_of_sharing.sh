@@ -187,6 +187,10 @@ grep -q "A GPU for each container keeps no more than 1 of 2" table || fail "not 
 expect 2 "1 container, allowed: 2 and more" advise vllm-diffusion-40g --set containers.diffusion.enabled=false --out no
 expect 2 "no container makes a promise, allowed: app.slo_ttft" \
 	advise vllm-diffusion-40g --set containers.vllm.app.slo_ttft=0s --out no
+# Only an LLM server can promise something: the container that is named is one, if there is one.
+expect 2 "no container makes a promise, .* such as --set containers.vllm.app.slo_ttft=2s$" advise vllm-diffusion-40g \
+	--set containers.aaa.app='{"type": "pages", "bytes": "1G"}' --set containers.vllm.app.slo_ttft=0s --out no
+expect 2 "no container makes a promise, allowed: a scenario with an LLM server" advise guardian --out no
 expect 2 "'1' is wrong, allowed: 2 to 10000" advise vllm-diffusion-40g --runs 1
 expect 2 "'1.5' is wrong, allowed: above 0, up to 1" advise vllm-diffusion-40g --target 1.5
 expect 2 "system.name: is what is searched" advise vllm-diffusion-40g --set system.name=gvm
