@@ -29,6 +29,8 @@ int cfg_load_json(const char *file, json_t **ret_root, struct sim_error *err)
 	fclose(stream);
 	if (*ret_root)
 		return 0;
+	if (!*bad.text)
+		return sim_runtime_error(err, "%s: out of memory", file);
 	twice = cfg_value_twice(&bad, key, sizeof(key));
 	if (twice && *key)
 		return cfg_error(err, file, key,

@@ -1,6 +1,41 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/json_read.h"
 
+#include <stdbool.h>
+
+/* Where Jansson has no memory, it may say "invalid token": its allocations are watched. */
+static json_malloc_t plain_malloc;
+static bool has_failed;
+
+static void *watched_malloc(size_t size)
+{
+	void *memory = plain_malloc(size);
+
+	has_failed |= !memory;
+	return memory;
+}
+
+static void watch(void)
+{
+	json_free_t own_free;
+
+	json_get_alloc_funcs(&plain_malloc, &own_free);
+	json_set_alloc_funcs(watched_malloc, own_free);
+	has_failed = false;
+}
+
+/* Returns @root, or NULL: then *@bad has no text if an allocation has failed. */
+static json_t *end_watch(json_t *root, json_error_t *bad)
+{
+	json_free_t own_free;
+
+	json_get_alloc_funcs(NULL, &own_free);
+	json_set_alloc_funcs(plain_malloc, own_free);
+	if (!root && has_failed)
+		*bad->text = '\0';
+	return root;
+}
+
 json_t *cfg_json_read(FILE *stream, json_error_t *ret_bad)
 {
 	static const unsigned char mark[] = { 0xef, 0xbb, 0xbf };
@@ -14,5 +49,12 @@ json_t *cfg_json_read(FILE *stream, json_error_t *ret_bad)
 	}
 	if (byte != EOF)
 		ungetc(byte, stream);
-	return json_loadf(stream, JSON_REJECT_DUPLICATES, ret_bad);
+	watch();
+	return end_watch(json_loadf(stream, JSON_REJECT_DUPLICATES, ret_bad), ret_bad);
+}
+
+json_t *cfg_json_parse(const char *text, size_t size, json_error_t *ret_bad)
+{
+	watch();
+	return end_watch(json_loadb(text, size, 0, ret_bad), ret_bad);
 }

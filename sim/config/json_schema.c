@@ -243,7 +243,8 @@ static void define(struct maker *maker, const char *path)
 	char name[2 * CFG_PATH_MAX];
 
 	definition_name(path, name, sizeof(name));
-	if (json_object_get(maker->definitions, name))
+	/* What cannot be kept would be made again for each reference. */
+	if (maker->failed || json_object_get(maker->definitions, name))
 		return;
 	set(maker, maker->definitions, name, json_true()); /* its place */
 	set(maker, maker->definitions, name, make_object(maker, path));

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "config/json_read.h"
 #include "engine/error.h"
 #include "gvm/port.h"
 
@@ -119,9 +120,8 @@ static int read_root(struct reading *reading)
 
 	if (status)
 		return status;
-	reading->root = json_loadb(text, size, 0, &bad);
+	reading->root = cfg_json_parse(text, size, &bad);
 	free(text);
-	/* Where Jansson has no memory, it says nothing. */
 	if (!reading->root && !*bad.text)
 		return out_of_memory(reading->path, reading->err);
 	if (!reading->root)

@@ -380,6 +380,8 @@ int results_load_json(const char *file, const char *wanted, json_t **ret_root,
 	fclose(stream);
 	if (*ret_root)
 		return 0;
+	if (!*bad.text)
+		return sim_runtime_error(err, "%s: out of memory", file);
 	return sim_user_error(err, "%s:%d:%d: %s", file, bad.line, bad.column, bad.text);
 }
 

@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include "config_fixture.h"
+#include "config/json_schema.h"
 #include "config/paths.h"
+#include "config/schema.h"
+#include "config/steps.h"
+#include "machine/machine.h"
 #include "suite.h"
 
 /* A results folder often has the name of its scenario. */
@@ -104,6 +108,67 @@ START_TEST(missing_data_says_where_it_was_sought)
 }
 END_TEST
 
+/* Jansson's memory: so many allocations are granted. */
+static size_t granted, asked;
+
+static void *grant(size_t size)
+{
+	return asked++ < granted ? malloc(size) : NULL;
+}
+
+static void limit_memory(size_t allocations)
+{
+	granted = allocations;
+	asked = 0;
+	json_set_alloc_funcs(grant, free);
+}
+
+/* It is no mistake in the file, as Jansson says of some allocations. */
+START_TEST(a_lack_of_memory_is_no_mistake_in_a_file)
+{
+	json_t *root = NULL;
+	size_t failures = 0;
+
+	for (; !root; failures++) {
+		int status;
+
+		error = (struct sim_error){ 0 };
+		limit_memory(failures);
+		status = cfg_load_json("s.json", &root, &error);
+		json_set_alloc_funcs(malloc, free);
+		if (!status)
+			break;
+		ck_assert_int_eq(status, -SIM_EXIT_RUNTIME);
+		ck_assert_str_eq(error.text, "s.json: out of memory");
+	}
+	ck_assert_uint_gt(failures, 20);
+	json_decref(root);
+}
+END_TEST
+
+/* Without memory the schema is given up: it took hours. */
+START_TEST(a_schema_without_memory_ends)
+{
+	struct cfg_schema schema;
+	size_t all;
+	json_t *root;
+
+	ck_assert_int_eq(cfg_schema_init(&schema, &machine_registry), 0);
+	limit_memory(SIZE_MAX);
+	root = cfg_json_schema(&schema);
+	ck_assert_ptr_nonnull(root);
+	json_decref(root);
+	all = asked;
+	for (size_t allocations = 0; allocations < all; allocations += 97) {
+		limit_memory(allocations);
+		ck_assert_ptr_null(cfg_json_schema(&schema));
+		ck_assert_uint_le(asked, 2 * all);
+	}
+	json_set_alloc_funcs(malloc, free);
+	cfg_schema_destroy(&schema);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_folder_does_not_hide_a_scenario_of_ours);
@@ -111,6 +176,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, data_is_found_beside_the_program);
 	tcase_add_test(tests, data_is_found_in_the_source_tree_at_last);
 	tcase_add_test(tests, missing_data_says_where_it_was_sought);
+	tcase_add_test(tests, a_lack_of_memory_is_no_mistake_in_a_file);
+	tcase_add_test(tests, a_schema_without_memory_ends);
 }
 
 /* "--find KIND NAME": see run_copy(). */
