@@ -75,6 +75,6 @@ cmp -s before apps/it.json || fail "a mistake changed the file"
 # Too little memory is no mistake of the user.
 head -c 300000000 /dev/zero | tr '\0' ' ' | gzip -1 >long.json.gz
 status=0
-(ulimit -v 300000 && exec "$gvmsim" app import long.json.gz apps/it.json --gpu h200-141g) 2>told || status=$?
+prlimit --as=300000000 "$gvmsim" app import long.json.gz apps/it.json --gpu h200-141g 2>told || status=$?
 [ "$status" -eq 1 ] && [ "$(cat told)" = "gvmsim: long.json.gz: out of memory" ] || fail "exit code $status: $(cat told)"
 expect 1 "nowhere/it.json: cannot" app import "$profile" nowhere/it.json --gpu h200-141g
