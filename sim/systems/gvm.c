@@ -3,8 +3,8 @@
  * gvm: the GVM paper's driver, on one GPU that all containers share.
  *
  * Each container has a directory of control files, in which the operator sets its limits.
- * gmem.limit.high and .low bound its memory, and compute.timeslice or .priority its turns on
- * the GPU. compute.freeze takes it off the GPU. Applications do not change. Limits are not
+ * gmem.limit.high bounds its memory, and compute.timeslice or .priority its turns on the GPU.
+ * compute.freeze takes it off the GPU. Applications do not change. Limits are not
  * reservations: other containers use the memory and time that a container leaves unused.
  *
  * Three switches take the system apart, as the paper's Figure 14 does:
@@ -29,12 +29,15 @@
  *
  *   1. The published driver keeps the control files of a mechanism that is compiled out. Here
  *      they are gone, so that a run without limits cannot be taken for one with limits.
- *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not.
+ *   2. There is no hmem.limit: the paper has it (Table 2), the published driver has not. There
+ *      is no gmem.limit.low: a full GPU evicts in the order of last faults, of any container.
  *   3. Memory is managed as in the published driver, quirks included, not as in the paper: see
  *      sim/nvuvm/nvuvm.c. The paper's design is "ghost".
  *   4. memory_isolation without fast_paging is that driver as it was before its authors made
  *      paging fast. So it has one list.
  */
+#include <string.h>
+
 #include "systems/core.h"
 #include "systems/system.h"
 
@@ -63,6 +66,8 @@ static bool gvm_honours(const struct config *config, const char *control_file)
 {
 	const struct gvm_keys *keys = config->system_keys;
 
+	if (!strcmp(control_file, "gmem.limit.low"))
+		return false;
 	if (sim_system_core_takes(control_file, "gmem."))
 		return keys->memory_isolation;
 	return keys->compute_isolation &&

@@ -32,10 +32,10 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 	advised - $base --system stock $short --set containers.vllm.gmem.limit.high=30G \
 		--set containers.diffusion.gmem.limit.high=20G
 	advised "gpu0: the protected memory of 2 containers adds up to 60.0 GiB, of 39.3 GiB: not all of it can be protected" \
-		$base --system gvm $short --set containers.vllm.gmem.limit.low=30G --set containers.diffusion.gmem.limit.low=30G \
+		$base --system ghost $short --set containers.vllm.gmem.limit.low=30G --set containers.diffusion.gmem.limit.low=30G \
 		--set containers.diffusion.gmem.limit.high=max
 	advised "containers.diffusion.gmem.limit.low: 8.0 GiB are protected, above its gmem.limit.high of 4.0 GiB" \
-		$base --system gvm $short --set containers.diffusion.gmem.limit.low=8G --set containers.diffusion.gmem.limit.high=4G \
+		$base --system ghost $short --set containers.diffusion.gmem.limit.low=8G --set containers.diffusion.gmem.limit.high=4G \
 		--set containers.vllm.gmem.limit.high=20G
 	advised "containers.diffusion.gmem.limit.high: 1.0 MiB are less than the context of its process, which takes 300.0 MiB" \
 		$base --system gvm $short --set containers.diffusion.gmem.limit.high=1M

@@ -69,7 +69,7 @@ START_TEST(systems_honour_what_the_core_has)
 		ck_assert(!sim_system_find(system)->own_gpu);
 		ck_assert(honours(system, "gmem.limit.high"));
 		ck_assert(honours(system, "memory.limit"));
-		ck_assert(honours(system, "gmem.limit.low"));
+		ck_assert_int_eq(honours(system, "gmem.limit.low"), !i);
 		ck_assert(honours(system, "compute.timeslice"));
 		ck_assert(honours(system, "compute.priority"));
 		ck_assert(honours(system, "compute.freeze"));
