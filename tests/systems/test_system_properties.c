@@ -318,7 +318,7 @@ START_TEST(each_system_has_a_row)
 
 		for (u32 i = 0; i < ARRAY_SIZE(rows); i++)
 			found = found || !strcmp(rows[i].system, (*keys)->name);
-		ck_assert_msg(found, "%s is not in the table", (*keys)->name);
+		ck_assert_msg(found, "%s has no row in rows[]", (*keys)->name);
 	}
 }
 END_TEST

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Documents name only things that exist: relative links, paths in backticks, functions (`name()`), macros
-# (`GVM_NAME`), keys of scenarios, subcommands and options. README has at most 120 lines.
+# (`GVM_NAME`), keys of scenarios, subcommands and options. docs/model.md says how each system manages
+# memory. README has at most 120 lines.
 # Usage: documents.sh SOURCE GVMSIM GVMCOLLECT
 set -eu
 cd "$1"
@@ -141,6 +142,11 @@ for document in $documents; do
 		check_targets "$document"
 	} >"$work/found" || true
 	[ ! -s "$work/found" ] || complain "$(cat "$work/found")"
+done
+for system in $("$gvmsim" reference --words systems); do
+	awk '/^## Who manages memory/ { on = 1; next } /^## / { on = 0 } on' docs/model.md |
+		grep -qE "^\\| [^|]*\`$system\`" ||
+		complain "docs/model.md: \"Who manages memory\" has no row for $system"
 done
 [ "$(wc -l <README.md)" -le 120 ] || complain "README.md has more than 120 lines"
 exit $status
