@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/paths.h"
 #include "engine/error.h"
+#include "figures/figure_find.h"
 #include "gvm/port.h"
 #include "results/csv.h"
 
@@ -57,15 +57,14 @@ static int read_published(struct figure_data *data, size_t panel, struct sim_err
 	const struct figure_published_curve *published = &data->figure->panels[panel].published;
 	const char *const names[] = { published->x, published->y, published->column };
 	struct figure_line *line = add_line(data, err);
-	char name[FIGURE_FILE_MAX], file[PATH_MAX];
+	char file[PATH_MAX];
 	struct csv csv;
 	int status;
 
 	if (!line)
 		return -SIM_EXIT_RUNTIME;
 	line->panel = panel;
-	snprintf(name, sizeof(name), "reference/%s", published->file);
-	status = config_find_data("plots", name, file, sizeof(file), err);
+	status = figure_find_reference(data->figure, published->file, file, sizeof(file), err);
 	if (!status)
 		status = csv_open(&csv, file, names, ARRAY_SIZE(names), err);
 	if (status)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/paths.h"
 #include "engine/error.h"
+#include "figures/figure_find.h"
 #include "gvm/port.h"
 #include "results/csv.h"
 
@@ -176,14 +176,13 @@ static int read_reference(struct figure_data *data, struct sim_error *err)
 		reference->id ? reference->id : reference->published,
 		reference->unscored ? reference->unscored : reference->published,
 	};
-	char name[FIGURE_FILE_MAX], file[PATH_MAX];
+	char file[PATH_MAX];
 	struct csv csv;
 	int status;
 
 	if (!reference->file || data->figure->ours_alone)
 		return 0;
-	snprintf(name, sizeof(name), "reference/%s", reference->file);
-	status = config_find_data("plots", name, file, sizeof(file), err);
+	status = figure_find_reference(data->figure, reference->file, file, sizeof(file), err);
 	if (!status)
 		status = csv_open(&csv, file, names, REFERENCE_COLUMNS, err);
 	if (status)

@@ -122,7 +122,7 @@ struct figure_panel {
 
 /* The reference file and its columns; NULL: it has no such column. */
 struct figure_reference {
-	const char *file; /* in plots/reference; NULL: nothing is published */
+	const char *file; /* for figure_find_reference(); NULL: nothing is published */
 	const char *panel, *run, *x, *part, *published;
 	const char *id;	      /* name of the published value: two rows of one name count once */
 	const char *unscored; /* why a row counts in no score; an empty field: it counts */

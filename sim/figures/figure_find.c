@@ -9,8 +9,9 @@
 #include "engine/guess.h"
 #include "gvm/port.h"
 
-#define FIGURE_ENDING ".json"
-#define FIGURE_FOLDER "figures" /* in plots */
+#define FIGURE_ENDING	 ".json"
+#define FIGURE_FOLDER	 "figures" /* in plots */
+#define REFERENCE_FOLDER "reference"
 
 int figure_find(struct figure *figure, const char *name, struct sim_error *err)
 {
@@ -43,6 +44,21 @@ int figure_find(struct figure *figure, const char *name, struct sim_error *err)
 			      "figure: unknown figure '%.80s', allowed are %s and a file that "
 			      "ends in " FIGURE_ENDING,
 			      name, known);
+}
+
+int figure_find_reference(const struct figure *figure, const char *name, char *ret_path,
+			  size_t size, struct sim_error *err)
+{
+	char folder[PATH_MAX], inside[PATH_MAX];
+
+	if (!strchr(name, '/')) {
+		snprintf(inside, sizeof(inside), REFERENCE_FOLDER "/%s", name);
+		return config_find_data("plots", inside, ret_path, size, err);
+	}
+	if (cfg_path_folder(figure->file, folder, sizeof(folder)) &&
+	    cfg_path_find(folder, name, "", ret_path, size))
+		return 0;
+	return sim_user_error(err, "%s: there is no file %.200s", figure->file, name);
 }
 
 void figure_list_names(char *text, size_t size)

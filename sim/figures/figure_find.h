@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Where the files of figures are: in plots/figures, or at a path of the user. */
+/*
+ * Where the files of figures are, and those with published numbers: in plots/figures and
+ * plots/reference, or at a path of the user.
+ */
 #ifndef SIM_FIGURES_FIGURE_FIND_H
 #define SIM_FIGURES_FIGURE_FIND_H
 
@@ -10,6 +13,13 @@
  * 0 or -SIM_EXIT_USER: no figure has the name.
  */
 int figure_find(struct figure *figure, const char *name, struct sim_error *err);
+
+/*
+ * Find the file with published numbers that a figure names: in plots/reference, or, if the name
+ * has a slash, from the folder of the figure's file on. Returns 0 or -SIM_EXIT_USER.
+ */
+int figure_find_reference(const struct figure *figure, const char *name, char *ret_path,
+			  size_t size, struct sim_error *err);
 
 /* The names in plots/figures, "a, b"; empty if there are none. */
 void figure_list_names(char *text, size_t size);

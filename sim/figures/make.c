@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "figures/curves.h"
 #include "figures/data.h"
 #include "figures/differences.h"
+#include "figures/figure_find.h"
 #include "figures/numbers.h"
 #include "figures/show.h"
 #include "results/compare.h"
@@ -129,14 +131,40 @@ int figure_show(struct figure_data *data, const struct figure_request *request,
 	return status ? status : show(data, request, &writer, err);
 }
 
+/* The numbers that are written must not replace those that are read. */
+static int check_output(const struct figure *figure, const char *folder, struct sim_error *err)
+{
+	char read[PATH_MAX], written[FIGURE_FILE_MAX];
+	struct sim_error ignored = { 0 };
+
+	for (size_t i = 0; i <= figure->panel_count; i++) {
+		bool curves = i < figure->panel_count;
+		const char *file =
+			curves ? figure->panels[i].published.file : figure->reference.file;
+
+		snprintf(written, sizeof(written), "%s/%s%s.csv", folder, figure->name,
+			 curves ? "-curves" : "");
+		if (file &&
+		    !figure_find_reference(figure, file, read, sizeof(read), &ignored) &&
+		    whole_file_is(read, written))
+			return sim_user_error(err,
+					      "%s: has the published values of %s, which the "
+					      "figure's numbers would replace",
+					      written, figure->file);
+	}
+	return 0;
+}
+
 /* The output folder is prepared before anything runs. */
 static int make(struct figure_data *data, const struct figure_request *request,
 		struct sim_error *err)
 {
 	const struct figure *figure = data->figure;
 	struct writer writer;
-	int status = writer_open(&writer, request->out, err);
+	int status = check_output(figure, request->out, err);
 
+	if (!status)
+		status = writer_open(&writer, request->out, err);
 	if (status)
 		return status;
 	if (!figure->folder_count)

@@ -62,6 +62,20 @@ jq '.runs = [.runs[0]] | .panels = [.panels[0]]' .mine.json >.one.json
 "$gvmsim" figure .one.json --out one >/dev/null 2>.err || fail "one bar: $(cat .err)"
 [ -s one/.one.png ] && [ -s one/.one.svg ] || fail "one bar is not drawn"
 
+# Published values of a file beside the figure, which is not replaced.
+printf 'bar,value\nstock,1\nhalf,2\n' >.own.csv
+jq '.panels = [.panels[0]] | .reference = {"file": "./.own.csv", "run": "bar", "published": "value"}' \
+	.mine.json >.own.json
+mkdir elsewhere
+(cd elsewhere && "$gvmsim" figure ../.own.json --out out >.table 2>.err) || fail "own values: $(cat elsewhere/.err)"
+grep -q '^images,half,,,images,[0-9]*,2,' elsewhere/out/.own.csv || fail "own values: $(cat elsewhere/out/.own.csv)"
+expect 2 '^gvmsim: ./.own.csv: has the published values of .own.json, which the figure.s numbers would replace' \
+	figure .own.json --out .
+[ "$(cat .own.csv)" = "$(printf 'bar,value\nstock,1\nhalf,2')" ] || fail "own values: $(cat .own.csv)"
+jq '.reference.file = "./none.csv"' .own.json >.wrong.json
+expect 2 '^gvmsim: .wrong.json: there is no file ./none.csv$' figure .wrong.json --out none
+rm -rf elsewhere
+
 # A number that no run has is named, with one that is near.
 jq '.panels[0].value = {"add": ["diffusion.images", "diffusion.fautls"]}' .mine.json >.unknown.json
 "$gvmsim" figure .unknown.json --out none >.out 2>.err && fail "a number that no run has: $(cat .out)"
