@@ -239,9 +239,13 @@ static int print_spreads(const struct published *published, struct sim_error *er
 	free(medians);
 	if (status)
 		return sim_runtime_error(err, "out of memory");
-	printf("seeds 1 to %zu: %zu of %zu published values lie within the spread; median "
-	       "error of all %.3f, 10th to 90th percentile %.3f to %.3f\n",
-	       published->seeds, within, counted, spread.median, spread.low, spread.high);
+	if (!counted)
+		printf("seeds 1 to %zu: no row counts\n", published->seeds);
+	else
+		printf("seeds 1 to %zu: %zu of %zu published values lie within the spread; "
+		       "median error of all %.3f, 10th to 90th percentile %.3f to %.3f\n",
+		       published->seeds, within, counted, spread.median, spread.low,
+		       spread.high);
 	return 0;
 }
 

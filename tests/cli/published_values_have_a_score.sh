@@ -58,6 +58,8 @@ jq -e '
 	any(.figures[].rows[]; .spread.p10 != .spread.p90)' seeds.json >/dev/null ||
 	fail "seeds.json: a spread is not that of its seeds"
 grep -q '^seeds 1 to 3: [0-9]* of [0-9]* published values lie within' text || fail "text: $(tail -1 text)"
+"$gvmsim" validate published guardian-launch --seeds 2 >none 2>.err || fail "no row counts: $(cat .err)"
+tail -n 1 none | grep -qx 'seeds 1 to 2: no row counts' || fail "no row counts: $(tail -1 none)"
 "$gvmsim" validate published compute --set duration=90s --seeds 3 --fresh >again 2>.err
 cmp text again || fail "the same seeds are another spread"
 jq -c '[.figures[].rows[] | [.predicted, .error]]' seeds.json >with
