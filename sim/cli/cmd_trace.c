@@ -53,7 +53,8 @@ static const struct command command_import = {
 "    gvmsim trace import bench.json mine.trace\n"
 "  Import the requests of a run, simulated or measured:\n"
 "    gvmsim trace import results/hardware/requests.csv mine.trace --container vllm\n"
-"  Import a trace of your own:\n"
+"  Import a trace of your own, with the columns Timestamp (seconds), Request tokens\n"
+"  and Response tokens:\n"
 "    gvmsim trace import mine.csv mine.trace --attribution \"J. Doe, CC0-1.0\"\n",
 	.run = run_import,
 };
