@@ -21,14 +21,16 @@
 
 /*
  * Turns of a small kernel by its thread blocks, for each SM at most so many: means over seven
- * pairs of an H200, of norms with 32, 128 and 512 blocks beside products, attention and
- * convolutions. Norms with more blocks take 0.8. Beside elementwise kernels all of them take
- * 0.9 or more (plots/reference/hardware/h200-580-mps-pairs.txt).
+ * pairs of an H200, of elements in 2 and 8 blocks and norms with 32, 128 and 512 beside
+ * products, attention and convolutions. Norms with more blocks take 0.8. Beside elementwise
+ * kernels all norms take 0.9 or more, and elements in 2 and 8 blocks a half
+ * (plots/reference/hardware/h200-580-mps-pairs.txt).
  */
 static const struct small_turn {
 	u64 blocks_ppm; /* of the SMs */
 	u32 turns_ppm;
 } small_turns[] = {
+	{ CFG_PPM / 16, 50000 },
 	{ CFG_PPM / 4, 190000 },
 	{ CFG_PPM, 360000 },
 	{ SM_BLOCKS * CFG_PPM, 560000 },

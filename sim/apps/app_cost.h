@@ -43,9 +43,9 @@
  * for each token. Their blocks find a place beside those of another kernel, or wait for its
  * end. Which of the two depends on the other kernel. A tile of a product, a convolution or
  * attention takes much shared memory, so an SM has few of them, and room for others. Blocks
- * that go element by element take all places of an SM. On an H200 a norm of 32 blocks waits
- * for 0.2 of a kernel with tiles in the mean, one of 128 blocks for 0.4, one of 512 for 0.6.
- * All of them wait for 0.9 of a kernel that goes element by element, or longer. So a burst
+ * that go element by element take all places of an SM. On an H200 a kernel of 8 blocks waits
+ * for 0.05 of a kernel with tiles in the mean, a norm of 32 blocks for 0.2, one of 128 for 0.4,
+ * one of 512 for 0.6. Norms wait for 0.9 of a kernel that goes element by element. So a burst
  * says how many turns its kernels take beside tiles (sm_turns_ppm), and in which part of its
  * time it leaves such room itself (sm_open_ppm). A kernel with fewer blocks than SMs does, too.
  *

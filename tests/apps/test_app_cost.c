@@ -134,6 +134,8 @@ START_TEST(a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has)
 	ck_assert_uint_eq(app_small_turns(&gpu, 100), 360000);
 	ck_assert_uint_eq(app_small_turns(&gpu, 26), 360000);
 	ck_assert_uint_eq(app_small_turns(&gpu, 25), 190000);
+	ck_assert_uint_eq(app_small_turns(&gpu, 7), 190000);
+	ck_assert_uint_eq(app_small_turns(&gpu, 6), 50000);
 }
 END_TEST
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 """What kernels of one kind do to kernels of another under MPS: speeds of pairs, on a real GPU.
 
-    python3 mps_pairs.py [SECONDS] > h200-580-mps-pairs.txt
+    python3 mps_pairs.py [SECONDS] [--small] > h200-580-mps-pairs.txt
 
 Each process replays a CUDA graph of equal kernels, back to back, for SECONDS (0.7). The speed of a
 kind beside others is its time alone over its time then, with the same limit. First without
-limits, then with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 for both. The clock is sampled meanwhile;
+limits, then with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 for both. --small: only small kernels
+beside others, without limits. The clock is sampled meanwhile;
 nvidia-smi's power is a mean over a second, so of more than one row. Needs PyTorch 2; starts an MPS
 daemon of its own and ends it.
 """
@@ -69,6 +70,8 @@ def kinds():
         "norm-128": lambda: norm(128, 3072),
         "norm-512": lambda: norm(512, 3072),
         "norm-2048": lambda: norm(2048, 3072),
+        "blocks-2": lambda: elements(2 << 10, 1),  # of 128 threads, 8 elements each
+        "blocks-8": lambda: elements(8 << 10, 1),
     }
 
 
@@ -193,7 +196,8 @@ def together(workers, names, seconds, clocks):
 
 def main():
     """All kinds alone, all pairs, some of three."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 0.7
+    arguments = [a for a in sys.argv[1:] if a != "--small"]
+    seconds, only_small = float(arguments[0]) if arguments else 0.7, "--small" in sys.argv
     folder = tempfile.mkdtemp(prefix="mps-pairs")
     mps = dict(CUDA_MPS_PIPE_DIRECTORY=folder + "/pipe", CUDA_MPS_LOG_DIRECTORY=folder + "/log")
     for path in mps.values():
@@ -201,32 +205,32 @@ def main():
     subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True, env=dict(os.environ, **mps))
     time.sleep(1)
     clocks = Clocks(folder)
-    names = NAMES
+    names, small = NAMES, SMALL if only_small else [name for name in SMALL if name not in NAMES]
     try:
-        for limits in ((None, None, None), (50, 50)):
+        for limits in ((None, None, None),) if only_small else ((None, None, None), (50, 50)):
             workers = [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
                        for p in limits]
-            for name in names + NORMS:
+            for name in dict.fromkeys(names + small):
                 for worker in workers:
                     worker.ask("make", name)
                 for worker in workers:
                     worker.answer()
             print(f"# limits {limits}", flush=True)
             alone = {}
-            for name in names + NORMS:
+            for name in dict.fromkeys(names + small):
                 (us,), mhz, watts = together(workers[:1], [name], seconds, clocks)
                 alone[name] = us
                 print(f"alone {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
-            for a, b in itertools.combinations_with_replacement(names, 2):
+            for a, b in () if only_small else itertools.combinations_with_replacement(names, 2):
                 (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
                 print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
                       f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
             if limits[0] is None:
-                for a, b in itertools.product(NORMS, names[:-1]):
+                for a, b in itertools.product(small, names[:-1]):
                     (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
                     print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
                           f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
-                for trio in TRIOS:
+                for trio in () if only_small else TRIOS:
                     us, mhz, watts = together(workers, trio, seconds, clocks)
                     print("trio", *trio, "speeds",
                           *(f"{alone[n] / u:.3f}" for n, u in zip(trio, us)),
@@ -241,7 +245,7 @@ def main():
 
 NAMES = ["product-8192", "product-1024", "prefill-256", "decode-32", "decode-32-small",
          "attention-4096", "convolution-64", "elements-128M", "elements-8M", "norm-32"]
-NORMS = ["norm-128", "norm-512", "norm-2048"]  # of more rows, beside the others
+SMALL = ["blocks-2", "blocks-8", "norm-32", "norm-128", "norm-512", "norm-2048"]
 TRIOS = [("product-8192", "product-8192", "product-8192"), ("decode-32",) * 3,
          ("product-1024", "decode-32", "attention-4096"), ("product-8192", "decode-32", "norm-32")]
 if __name__ == "__main__":
