@@ -316,17 +316,26 @@ check_files() {
 			"use /sys/kernel/gvm, which has the same files"
 		;;
 	esac
-	hmm=$(first /sys/module/nvidia_uvm/parameters/uvm_disable_hmm)
-	if [ -z "$hmm" ] && cat "$root"/etc/modprobe.d/*.conf "$root"/usr/lib/modprobe.d/*.conf \
-		"$root"/lib/modprobe.d/*.conf 2>/dev/null |
-		grep -qE '^options nvidia[-_]uvm .*uvm_disable_hmm=1'; then
-		hmm=Y
+	check_hmm
+}
+
+# A loaded nvidia-uvm tells. For one that is not loaded modprobe's configuration does; without it HMM is on.
+check_hmm() {
+	remedy="gvm-dkms sets uvm_disable_hmm=1, which holds when nvidia-uvm is loaded next"
+	if [ -d "$root/sys/module/nvidia_uvm" ]; then
+		case $(first /sys/module/nvidia_uvm/parameters/uvm_disable_hmm) in
+		Y) say ok "hmm" "off in nvidia-uvm" ;;
+		N) say warn "hmm" "on in nvidia-uvm: a process that wants it cannot register a managed GPU" "$remedy" ;;
+		*) say warn "hmm" "the loaded nvidia-uvm has no parameter uvm_disable_hmm" "$remedy" ;;
+		esac
+		return
 	fi
-	if [ "$hmm" = Y ]; then
-		say ok "hmm" "off in nvidia-uvm"
+	if cat "$root"/etc/modprobe.d/*.conf "$root"/run/modprobe.d/*.conf "$root"/usr/local/lib/modprobe.d/*.conf \
+		"$root"/usr/lib/modprobe.d/*.conf "$root"/lib/modprobe.d/*.conf 2>/dev/null |
+		grep -qE '^[[:blank:]]*options[[:blank:]]+nvidia[-_]uvm[[:blank:]]+(.*[[:blank:]])?uvm_disable_hmm=[1yY]'; then
+		say ok "hmm" "nvidia-uvm is not loaded; modprobe will load it with HMM off"
 	else
-		say warn "hmm" "on in nvidia-uvm: a process that wants it cannot register a managed GPU" \
-			"gvm-dkms sets uvm_disable_hmm=1, which holds when nvidia-uvm is loaded next"
+		say warn "hmm" "nvidia-uvm is not loaded; modprobe will load it with HMM on" "$remedy"
 	fi
 }
 

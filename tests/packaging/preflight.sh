@@ -189,8 +189,17 @@ put sys/firmware/efi/mok-variables/MokListRT listkey
 expect warn lockdown "integrity"
 good_host && put sys/module/nvidia_uvm/parameters/uvm_disable_hmm "N\n"
 expect warn hmm "on in nvidia-uvm"
+# A module that is not loaded has HMM neither on nor off: its next load has.
+good_host && rm -r "$host/sys/module/nvidia_uvm"
+expect warn hmm "not loaded; modprobe will load it with HMM on"
 good_host && rm -r "$host/sys/module/nvidia_uvm" && put usr/lib/modprobe.d/gvm.conf "options nvidia-uvm uvm_disable_hmm=1\n"
-expect ok hmm "off in nvidia-uvm"
+expect ok hmm "not loaded; modprobe will load it with HMM off"
+good_host && rm -r "$host/sys/module/nvidia_uvm" && put run/modprobe.d/own.conf "\toptions nvidia_uvm a=2  uvm_disable_hmm=Y\n"
+expect ok hmm "with HMM off"
+good_host && rm -r "$host/sys/module/nvidia_uvm" && put etc/modprobe.d/own.conf "# options nvidia-uvm uvm_disable_hmm=1\n"
+expect warn hmm "with HMM on"
+good_host && rm "$host/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
+expect warn hmm "no parameter"
 
 # JSON says the same, whatever the names of processes.
 good_host && process 4201 'a"b\\c' "x\000" /dev/nvidia0
