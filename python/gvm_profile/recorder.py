@@ -13,6 +13,8 @@ The file is the trace of the timed steps, as torch.profiler exports it, with one
 "gvmsim": when the steps were, how long plain ones took, the memory, and how many bytes the
 tensors of each kernel have. A program of one process and one GPU is recorded.
 """
+import contextlib
+import errno
 import gzip
 import json
 import math
@@ -90,6 +92,33 @@ def exported(profiler):
         os.rmdir(folder)
 
 
+def write_whole(path, trace):
+    """Write a trace to a file, all or nothing. An OSError names the file."""
+    new = path + ".new"
+    opener = gzip.open if path.endswith(".gz") else open
+    try:
+        with opener(new, "wt", encoding="utf-8") as file:
+            json.dump(trace, file, separators=(",", ":"))
+        os.replace(new, path)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, path) from error
+        raise
+
+
+def check_path(path):
+    """Refuse a path that no file can be written to: minutes later the recording would be lost."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path} is there and is no file")
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), folder)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+
+
 class Recorder:
     """step() says that a step has been launched. close() writes the file; record() calls it.
 
@@ -105,6 +134,7 @@ class Recorder:
         if min(warmup, plain, settle, timed, shapes) < 1:
             raise ValueError("each stage needs a step at least")
         self.torch, self.path, self.plain_least_ns = torch, os.fspath(path), seconds * 1e9
+        check_path(self.path)
         # Steps of a stage, and what is done at its end.
         self.stages = [(warmup, self._begin_plain), (plain, self._end_plain),
                        (settle, self.torch.cuda.synchronize), (timed, self._end_timed),
@@ -182,11 +212,7 @@ class Recorder:
             raise RuntimeError(f"{self.path}: the program ended before its profile was recorded: "
                                f"in stage {self.stage + 1} of {len(self.stages)}")
         self.trace["gvmsim"] = self.recorded
-        new = self.path + ".new"
-        opener = gzip.open if self.path.endswith(".gz") else open
-        with opener(new, "wt", encoding="utf-8") as file:
-            json.dump(self.trace, file, separators=(",", ":"))
-        os.replace(new, self.path)
+        write_whole(self.path, self.trace)
 
 
 class record:

@@ -3,9 +3,12 @@
 """The Python package gvm_profile, with a stand-in for PyTorch: its stages and its file. Profiles of real
 programs, which it recorded on a GPU, are in plots/reference/hardware/h200-programs."""
 
+import errno
 import gzip
 import json
 import os
+import resource
+import signal
 import sys
 import tempfile
 import types
@@ -103,6 +106,60 @@ class Recording(unittest.TestCase):
                 raise KeyError("mine")
         self.assertEqual(self.log[-1], "stop")
         self.assertEqual(os.listdir(self.folder.name), [])
+
+    def record_all(self):
+        with record(self.path, warmup=1, plain=1, settle=1, timed=1, shapes=1, seconds=0) as profile:
+            self.run_steps(profile)
+
+    def test_a_file_that_cannot_be_written_leaves_what_was_there(self):
+        """The disk is full, by a limit of a file's size: FILE.new goes, and an earlier FILE stays."""
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_FSIZE, resource.getrlimit(resource.RLIMIT_FSIZE))
+        self.addCleanup(signal.signal, signal.SIGXFSZ, signal.signal(signal.SIGXFSZ, signal.SIG_IGN))
+        export = FakeProfiler.export_chrome_trace
+
+        def full(profiler, path):
+            export(profiler, path)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (16, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+        for name in ("mine.json.gz", "mine.json"):
+            self.path = os.path.join(self.folder.name, name)
+            with open(self.path, "w", encoding="utf-8") as file:
+                file.write("of an earlier run")
+            # Only the last export may fill the disk: the first one would be refused its own file.
+            with mock.patch.object(FakeProfiler, "export_chrome_trace",
+                                   lambda fake, path: (full if fake.shapes else export)(fake, path)):
+                with self.assertRaises(OSError) as raised:
+                    self.record_all()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            self.assertEqual(raised.exception.errno, errno.EFBIG)
+            self.assertEqual(raised.exception.filename, self.path)
+            with open(self.path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "of an earlier run")
+            self.assertEqual(os.listdir(self.folder.name), [name])
+            os.unlink(self.path)
+
+    def test_a_trace_that_is_no_json_leaves_no_file(self):
+        with mock.patch.object(recorder, "kernel_bytes", lambda events: {1, 2}):
+            with self.assertRaises(TypeError):
+                self.record_all()
+        self.assertEqual(os.listdir(self.folder.name), [])
+
+    def test_a_path_that_cannot_be_written_is_refused_before_the_recording(self):
+        os.mkdir(self.path)
+        for path, kind, said in ((self.path, ValueError, "mine.json.gz is there and is no file"),
+                                 ("/dev/null", ValueError, "/dev/null is there and is no file"),
+                                 (os.path.join(self.folder.name, "none", "mine.json"), FileNotFoundError, "none")):
+            with self.assertRaisesRegex(kind, said):
+                record(path)
+        self.assertEqual(self.log, [])
+
+    def test_an_error_while_it_ends_names_the_file(self):
+        with self.assertRaises(OSError) as raised:
+            with record(self.path, warmup=1, plain=1, settle=1, timed=1, shapes=1, seconds=0) as profile:
+                self.run_steps(profile)
+                os.mkdir(self.path)
+        self.assertEqual(raised.exception.filename, self.path)
+        self.assertEqual(os.listdir(self.folder.name), ["mine.json.gz"])
 
     def test_without_a_gpu_it_says_so(self):
         with mock.patch.dict(sys.modules, {"torch": fake_torch(self.log, available=False)}):
