@@ -187,11 +187,12 @@ struct shim_descriptor {
 	_Atomic int fd; /* -1: none */
 	dev_t device;	/* of what it was when we opened it */
 	ino_t inode;
+	int signal; /* the mark of our open file: descriptor.c */
 };
 
-#define SHIM_NO_DESCRIPTOR \
-	{                  \
-		-1, 0, 0   \
+#define SHIM_NO_DESCRIPTOR  \
+	{                   \
+		-1, 0, 0, 0 \
 	}
 
 /* Take @fd, or -1. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -297,6 +298,43 @@ static void task_closes(int number)
 	print_numbers();
 }
 
+/*
+ * As task_closes(), with counters in the places: on Linux all eventfds and inotify descriptors
+ * have one inode. Nothing is added to a counter or taken from it, and a child of a fork keeps
+ * all of them.
+ */
+static void task_closes_counters(int number)
+{
+	uint64_t count;
+	int lost = 0, status;
+	pid_t child;
+
+	open_device();
+	allocate_numbers();
+	launch(NULL);
+	usleep(50000);
+	close_range(3, ~0u, 0);
+	for (int i = 0; i < number; i++)
+		if (eventfd(5, EFD_NONBLOCK) < 0)
+			fail("an eventfd");
+	for (int i = 0; i < 20; i++) {
+		launch(NULL);
+		usleep(5000);
+	}
+	child = fork();
+	if (!child) {
+		for (int i = 0; i < number; i++)
+			lost += fcntl(3 + i, F_GETFD) < 0;
+		_exit(lost);
+	}
+	if (waitpid(child, &status, 0) != child || status)
+		printf("a child has lost %d counters\n", WEXITSTATUS(status));
+	for (int i = 0; i < number; i++)
+		if (read(3 + i, &count, sizeof(count)) != sizeof(count) || count != 5)
+			printf("counter %d was changed\n", 3 + i);
+	printf("done\n");
+}
+
 static int entries_of(const char *path)
 {
 	DIR *folder = opendir(path);
@@ -571,6 +609,7 @@ const struct task corner_tasks[] = {
 	{ "no_watches", task_no_watches },
 	{ "fork_same_number", task_fork_same_number },
 	{ "closes", task_closes },
+	{ "closes_counters", task_closes_counters },
 	{ "deep_graphs", task_deep_graphs },
 	{ "threads", task_threads },
 	{ "cold", task_cold },

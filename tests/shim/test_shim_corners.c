@@ -201,6 +201,18 @@ START_TEST(a_program_may_close_all_descriptors)
 }
 END_TEST
 
+START_TEST(counters_of_a_program_that_closes_all_stay_as_they_are)
+{
+	struct program program;
+
+	run(&program, true, "ask", "closes_counters", 40, "GVM_LIMIT=10M GVM_CONTAINER=llm");
+	ck_assert_str_eq(program.out, "done\n");
+	ck_assert_msg(strstr(content("log"), "has closed the shim's descriptors"), "%s",
+		      content("log"));
+	assert_nothing_left();
+}
+END_TEST
+
 START_TEST(graphs_in_graphs_are_counted)
 {
 	struct program program;
@@ -306,6 +318,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, streams_of_ended_threads_make_room);
 	tcase_add_test(tests, files_are_replaced_at_most_every_10_ms);
 	tcase_add_test(tests, a_program_may_close_all_descriptors);
+	tcase_add_test(tests, counters_of_a_program_that_closes_all_stay_as_they_are);
 	tcase_add_test(tests, graphs_in_graphs_are_counted);
 	tcase_add_test(tests, starts_and_ends_leave_no_memory_thread_or_descriptor);
 }
