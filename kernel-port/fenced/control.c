@@ -139,11 +139,33 @@ static void write_stat(struct tenant *tenant)
 	write_changed(tenant, "gmem.current", text, tenant->current);
 }
 
-void control_open(struct tenant *tenant)
+/*
+ * Why a client has no folder of its own; NULL: it can have one. Folders have the number of the
+ * client's process, so each needs one that is no other client's.
+ */
+static const char *without_folder(const struct tenant *tenant)
+{
+	char path[CONTROL_PATH_MAX];
+
+	if (tenant->pid <= 0)
+		return "its process is in a PID namespace that gvmfenced does not see";
+	/* control_clean() has removed those of earlier clients. */
+	if (path_of(tenant, "fence.sample", path) && !access(path, F_OK))
+		return "its process is another client, too";
+	return NULL;
+}
+
+static void open_folder(struct tenant *tenant)
 {
 	char path[CONTROL_PATH_MAX], *slash, text[32];
+	const char *wrong = without_folder(tenant);
 
-	if (!root || !tenant->sample.on || !path_of(tenant, "", path))
+	if (wrong) {
+		fprintf(stderr, "gvmfenced: client %llu: no files in %s: %s\n", tenant->id,
+			root, wrong);
+		return;
+	}
+	if (!path_of(tenant, "", path))
 		return;
 	slash = strrchr(path, '/');
 	*slash = '\0';
@@ -160,6 +182,17 @@ void control_open(struct tenant *tenant)
 	tenant->has_files = true;
 	write_stat(tenant);
 	pthread_mutex_unlock(&tenant->lock);
+}
+
+void control_open(struct tenant *tenant)
+{
+	static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+	if (!root || !tenant->sample.on)
+		return;
+	pthread_mutex_lock(&one_at_a_time);
+	open_folder(tenant);
+	pthread_mutex_unlock(&one_at_a_time);
 }
 
 void control_close(struct tenant *tenant)

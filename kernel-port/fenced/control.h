@@ -22,7 +22,8 @@ void control_clean(int ordinal);
 
 /*
  * A client's files, with @tenant->sample.every as their setting; none if control_start() was
- * not called. close removes them.
+ * not called, if gvmfenced cannot see the client's process, or if another client of that process
+ * has them. close removes them.
  */
 void control_open(struct tenant *tenant);
 void control_close(struct tenant *tenant);

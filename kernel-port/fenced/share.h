@@ -88,7 +88,7 @@ struct tenant {
 	struct gpu *gpu;
 	u64 id;
 	int fd;
-	int pid;
+	int pid; /* that gvmfenced sees; 0: it is in another PID namespace */
 	u8 *window;
 	u64 window_bytes;
 	u64 base, bytes;  /* of its partition */

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* gvmfenced: launches that are counted, and the wild accesses that they find. */
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "message.h"
 #include "runs.h"
 
 static void control_path(const struct client *client, const char *name, char path[192])
@@ -180,11 +186,141 @@ START_TEST(a_module_that_writes_to_its_variables_is_not_sampled)
 }
 END_TEST
 
+static void assert_no_files(const char *name)
+{
+	char path[192];
+
+	snprintf(path, sizeof(path), "%s/control/%s", folder, name);
+	ck_assert_msg(access(path, F_OK), "%s is there", path);
+}
+
+/*
+ * A manager in a container sees no process of the host: SO_PEERCRED says 0 of all of them. They
+ * are served, and none has files that are another one's, too.
+ */
+START_TEST(clients_of_another_pid_namespace_have_no_files)
+{
+	int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	struct client clients[2];
+
+	if (own < 0 || unshare(CLONE_NEWPID)) {
+		close(own);
+		return; /* it needs root */
+	}
+	start_manager_with("once", "10s", NULL, NULL, true);
+	ck_assert_int_eq(setns(own, CLONE_NEWPID), 0);
+	close(own);
+	for (int i = 0; i < 2; i++) {
+		start(&clients[i], "stay", 4, "16M");
+		wait_ready(&clients[i]);
+	}
+	assert_no_files("0");
+	for (int i = 0; i < 2; i++) {
+		finish(&clients[i]);
+		ck_assert_msg(strstr(clients[i].out, "then 0"), "%s", clients[i].out);
+	}
+	await_log("has left", 2);
+	ck_assert_msg(count_in_log("its process is in a PID namespace that gvmfenced does not "
+				   "see\n") == 2,
+		      "%s", log_end());
+	stop_manager();
+}
+END_TEST
+
+/* One that the manager sees, by the number that the manager has for it. */
+START_TEST(a_client_of_a_pid_namespace_below_has_files)
+{
+	int own = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	char path[192];
+	struct client client;
+
+	start_manager_with("once", "10s", NULL, NULL, true);
+	if (own < 0 || unshare(CLONE_NEWPID)) {
+		close(own);
+		stop_manager();
+		return; /* it needs root */
+	}
+	start(&client, "stay", 4, "16M");
+	ck_assert_int_eq(setns(own, CLONE_NEWPID), 0);
+	close(own);
+	wait_ready(&client);
+	await_stat(&client, "every: 0\n");
+	assert_no_files("1");
+	control_path(&client, "fence.stat", path);
+	finish(&client);
+	await_log("has left", 1);
+	ck_assert_int_ne(access(path, F_OK), 0);
+	stop_manager();
+}
+END_TEST
+
+/* A second client by hand of the process that is the test: connected, with a window. */
+static int say_hello(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	static struct fenced_reply reply;
+	struct fenced_request hello = { .call = FENCED_HELLO,
+					.a = FENCED_VERSION,
+					.b = 16ull << 20 };
+	int window = memfd_create("window", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+	    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	char control[CMSG_SPACE(sizeof(window))] = "";
+	struct iovec part = { &hello, FENCED_REQUEST_HEAD };
+	struct msghdr message = { .msg_iov = &part,
+				  .msg_iovlen = 1,
+				  .msg_control = control,
+				  .msg_controllen = sizeof(control) };
+	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+	ck_assert(!ftruncate(window, (off_t)FENCED_WINDOW) &&
+		  !fcntl(window, F_ADD_SEALS, F_SEAL_SHRINK));
+	strcpy(address.sun_path, socket_path);
+	ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	head->cmsg_level = SOL_SOCKET;
+	head->cmsg_type = SCM_RIGHTS;
+	head->cmsg_len = CMSG_LEN(sizeof(window));
+	memcpy(CMSG_DATA(head), &window, sizeof(window));
+	ck_assert_int_eq(sendmsg(fd, &message, 0), (ssize_t)FENCED_REQUEST_HEAD);
+	ck_assert_int_ge(recv(fd, &reply, sizeof(reply), 0), (ssize_t)FENCED_REPLY_HEAD);
+	ck_assert_uint_eq(reply.result, 0);
+	close(window);
+	return fd;
+}
+
+/* The files stay the first one's: they do not go with the second, and are free for the next. */
+START_TEST(two_clients_of_a_process_do_not_share_files)
+{
+	struct client self = { .pid = getpid() };
+	int first, second;
+
+	start_manager_with("once", "10s", NULL, NULL, true);
+	first = say_hello();
+	second = say_hello();
+	await_log("its process is another client, too\n", 1);
+	close(second);
+	await_log("has left", 1);
+	await_stat(&self, "every: 0\n");
+	set_sample(&self, "7\n");
+	await_stat(&self, "every: 7\n");
+	close(first);
+	await_log("has left", 2);
+	first = say_hello();
+	await_stat(&self, "every: 0\n");
+	close(first);
+	await_log("has left", 3);
+	ck_assert_int_eq(count_in_log("another client, too\n"), 1);
+	stop_manager();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, counted_launches_find_wild_accesses);
 	tcase_add_test(tests, gvmd_looks_for_wild_accesses);
 	tcase_add_test(tests, a_share_of_launches_is_counted);
+	tcase_add_test(tests, clients_of_another_pid_namespace_have_no_files);
+	tcase_add_test(tests, a_client_of_a_pid_namespace_below_has_files);
+	tcase_add_test(tests, two_clients_of_a_process_do_not_share_files);
 	tcase_add_test(tests, a_module_that_writes_to_its_variables_is_not_sampled);
 }
 
