@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -48,7 +49,10 @@ struct rm_control {
 
 struct turns_group {
 	int fd;
+	dev_t device; /* of the file that the application had under @fd */
+	ino_t inode;
 	u32 client;
+	u32 parent; /* RM's object for the GPU, whose parent is the client */
 	u32 object;
 	bool due;
 };
@@ -79,35 +83,73 @@ void turns_changed(void)
 	pthread_mutex_unlock(&turns_lock);
 }
 
+/*
+ * Forget the groups that go with @object of @client. RM frees what is below an object with it.
+ * LOCKING: turns_lock.
+ */
+static void forget(u32 client, u32 object)
+{
+	for (u32 i = 0; i < group_count;) {
+		const struct turns_group *group = &groups[i];
+
+		if (group->client == client &&
+		    (group->object == object || group->parent == object || client == object))
+			groups[i] = groups[--group_count];
+		else
+			i++;
+	}
+}
+
 static void note_alloc(int fd, const struct rm_alloc *alloc, size_t size)
 {
 	u32 status = size == 32 ? alloc->rest[1] : alloc->rest[4];
+	struct stat info;
 
-	if (alloc->class != RM_CHANNEL_GROUP || status)
+	if (alloc->class != RM_CHANNEL_GROUP || status || fstat(fd, &info))
 		return;
 	pthread_mutex_lock(&turns_lock);
+	/* A file's close frees its clients, and is not seen: the handle may be an old one. */
+	forget(alloc->client, alloc->object);
 	if (group_count < GROUPS_MAX) {
-		groups[group_count++] =
-			(struct turns_group){ fd, alloc->client, alloc->object, true };
+		groups[group_count++] = (struct turns_group){
+			.fd = fd,
+			.device = info.st_dev,
+			.inode = info.st_ino,
+			.client = alloc->client,
+			.parent = alloc->parent,
+			.object = alloc->object,
+			.due = true,
+		};
 		due = true;
 	}
 	pthread_mutex_unlock(&turns_lock);
 }
 
-/* A group goes by itself or with its client. */
-static void note_free(const struct rm_free *freed)
+/* Free for the application. Nobody calls RM for a group between its end and ours. */
+static long free_object(int fd, unsigned long request, struct rm_free *freed)
 {
-	if (freed->status)
-		return;
+	long result;
+
 	pthread_mutex_lock(&turns_lock);
+	result = syscall(SYS_ioctl, fd, request, freed);
+	if (!result && !freed->status)
+		forget(freed->client, freed->object);
+	pthread_mutex_unlock(&turns_lock);
+	return result;
+}
+
+/* Forget the groups whose file the application has closed. LOCKING: turns_lock. */
+static void forget_closed(void)
+{
+	struct stat info;
+
 	for (u32 i = 0; i < group_count;) {
-		if (groups[i].client == freed->client &&
-		    (groups[i].object == freed->object || freed->object == freed->client))
+		if (fstat(groups[i].fd, &info) || info.st_dev != groups[i].device ||
+		    info.st_ino != groups[i].inode)
 			groups[i] = groups[--group_count];
 		else
 			i++;
 	}
-	pthread_mutex_unlock(&turns_lock);
 }
 
 static u32 control(const struct turns_group *group, u32 command, u64 *us)
@@ -135,6 +177,7 @@ void turns_apply(void)
 
 	pthread_mutex_lock(&turns_lock);
 	due = false;
+	forget_closed();
 	for (u32 i = 0; i < group_count; i++) {
 		u64 us = wanted;
 		u32 answer;
@@ -177,13 +220,14 @@ SHIM_EXPORT int ioctl(int fd, unsigned long request, ...)
 	va_start(args, request);
 	argument = va_arg(args, void *);
 	va_end(args);
+	if (_IOC_TYPE(request) == RM_MAGIC && _IOC_NR(request) == RM_FREE && argument &&
+	    _IOC_SIZE(request) == sizeof(struct rm_free))
+		return (int)free_object(fd, request, argument);
 	result = syscall(SYS_ioctl, fd, request, argument);
 	if (result || _IOC_TYPE(request) != RM_MAGIC || !argument)
 		return (int)result;
 	if (_IOC_NR(request) == RM_ALLOC && _IOC_SIZE(request) >= 32 &&
 	    _IOC_SIZE(request) <= sizeof(struct rm_alloc))
 		note_alloc(fd, argument, _IOC_SIZE(request));
-	else if (_IOC_NR(request) == RM_FREE && _IOC_SIZE(request) == sizeof(struct rm_free))
-		note_free(argument);
 	return (int)result;
 }
