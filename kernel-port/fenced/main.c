@@ -51,7 +51,6 @@ static const struct command_option options[] = {
 
 static const struct command command_serve = {
 	.name = "gvmfenced serve",
-	.operands = "",
 	.summary = "kernels of several processes in one CUDA context, each fenced",
 	.about =
 "gvmfenced has one CUDA context and runs the kernels of all its clients in it, side by side. Each client\n"
@@ -77,6 +76,8 @@ static const struct command gvmfenced = {
 };
 /* clang-format on */
 
+#define GPU_NUMBER_MAX 1023u
+
 struct fenced_args {
 	const char *socket;
 	enum gvm_fence_mode mode;
@@ -90,7 +91,7 @@ struct fenced_args {
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
 	struct fenced_args *args = data;
-	char *end;
+	u64 number;
 	int mode;
 
 	if (!strcmp(option, "socket")) {
@@ -120,21 +121,23 @@ static int take_option(void *data, const char *option, const char *value, struct
 						 value);
 	} else if (!strcmp(option, "control")) {
 		args->control = value;
+		if (!*value)
+			return command_bad_value(&command_serve, option, err, "is empty");
 	} else if (!strcmp(option, "sample")) {
-		u64 every = strtoull(value, &end, 10);
-
-		if (*value < '0' || *value > '9' || *end || every > SAMPLE_EVERY_MAX)
+		if (units_parse_integer(value, &number) != UNITS_OK ||
+		    number > SAMPLE_EVERY_MAX)
 			return command_bad_value(&command_serve, option, err,
 						 "'%s' is no number up to %u", value,
 						 SAMPLE_EVERY_MAX);
-		args->sample_every = (u32)every;
+		args->sample_every = (u32)number;
 	} else if (!strcmp(option, "local-stores")) {
 		args->local_stores = true;
 	} else {
-		args->gpu = (int)strtol(value, &end, 10);
-		if (end == value || *end || args->gpu < 0)
+		if (units_parse_integer(value, &number) != UNITS_OK || number > GPU_NUMBER_MAX)
 			return command_bad_value(&command_serve, option, err,
-						 "'%s' is no number", value);
+						 "'%s' is no number up to %u", value,
+						 GPU_NUMBER_MAX);
+		args->gpu = (int)number;
 	}
 	return 0;
 }
@@ -145,26 +148,34 @@ static int listen_on(const char *path, int *ret_fd, struct sim_error *err)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct stat info;
 	mode_t mask;
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0),
+	    probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int status;
 	bool good;
 
 	strcpy(address.sun_path, path);
-	if (fd < 0)
-		return sim_runtime_error(err, "socket: %s", strerror(errno));
-	if (!connect(fd, (struct sockaddr *)&address, sizeof(address))) {
+	if (fd < 0 || probe < 0) {
 		close(fd);
-		return sim_user_error(err, "%s: another gvmfenced listens there", path);
+		close(probe);
+		return sim_runtime_error(err, "socket: %s", strerror(errno));
 	}
-	if (!lstat(path, &info) && S_ISSOCK(info.st_mode))
+	/* EAGAIN: a server that is stuck. EPROTOTYPE: one of another kind. */
+	if (connect(probe, (struct sockaddr *)&address, sizeof(address)) &&
+	    errno == ECONNREFUSED && !lstat(path, &info) && S_ISSOCK(info.st_mode))
 		unlink(path);
+	close(probe);
 	mask = umask(0177);
 	good = !bind(fd, (struct sockaddr *)&address, sizeof(address)) && !listen(fd, 64);
 	umask(mask);
 	*ret_fd = fd;
 	if (good)
 		return 0;
+	status = errno;
 	close(fd);
-	return sim_user_error(err, "%s: %s", path, strerror(errno));
+	return sim_user_error(err, "%s: %s", path,
+			      status == EADDRINUSE ?
+				      "another process listens there, or it is no socket" :
+				      strerror(status));
 }
 
 #define ACCEPT_AGAIN_US 10000

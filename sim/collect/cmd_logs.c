@@ -113,8 +113,10 @@ static int apply_slos(struct logs_args *args, struct sim_error *err)
 			found = true;
 		}
 		if (!found)
-			return command_bad_value(&command_logs, "slo", err,
-						 "no --requests of \"%s\"", slo->container);
+			return command_bad_value(
+				&command_logs,
+				slo->promise == APP_PROMISE_GAPS ? "slo-itl" : "slo", err,
+				"no --requests of \"%s\"", slo->container);
 	}
 	return 0;
 }

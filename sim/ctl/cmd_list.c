@@ -67,6 +67,7 @@ const struct command command_watch = {
 /* clang-format on */
 
 struct list_args {
+	const struct command *command; /* list or watch */
 	const char *root;
 	u64 interval_ns;
 	u64 count; /* 0: without end */
@@ -95,7 +96,12 @@ static int take_option(void *data, const char *option, const char *value, struct
 	struct list_args *args = data;
 
 	if (!strcmp(option, "root")) {
+		const char *wrong = ctl_wrong_root(value);
+
 		args->root = value;
+		if (wrong)
+			return command_bad_value(args->command, option, err, "'%s' %s", value,
+						 wrong);
 	} else if (!strcmp(option, "interval")) {
 		if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns ||
 		    args->interval_ns > CTL_DAY_NS)
@@ -263,7 +269,8 @@ static int print_list(const struct list_args *args, struct list_before **before,
 	table_destroy(&table);
 	if (!args->root && print_past())
 		status = sim_runtime_error(err, "out of memory");
-	fflush(stdout);
+	if (!status)
+		status = command_flush(err);
 	free(*before);
 	*before = now;
 	*before_count = list.count;
@@ -273,7 +280,7 @@ static int print_list(const struct list_args *args, struct list_before **before,
 
 static int run_list(int argc, char **argv, struct sim_error *err)
 {
-	struct list_args args = { 0 };
+	struct list_args args = { .command = &command_list };
 	struct list_before *before = NULL;
 	struct command_line line;
 	size_t count = 0;
@@ -301,7 +308,7 @@ static u64 now_ns(void)
 
 static int run_watch(int argc, char **argv, struct sim_error *err)
 {
-	struct list_args args = { .interval_ns = SECOND_NS };
+	struct list_args args = { .command = &command_watch, .interval_ns = SECOND_NS };
 	struct list_before *before = NULL;
 	struct command_line line;
 	struct signals signals;

@@ -107,15 +107,21 @@ static const struct metric metrics[] = {
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
 	struct metrics_args *args = data;
+	const char *wrong = NULL;
 
-	if (!strcmp(option, "out"))
+	if (!strcmp(option, "out")) {
 		args->out = value;
-	else if (!strcmp(option, "root"))
+		wrong = *value ? NULL : "is empty";
+	} else if (!strcmp(option, "root")) {
 		args->root = value;
-	else if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns ||
-		 args->interval_ns > CTL_DAY_NS)
-		return command_bad_value(&command_metrics, option, err,
-					 "'%s' is no time up to 24h, e.g. 15s", value);
+		wrong = ctl_wrong_root(value);
+	} else if (units_parse_duration(value, &args->interval_ns) || !args->interval_ns ||
+		   args->interval_ns > CTL_DAY_NS) {
+		wrong = "is no time up to 24h, e.g. 15s";
+	}
+	if (wrong)
+		return command_bad_value(&command_metrics, option, err, "'%s' %s", value,
+					 wrong);
 	return 0;
 }
 

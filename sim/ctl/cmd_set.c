@@ -47,9 +47,11 @@ const struct command command_set = {
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
-	(void)option;
-	(void)err;
+	const char *wrong = ctl_wrong_root(value);
+
 	*(const char **)data = value;
+	if (wrong)
+		return command_bad_value(&command_set, option, err, "'%s' %s", value, wrong);
 	return 0;
 }
 
@@ -194,7 +196,7 @@ static int set_all(const char *root, const struct set_target *target,
 	}
 	ctl_list_destroy(&list);
 	if (status || found)
-		return status;
+		return status ? status : command_flush(err);
 	if (target->gpu != U64_MAX)
 		return sim_user_error(err,
 				      "%s %s has no control files of GPU %llu; see gvmctl list",

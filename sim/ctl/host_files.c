@@ -219,6 +219,19 @@ int ctl_list(const char *root, struct ctl_list *ret_list)
 	return status;
 }
 
+const char *ctl_wrong_root(const char *root)
+{
+	struct stat info;
+
+	if (!*root)
+		return "is empty";
+	if (stat(root, &info))
+		return errno == ENOENT ? NULL : strerror(errno);
+	if (!S_ISDIR(info.st_mode))
+		return "is no folder";
+	return access(root, R_OK | X_OK) ? strerror(errno) : NULL;
+}
+
 void ctl_list_destroy(struct ctl_list *list)
 {
 	free(list->containers);

@@ -43,6 +43,12 @@ int ctl_list(const char *root, struct ctl_list *ret_list);
 void ctl_list_destroy(struct ctl_list *list);
 
 /*
+ * What is wrong with a root that a user gives; NULL: nothing. One that is missing may come with
+ * its first process.
+ */
+const char *ctl_wrong_root(const char *root);
+
+/*
  * The command's name in /proc/PID/comm, without control characters. False:
  * there is none to be read.
  */

@@ -7,7 +7,9 @@
  */
 #include "gvmd/host/cmd_daemon.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -189,16 +191,21 @@ static int daemon_loop(struct host_daemon *daemon, const struct signals *signals
 static int daemon_run(struct host_daemon *daemon, const char *file, struct sim_error *err)
 {
 	struct signals signals;
+	struct stat root;
 	int status;
 
 	daemon->step.container_count = daemon->world.count;
 	for (u32 i = 0; i < daemon->world.count; i++)
 		memcpy(daemon->step.containers[i].name, daemon->world.containers[i].name,
 		       GVMD_NAME_MAX);
-	if (access(daemon->world.root, F_OK))
+	if (stat(daemon->world.root, &root))
 		return sim_runtime_error(err, "%s: %s, is gvm.ko loaded?", daemon->world.root,
 					 strerror(errno));
+	if (!S_ISDIR(root.st_mode))
+		return sim_user_error(err, "%s: is no folder", daemon->world.root);
 	signals_take(&signals);
+	/* A reader of the lines that has gone must not end it before it has put limits back. */
+	signal(SIGPIPE, SIG_IGN);
 	gvmd_init(&daemon->gvmd, &daemon_world, daemon, &daemon->step);
 	status = host_child_start(&daemon->child, file, &daemon->step, err);
 	daemon->start_ns = clock_ns();

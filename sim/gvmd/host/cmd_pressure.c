@@ -2,12 +2,14 @@
 /* "gvmd pressure", see cmd_pressure.h. */
 #include "gvmd/host/cmd_pressure.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "config/units.h"
+#include "ctl/host_files.h"
 #include "engine/error.h"
 #include "gvmd/host/pressure.h"
 #include "terminal/signals.h"
@@ -62,15 +64,20 @@ static int take_option(void *data, const char *option, const char *value, struct
 {
 	struct pressure_args *args = data;
 	u64 *time_ns = !strcmp(option, "period") ? &args->period_ns : &args->duration_ns;
+	const char *wrong = NULL;
 
-	if (!strcmp(option, "socket"))
+	if (!strcmp(option, "socket")) {
 		args->pressure.path = value;
-	else if (!strcmp(option, "root"))
+		wrong = *value ? NULL : "is empty";
+	} else if (!strcmp(option, "root")) {
 		args->pressure.root = value;
-	else if (units_parse_duration(value, time_ns) != UNITS_OK || *time_ns < 1000000)
-		return command_bad_value(&command_pressure, option, err,
-					 "'%s' is no time of a millisecond or more, e.g. 100ms",
-					 value);
+		wrong = ctl_wrong_root(value);
+	} else if (units_parse_duration(value, time_ns) != UNITS_OK || *time_ns < 1000000) {
+		wrong = "is no time of a millisecond or more, e.g. 100ms";
+	}
+	if (wrong)
+		return command_bad_value(&command_pressure, option, err, "'%s' %s", value,
+					 wrong);
 	return 0;
 }
 
@@ -82,11 +89,18 @@ static u64 clock_ns(void)
 	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
+/* @ns behind a date; the end of time at most. */
+static u64 later(u64 date_ns, u64 ns)
+{
+	return ns > U64_MAX - date_ns ? U64_MAX : date_ns + ns;
+}
+
 static int serve(struct pressure_args *args, struct sim_error *err)
 {
 	struct pressure *pressure = &args->pressure;
 	struct signals signals;
 	u64 start_ns = clock_ns(), date_ns = start_ns;
+	u64 end_ns = args->duration_ns ? later(start_ns, args->duration_ns) : U64_MAX;
 	int status;
 
 	if (!strcmp(pressure->path, DEFAULT_SOCKET))
@@ -94,15 +108,21 @@ static int serve(struct pressure_args *args, struct sim_error *err)
 	signals_take(&signals);
 	status = pressure_open(pressure);
 	if (status)
-		return sim_runtime_error(err, "%s: %s", pressure->path, strerror(-status));
+		return sim_runtime_error(err, "%s: %s", pressure->path,
+					 status == -EADDRINUSE ?
+						 "another process listens there, or it is no "
+						 "socket" :
+						 strerror(-status));
 	printf("listening on %s\n", pressure->path);
 	fflush(stdout);
 	while (!status && !signals_wait_until(&signals, date_ns)) {
 		date_ns = clock_ns();
-		if (args->duration_ns && date_ns - start_ns >= args->duration_ns)
+		if (date_ns >= end_ns)
 			break;
 		status = pressure_tick(pressure, date_ns);
-		date_ns += args->period_ns;
+		date_ns = later(date_ns, args->period_ns);
+		if (date_ns > end_ns)
+			date_ns = end_ns;
 	}
 	printf("%llu events were sent\n", pressure->events);
 	pressure_close(pressure);

@@ -42,6 +42,12 @@ static bool is_number(const char *text, size_t length)
 	return length && length < 12 && strspn(text, "0123456789") >= length;
 }
 
+/* A process's number: from 1 to the largest pid_t, without zeros before it. */
+static bool is_pid(const char *text, size_t length)
+{
+	return is_number(text, length) && *text != '0' && atoll(text) <= INT_MAX;
+}
+
 const char *host_world_add(struct host_world *world, const char *argument)
 {
 	struct host_container *container = &world->containers[world->count];
@@ -52,7 +58,7 @@ const char *host_world_add(struct host_world *world, const char *argument)
 	const char *gpu = colon ? colon + 1 : "0";
 
 	if (!value || !is_number(gpu, strlen(gpu)) ||
-	    (*value != '/' && !is_number(value, length)) || length < 1 + (*value == '/'))
+	    (*value != '/' && !is_pid(value, length)) || length < 1 + (*value == '/'))
 		return "allowed: NAME=PID, NAME=/CGROUP, each also with :GPU";
 	if (strstr(value, ".."))
 		return "allowed: a path without \"..\"";
@@ -66,6 +72,9 @@ const char *host_world_add(struct host_world *world, const char *argument)
 			     *value == '/' ? "cgroup" : "", (int)length, value,
 			     gpu) >= sizeof(container->directory))
 		return "that path is too long";
+	for (u32 i = 0; i < world->count; i++)
+		if (!strcmp(world->containers[i].directory, container->directory))
+			return "another name has that container already";
 	world->count++;
 	return NULL;
 }

@@ -89,7 +89,8 @@ int pressure_open(struct pressure *pressure)
 	pressure->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (pressure->fd < 0)
 		return -errno;
-	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	/* SOCK_NONBLOCK: a server that is stuck has no room for one more. */
+	probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (probe >= 0 && connect(probe, (struct sockaddr *)&address, sizeof(address)) &&
 	    errno == ECONNREFUSED && !lstat(pressure->path, &info) && S_ISSOCK(info.st_mode))
 		unlink(pressure->path); /* its server has died */
