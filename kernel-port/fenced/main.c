@@ -229,18 +229,15 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 	}
 }
 
-static volatile sig_atomic_t child_pid;
-static const char *socket_path;
+static volatile sig_atomic_t child_pid, ending;
 
+/* The parent sees that its child has ended, and then that all is to end. */
 static void end_all(int number)
 {
 	(void)number;
-	if (child_pid > 0) {
+	ending = 1;
+	if (child_pid > 0)
 		kill(child_pid, SIGKILL);
-		waitpid(child_pid, NULL, 0);
-	}
-	unlink(socket_path);
-	_exit(0);
 }
 
 /* Would another child end like this one, which has ended with @status? */
@@ -258,7 +255,6 @@ static int supervise(const struct fenced_args *args, int listener, struct sim_er
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (has_opened == MAP_FAILED)
 		return sim_runtime_error(err, "out of memory");
-	socket_path = args->socket;
 	signal(SIGTERM, end_all);
 	signal(SIGINT, end_all);
 	for (;;) {
@@ -279,12 +275,15 @@ static int supervise(const struct fenced_args *args, int listener, struct sim_er
 			_exit(-status);
 		}
 		child_pid = child;
+		if (ending)
+			kill(child, SIGKILL);
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
 		child_pid = 0;
-		if (is_hopeless(status)) {
+		if (ending || is_hopeless(status)) {
+			control_clean(args->gpu);
 			unlink(args->socket);
-			return sim_user_error(err, "the GPU cannot be served");
+			return ending ? 0 : sim_user_error(err, "the GPU cannot be served");
 		}
 		fprintf(stderr, "gvmfenced: starting again\n");
 	}

@@ -313,6 +313,26 @@ START_TEST(two_clients_of_a_process_do_not_share_files)
 }
 END_TEST
 
+/* Those of clients that are still there would tell of a manager that is not. */
+START_TEST(a_manager_that_ends_leaves_no_files)
+{
+	char path[192];
+	struct client client;
+
+	start_manager_with("once", "10s", NULL, NULL, true);
+	start(&client, "stay", 4, "16M");
+	wait_ready(&client);
+	await_stat(&client, "every: 0\n");
+	stop_manager();
+	control_path(&client, "fence.stat", path);
+	ck_assert_int_ne(access(path, F_OK), 0);
+	snprintf(path, sizeof(path), "%d", client.pid);
+	assert_no_files(path);
+	ck_assert_int_ne(access(socket_path, F_OK), 0);
+	finish(&client);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, counted_launches_find_wild_accesses);
@@ -321,6 +341,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, clients_of_another_pid_namespace_have_no_files);
 	tcase_add_test(tests, a_client_of_a_pid_namespace_below_has_files);
 	tcase_add_test(tests, two_clients_of_a_process_do_not_share_files);
+	tcase_add_test(tests, a_manager_that_ends_leaves_no_files);
 	tcase_add_test(tests, a_module_that_writes_to_its_variables_is_not_sampled);
 }
 
