@@ -21,6 +21,7 @@ static int csv_split(struct csv *csv, struct sim_error *err)
 
 	csv->field_count = 0;
 	for (;;) {
+		size_t read;
 		char end;
 
 		if (csv->field_count == CSV_FIELDS_MAX)
@@ -33,8 +34,16 @@ static int csv_split(struct csv *csv, struct sim_error *err)
 			at++;
 		end = *at;
 		*at++ = '\0';
-		if (end != ',')
+		if (end == ',')
+			continue;
+		/* A file that a crash has cut off may go on with zeros. */
+		read = (size_t)(at - csv->text);
+		if (end == '\n' || read > csv->length ||
+		    (end == '\r' && (*at == '\n' || read == csv->length)))
 			return 0;
+		return sim_user_error(err, "%s:%zu: %s", csv->file, csv->line,
+				      end ? "a carriage return within the line" :
+					    "a zero byte within the line");
 	}
 }
 
@@ -43,7 +52,9 @@ static int csv_split(struct csv *csv, struct sim_error *err)
  */
 static int csv_read_text(struct csv *csv, struct sim_error *err)
 {
-	if (getline(&csv->text, &csv->room, csv->stream) < 0) {
+	ssize_t length = getline(&csv->text, &csv->room, csv->stream);
+
+	if (length < 0) {
 		if (ferror(csv->stream))
 			return sim_runtime_error(err, "%s: cannot be read: %s", csv->file,
 						 errno == EBADMSG ?
@@ -51,6 +62,7 @@ static int csv_read_text(struct csv *csv, struct sim_error *err)
 							 strerror(errno));
 		return 0;
 	}
+	csv->length = (size_t)length;
 	csv->line++;
 	return 1;
 }

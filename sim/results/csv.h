@@ -22,6 +22,7 @@ struct csv {
 	size_t line; /* number of the current line, from 1 */
 	char *text;  /* the current line, cut into fields */
 	size_t room;
+	size_t length; /* of the line, with its end */
 	char *fields[CSV_FIELDS_MAX];
 	size_t field_count;
 	const char *const *names;	/* wanted columns; borrowed */

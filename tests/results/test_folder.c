@@ -122,6 +122,50 @@ START_TEST(csv_files_have_comments_and_reals)
 }
 END_TEST
 
+/* Rows end with "\n", "\r\n" or the file. What stands behind another end would be lost. */
+START_TEST(a_row_that_is_cut_within_is_refused)
+{
+	static const char text[] = "a,b\r\n1,2\r\n3,4\n5,6\r";
+	static const char *const names[] = { "a", "b" };
+	static const struct {
+		const char *text;
+		size_t length;
+		const char *message;
+	} bad[] = { { "a,b\n1,\0\0\0\0\n", 11, ":2: a zero byte within the line" },
+		    { "a,b\n1,2\0", 8, ":2: a zero byte within the line" },
+		    { "a,b\r1,2\r", 8, ":1: a carriage return within the line" } };
+	char file[512];
+	struct csv csv;
+	u64 value;
+
+	must_write();
+	put_file("r.csv", text);
+	snprintf(file, sizeof(file), "%s", path_of("r.csv"));
+	ck_assert_int_eq(csv_open(&csv, file, names, 2, &error), 0);
+	for (u64 row = 0; row < 3; row++) {
+		ck_assert_int_eq(csv_next(&csv, &error), 1);
+		ck_assert_int_eq(csv_u64(&csv, 1, &value, &error), 0);
+		ck_assert_uint_eq(value, 2 * row + 2);
+	}
+	ck_assert_int_eq(csv_next(&csv, &error), 0);
+	csv_close(&csv);
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		FILE *stream = fopen(file, "w");
+		int status;
+
+		fwrite(bad[i].text, 1, bad[i].length, stream);
+		fclose(stream);
+		status = csv_open(&csv, file, names, 2, &error);
+		if (!status)
+			status = csv_next(&csv, &error);
+		ck_assert_int_eq(status, -SIM_EXIT_USER);
+		ck_assert_msg(strstr(error.text, bad[i].message), "%s", error.text);
+		if (csv.stream)
+			csv_close(&csv);
+	}
+}
+END_TEST
+
 START_TEST(a_missing_summary_is_named)
 {
 	struct folder read;
@@ -141,6 +185,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_folder_reads_back);
 	tcase_add_loop_test(tests, bad_files_are_one_line_and_exit_2, 0, COUNT(bad_files));
 	tcase_add_test(tests, csv_files_have_comments_and_reals);
+	tcase_add_test(tests, a_row_that_is_cut_within_is_refused);
 	tcase_add_test(tests, a_missing_summary_is_named);
 }
 
