@@ -43,6 +43,24 @@ done
 [ -s "$root/usr/lib/gvmsim/libgvm_shim.so" ] || [ -s "$(echo "$root"/usr/lib/*/gvmsim/libgvm_shim.so)" ] ||
 	fail "no shim"
 grep -q '^ExecStart=/usr/bin/gvmd ' "$root/usr/lib/systemd/system/gvmd@.service" || fail "the unit starts no gvmd"
+# What runs is stopped by the removal, restarted by an upgrade, and disabled by the purge. Only an owner starts it.
+dpkg-deb -e "$out"/deb/gvm-tools_*.deb "$out/scripts"
+for unit in "$root"/usr/lib/systemd/system/gvm*.service; do
+	name=$(basename "$unit")
+	case $name in
+	*@.service)
+		grep -q "deb-systemd-invoke stop '${name%.service}\*.service'" "$out/scripts/prerm" || fail "$name is not stopped"
+		continue
+		;;
+	esac
+	grep -q "deb-systemd-invoke stop .*'$name'" "$out/scripts/prerm" || fail "$name is not stopped"
+	grep -q "_dh_action '.*$name'" "$out/scripts/postinst" || fail "$name is not restarted"
+	grep -q "deb-systemd-helper purge .*'$name'" "$out/scripts/postrm" || fail "$name is not disabled"
+done
+[ ! -e "$root/lib" ] || fail "a unit is outside of /usr"
+for script in "$out"/scripts/p*; do
+	sh -n "$script" || fail "$script"
+done
 cd "$out"
 "$root/usr/bin/gvmsim" run vllm-diffusion-80g --set duration=60s --quiet --out run || fail "gvmsim does not run"
 [ -s run/summary.json ] || fail "gvmsim wrote no results"

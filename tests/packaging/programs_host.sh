@@ -58,6 +58,10 @@ install -d -o 65534 -g 65534 "$root/tmp/user"
 in_host $user sh -c 'cd /tmp/user && gvmsim run vllm-diffusion-80g --set duration=60s && gvmsim figure ablation --set duration=5s &&
 	gvmctl list && gvmd --help && gvmfence --help && gvmfenced --help && gvmcollect --help'
 find "$root/tmp/user" -name '*.png' | grep -q . || fail "no picture"
+# As "systemctl enable" does, and an upgrade.
+mkdir -p "$root/etc/systemd/system/multi-user.target.wants"
+ln -s /usr/lib/systemd/system/gvm-metrics.service "$root/etc/systemd/system/multi-user.target.wants/"
+in_host dpkg -i /tmp/gvm-tools_0.1.0_amd64.deb
 in_host env DEBIAN_FRONTEND=noninteractive apt-get purge -y --auto-remove gvmsim gvm-tools
 list >"$out/after"
 cmp "$out/before" "$out/after" >>"$log" || fail "files were left: $(comm -13 "$out/before" "$out/after" | head -n 3)"
