@@ -57,11 +57,14 @@ while [ $# -gt 0 ]; do
 	esac
 done
 case $seconds in
-'' | *[!0-9]* | 0)
-	echo "gvm-first-boot: --seconds $seconds is not a number above 0" >&2
+'' | *[!0-9]* | 0* | ??????*)
+	echo "gvm-first-boot: --seconds $seconds is not a number from 1 to 99999" >&2
 	exit 2
 	;;
 esac
+while [ "$out" != "${out%/}" ] && [ -n "${out%/}" ]; do
+	out=${out%/}
+done
 if [ $# = 0 ]; then
 	echo "gvm-first-boot: the command is missing; gvm-first-boot --help" >&2
 	exit 2
@@ -294,12 +297,29 @@ ended() {
 	return "$status"
 }
 
+# Lines of the kernel's log that have come since the start. It is a ring: when its first line has gone, they are those
+# behind the last one of before, and all of them if that has gone, too.
+new_lines() {
+	FIRST=$(head -n 1 "$out/dmesg-before.txt") LAST=$(tail -n 1 "$out/dmesg-before.txt") \
+		COUNT=$(wc -l <"$out/dmesg-before.txt") awk '
+		{ line[NR] = $0 }
+		$0 == ENVIRON["LAST"] { last = NR }
+		END {
+			if (line[1] == ENVIRON["FIRST"] || !+ENVIRON["COUNT"])
+				last = +ENVIRON["COUNT"]
+			for (i = last + 1; i <= NR; i++)
+				print line[i]
+		}' "$out/dmesg.txt"
+}
+
 log_is_clean() {
-	dmesg >"$out/dmesg.txt"
-	found=$(tail -n "+$((lines + 1))" "$out/dmesg.txt" |
-		grep -E 'BUG|WARNING|Oops|Call Trace|books are broken|Xid|disagrees about' | head -n 1 || true)
+	found="the kernel's log cannot be read"
+	dmesg >"$out/dmesg.txt" || return 1
+	new_lines >"$out/dmesg-new.txt"
+	found=$(grep -E 'BUG|WARNING|Oops|Call Trace|books are broken|Xid|disagrees about' "$out/dmesg-new.txt" |
+		head -n 1 || true)
 	[ -z "$found" ] || return 1
-	found="no complaint in $(($(wc -l <"$out/dmesg.txt") - lines)) new lines"
+	found="no complaint in $(wc -l <"$out/dmesg-new.txt") new lines"
 }
 
 # The command line, quoted for eval.
@@ -312,7 +332,7 @@ done
 	cat /proc/driver/nvidia/version 2>/dev/null || true
 	echo "command:$command"
 } >"$out/host.txt"
-lines=$(dmesg | wc -l)
+dmesg >"$out/dmesg-before.txt" 2>>"$out/steps.log" || true
 
 check "the host has all it needs" "nothing is missing" preflight
 check "the vendor's module loads" "the vendor's nvidia-uvm is loaded" vendor_loads

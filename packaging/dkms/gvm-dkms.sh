@@ -21,6 +21,15 @@ Needs root, but for check and status.
 END
 }
 
+case ${1:-} in
+refresh | off | on)
+	if [ -z "${PREFIX:-}" ] && [ "$(id -u)" != 0 ]; then
+		echo "gvm-dkms: \"$1\" needs root" >&2
+		exit 1
+	fi
+	;;
+esac
+
 . "$source/packaging/dkms/vendor.sh"
 
 # Kernels with headers.
@@ -32,7 +41,8 @@ kernels() {
 
 # The hooked module of a kernel, as DKMS has installed it.
 hooked_of() {
-	find "$root/lib/modules/$1" -path '*/updates/gvm' -prune -o -name 'gvm-nvidia-uvm.ko*' -print | head -n 1
+	find "$root/lib/modules/$1" -path '*/updates/gvm' -prune -o -name 'gvm-nvidia-uvm.ko*' -print 2>/dev/null |
+		head -n 1
 }
 
 # Sets nvidia_ko, version and tree, or refuses in one line.
@@ -46,15 +56,24 @@ check() {
 		refuse "spatch is missing; install coccinelle"
 		return 1
 	fi
-	work=$(mktemp -d)
+	if ! work=$(mktemp -d 2>/dev/null); then
+		refuse "no temporary folder can be made in ${TMPDIR:-/tmp}"
+		return 1
+	fi
 	status=0
 	find_source "$version" "$work/unpacked" || status=1
 	rm -rf "$work"
 	return "$status"
 }
 
+# Where DKMS fails, or does not know the module, the vendor's one is preferred all the same.
 give_up() {
-	[ -z "$(hooked_of "$1")" ] || dkms remove -m gvm -v "$package_version" -k "$1" >/dev/null
+	if [ -z "$(hooked_of "$1")" ] || dkms remove -m gvm -v "$package_version" -k "$1" >/dev/null; then
+		return 0
+	fi
+	echo "gvm-dkms: DKMS could not remove the modules of kernel $1; the vendor's nvidia-uvm is loaded from now on" >&2
+	"$source/packaging/dkms/links.sh" off "$1"
+	depmod "$1"
 }
 
 # Modules of a kernel fit if they are of the version of its nvidia.ko.
@@ -79,14 +98,18 @@ refresh() {
 
 # Load the nvidia-uvm that modprobe finds now.
 exchange() {
-	if [ -d /sys/module/nvidia_uvm ] && ! rmmod nvidia_uvm 2>/dev/null; then
+	if [ -d "$root/sys/module/nvidia_uvm" ] && ! rmmod nvidia_uvm 2>/dev/null; then
 		refuse "nvidia-uvm is in use, so the loaded one stays until its users end; gvm-preflight names them"
 		return 1
 	fi
 	for module in gvm_nvidia gvm; do
-		[ ! -d /sys/module/$module ] || rmmod $module
+		[ ! -d "$root/sys/module/$module" ] || rmmod $module 2>/dev/null ||
+			echo "gvm-dkms: $module is in use and stays loaded" >&2
 	done
-	modprobe nvidia-uvm
+	if ! modprobe nvidia-uvm; then
+		refuse "nvidia-uvm could not be loaded; dmesg says why"
+		return 1
+	fi
 }
 
 status() {
@@ -97,7 +120,7 @@ status() {
 	*/updates/gvm/*) echo "kernel $kernel loads the hooked nvidia-uvm: $found" ;;
 	*) echo "kernel $kernel loads the vendor's nvidia-uvm: $found" ;;
 	esac
-	loaded=$(cat /sys/module/nvidia_uvm/srcversion 2>/dev/null || true)
+	loaded=$(cat "$root/sys/module/nvidia_uvm/srcversion" 2>/dev/null || true)
 	hooked=$(hooked_of "$kernel")
 	if [ -z "$loaded" ]; then
 		echo "nvidia-uvm is not loaded"

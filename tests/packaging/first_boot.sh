@@ -132,8 +132,49 @@ echo "NVRM: loading"
 : >"$PREFIX/seen"
 END
 stops 11 "Xid"
+# The kernel's log is a ring: it may have as many lines as before, and none of them is old.
+good "$@" && stand_in dmesg <<'END'
+#!/bin/sh
+[ ! -e "$PREFIX/seen" ] || exec printf '[2.0] two\n[3.0] NVRM: Xid (PCI:0000:07:00): 31\n'
+: >"$PREFIX/seen"
+printf '[1.0] one\n[2.0] two\n'
+END
+stops 11 "[3.0] NVRM: Xid"
+good "$@" && stand_in dmesg <<'END'
+#!/bin/sh
+[ ! -e "$PREFIX/seen" ] || exec printf '[8.0] eight\n[9.0] BUG: at mm\n'
+: >"$PREFIX/seen"
+printf '[1.0] one\n[2.0] two\n'
+END
+stops 11 "[9.0] BUG"
+# What was there before is not the driver's.
+good "$@" && stand_in dmesg <<'END'
+#!/bin/sh
+printf '[1.0] WARNING: old\n[2.0] two\n'
+END
+run application
+[ "$status" = 0 ] && grep -q "no complaint in 0 new lines" "$work/said" || complain "an old warning"
+good "$@" && stand_in dmesg <<'END'
+#!/bin/sh
+echo "dmesg: read kernel buffer failed: Operation not permitted" >&2
+exit 1
+END
+stops 11 "the kernel's log cannot be read"
+
+# A folder with a slash at its end is the same folder.
+good "$@"
+status=0
+"$script" --out "$work/out/" --seconds 1 -- application >"$work/said" 2>&1 || status=$?
+[ "$status" = 0 ] && tar -tzf "$work/out.tar.gz" | grep -qx out/checks.txt || complain "a folder with a slash"
+for seconds in 0 -1 x "" 08 010 100000 99999999999999999999; do
+	status=0
+	"$script" --out "$work/none" --seconds "$seconds" -- application >"$work/said" 2>&1 || status=$?
+	[ "$status" = 2 ] && [ "$(wc -l <"$work/said")" = 1 ] && grep -q -- "--seconds $seconds is not a number" "$work/said" ||
+		complain "--seconds $seconds"
+done
+[ ! -e "$work/none" ] || complain "a wrong option made a folder"
 
 run
 [ "$status" = 2 ] && [ "$(wc -l <"$work/said")" = 1 ] || complain "a command is missing"
-[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and nine places where it stops"
+[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and twelve places where it stops"
 exit "$failed"

@@ -22,10 +22,12 @@ complain() {
 "$source/packaging/build-deb.sh" "$out/deb"
 lintian --allow-root --fail-on error,warning "$out"/deb/*.changes || complain "lintian found something"
 
+# A checkout may lie in a folder with a space.
+ln -s "$(cd "$source" && pwd)" "$out/a source"
 rpmspec -P "$source/packaging/rpm/gvm-dkms.spec" >/dev/null
 rpmlint "$source/packaging/rpm/gvm-dkms.spec" >"$out/rpmlint" 2>&1 || true
 grep -q ' 0 errors' "$out/rpmlint" || { cat "$out/rpmlint" && complain "rpmlint found errors"; }
-rpmbuild -bb "$source/packaging/rpm/gvm-dkms.spec" --define "source_tree $source" \
+rpmbuild -bb "$source/packaging/rpm/gvm-dkms.spec" --define "source_tree $out/a source" \
 	--define "_topdir $out/rpm" >"$out/rpm.log" 2>&1 || { tail "$out/rpm.log" && complain "rpmbuild failed"; }
 
 # Both have the same files, but for the names of folders and what each system adds.
@@ -117,6 +119,66 @@ find "$host" | sort | cmp - "$out/before" || complain "links were left behind"
 mkdir "$modules/extra" && mv "$modules/updates/dkms/gvm-nvidia-uvm.ko" "$modules/extra/"
 PREFIX=$host "$links" on $kernel
 [ -f "$modules/updates/gvm/nvidia-uvm.ko" ] || complain "the link to extra/ leads nowhere"
+
+# Programs of the host that tell what they were asked to do.
+mkdir "$out/bin"
+for program in dkms depmod modprobe rmmod; do
+	cat >"$out/bin/$program" <<END
+#!/bin/sh
+echo "$program \$*" >>"$out/asked"
+[ ! -e "$out/fails/$program-\$1" ] || exit 1
+END
+	chmod +x "$out/bin/$program"
+done
+# asked STATUS WORDS...: "gvm-dkms WORDS" of the made-up host
+asked() {
+	expected=$1
+	shift
+	status=0
+	: >"$out/asked"
+	PREFIX=$host PATH=$out/bin:$PATH "$host/usr/sbin/gvm-dkms" "$@" >"$out/said" 2>&1 || status=$?
+	[ "$status" = "$expected" ] || complain "gvm-dkms $* ended with $status: $(cat "$out/said")"
+}
+
+# The vendor's module is loaded again, also where gvm.ko has a user and stays.
+host 535.261.03 "Dual MIT/GPL"
+mkdir -p "$host/sys/module/nvidia_uvm" "$host/sys/module/gvm" "$out/fails" "$host/lib/modules/$(uname -r)"
+: >"$out/fails/rmmod-gvm"
+asked 0 off
+grep -qx "modprobe nvidia-uvm" "$out/asked" || complain "no nvidia-uvm is loaded: $(cat "$out/asked")"
+grep -q "^gvm-dkms: gvm is in use and stays loaded" "$out/said" || complain "gvm stays: $(cat "$out/said")"
+: >"$out/fails/modprobe-nvidia-uvm"
+asked 1 off
+grep -q "^gvm-dkms: nvidia-uvm could not be loaded" "$out/said" || complain "nothing is loaded: $(cat "$out/said")"
+rm "$out"/fails/*
+
+# A driver without hooks, and a module that DKMS does not know: the installation goes on, with the vendor's module.
+host 550.54.15 "Dual MIT/GPL"
+modules=$host/lib/modules/$kernel
+: >"$modules/updates/dkms/gvm-nvidia-uvm.ko"
+PREFIX=$host "$links" on $kernel
+: >"$out/fails/dkms-remove"
+asked 0 refresh
+[ ! -e "$modules/updates/gvm" ] || complain "links to a module that does not fit"
+grep -qx "depmod $kernel" "$out/asked" || complain "no depmod: $(cat "$out/asked")"
+rm "$out"/fails/*
+
+# No folder for temporary files; a kernel without modules; a user who is not root.
+host 535.261.03 "Dual MIT/GPL"
+status=0
+TMPDIR=$out/nowhere PREFIX=$host "$host/usr/sbin/gvm-dkms" check $kernel >"$out/said" 2>&1 || status=$?
+[ "$status" = 1 ] && [ "$(cat "$out/said")" = "gvm-dkms: no temporary folder can be made in $out/nowhere" ] ||
+	complain "no temporary folder: $(cat "$out/said")"
+PREFIX=$host "$host/usr/sbin/gvm-dkms" status >"$out/said" 2>"$out/errors"
+[ ! -s "$out/errors" ] || complain "status of a kernel without modules: $(cat "$out/errors")"
+if [ "$(id -u)" = 0 ]; then
+	for word in on off refresh; do
+		status=0
+		setpriv --reuid=65534 --regid=65534 --clear-groups sh -s "$word" <"$host/usr/sbin/gvm-dkms" >"$out/said" 2>&1 || status=$?
+		[ "$status" = 1 ] && [ "$(cat "$out/said")" = "gvm-dkms: \"$word\" needs root" ] ||
+			complain "$word without root: $(cat "$out/said")"
+	done
+fi
 
 # Checksums of exports: in a section, as since Linux 6.4, and as values of absolute symbols, as before.
 cat >"$out/exports.s" <<'END'

@@ -19,7 +19,9 @@ fail() {
 }
 
 # dh_missing ends the build if a file of cmake is in no package.
-"$source/packaging/build-programs.sh" "$out/deb" "$build" >/dev/null
+# A build may lie in a folder with a space.
+ln -s "$(cd "$build" && pwd)" "$out/a build"
+"$source/packaging/build-programs.sh" "$out/deb" "$out/a build" >/dev/null
 lintian --allow-root --fail-on error,warning "$out"/deb/*.changes || fail "lintian found something"
 version=$(sed -n 's/^project(gvmsim VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeLists.txt")
 for package in gvmsim gvm-tools; do
