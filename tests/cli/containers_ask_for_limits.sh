@@ -135,8 +135,11 @@ refuses 'gvm.gmem.limit.hihg: no control file' '"gvm.gmem.limit.hihg": "1G"' ''
 refuses 'gvm.gmem.limit.high=1 G is no value' '"gvm.gmem.limit.high": "1 G"' ''
 refuses 'gvm.gmem.current: no control file that can be written' '"gvm.gmem.current": "1G"' ''
 expect 2 'the state of the container cannot be read' hook --root root </dev/null
-echo '{"pid": 0}' >state
-expect 2 'no pid or no bundle' hook --root root <state
+# The last one is process 1 in 32 bits.
+for pid in 0 -1 '"1"' 2147483648 4294967297; do
+	echo "{\"pid\": $pid, \"bundle\": \"$work/none\"}" >state
+	expect 2 'no pid or no bundle' hook --root root <state
+done
 echo "{\"pid\": 1, \"bundle\": \"$work/none\"}" >state
 expect 1 'none/config.json' hook --root root <state
 expect 2 "'much' is no size" hook --memory much </dev/null

@@ -115,14 +115,16 @@ static int read_container(FILE *state, struct hook_container *container, struct 
 	char path[PATH_MAX];
 	const char *bundle;
 	json_error_t wrong;
+	json_int_t pid;
 
 	container->state = json_loadf(state, 0, &wrong);
 	if (!container->state)
 		return sim_user_error(err, "the state of the container cannot be read: %s",
 				      wrong.text);
-	container->pid = (pid_t)json_integer_value(json_object_get(container->state, "pid"));
+	pid = json_integer_value(json_object_get(container->state, "pid"));
 	bundle = json_string_value(json_object_get(container->state, "bundle"));
-	if (container->pid <= 0 || !bundle)
+	container->pid = (pid_t)pid;
+	if (pid <= 0 || pid > INT_MAX || !bundle)
 		return sim_user_error(err, "the state has no pid or no bundle");
 	if ((size_t)snprintf(path, sizeof(path), "%s/config.json", bundle) >= sizeof(path))
 		return sim_user_error(err, "%s: %s", bundle, strerror(ENAMETOOLONG));
