@@ -82,7 +82,20 @@ leave() {
 	done
 }
 trap leave EXIT
-trap 'exit 1' HUP INT TERM
+
+# way_back WHY: the end before the last check. A signal may come while a check has its output in a file.
+exec 3>&1
+way_back() {
+	cat <<END | tee -a "$out/checks.txt" >&3
+$1 The rest was not tried. What was seen is in $out.
+The way back to the vendor's module:
+  gvm-dkms off                 loads it at once, if no process uses nvidia-uvm
+  apt purge gvm-dkms, reboot   for good (RPM: dnf remove gvm-dkms)
+  If the host does not come up: boot with module_blacklist=gvm,gvm_nvidia. Then the hooks do nothing.
+END
+	exit 1
+}
+trap 'way_back "Ended by a signal in check $number."' HUP INT TERM
 
 # check TITLE EXPECTED FUNCTION: the function sets found, and returns whether it is what was expected
 check() {
@@ -96,14 +109,7 @@ check() {
 	printf '%2d %s\n   expected: %s\n   found:    %s\n   %s\n' "$number" "$1" "$2" "$found" "$verdict" |
 		tee -a "$out/checks.txt"
 	[ "$verdict" = FAILED ] || return 0
-	cat <<END | tee -a "$out/checks.txt"
-Stopped at check $number. The rest was not tried. What was seen is in $out.
-The way back to the vendor's module:
-  gvm-dkms off                 loads it at once, if no process uses nvidia-uvm
-  apt purge gvm-dkms, reboot   for good (RPM: dnf remove gvm-dkms)
-  If the host does not come up: boot with module_blacklist=gvm,gvm_nvidia. Then the hooks do nothing.
-END
-	exit 1
+	way_back "Stopped at check $number."
 }
 
 # within FUNCTION...: true as soon as the function is, within the seconds of a step
@@ -135,7 +141,7 @@ bytes() {
 }
 
 start() {
-	"$@" >>"$out/application.log" 2>&1 &
+	"$@" >>"$out/application.log" 2>&1 3>&- &
 	application=$!
 }
 
@@ -223,7 +229,7 @@ charged() {
 		set -- "$@" --container "$name=$application:$gpu"
 		name=first-$(($(echo "$name" | sed 's/^first-*//; s/^$/1/') + 1))
 	done
-	gvmcollect sample --root "$files" "$@" --system gvm --out "$out/results" --quiet >"$out/gvmcollect.log" 2>&1 &
+	gvmcollect sample --root "$files" "$@" --system gvm --out "$out/results" --quiet >"$out/gvmcollect.log" 2>&1 3>&- &
 	collector=$!
 }
 

@@ -161,6 +161,21 @@ exit 1
 END
 stops 11 "the kernel's log cannot be read"
 
+# Ended by a signal, it tells the way back, too, and ends the application.
+good "$@"
+status=0
+"$script" --out "$work/out" --seconds 1 -- application >"$work/said" 2>&1 &
+boot=$!
+until grep -q '^ 4 the hooked module loads' "$work/said"; do
+	kill -0 $boot || break
+	sleep 0.05
+done
+kill -TERM $boot
+wait $boot || status=$?
+[ "$status" = 1 ] && grep -qE '^Ended by a signal in check [4-6][.]' "$work/said" && grep -q 'gvm-dkms off' "$work/said" ||
+	complain "a signal: $status"
+pgrep -f "$work/bin/application" >/dev/null && complain "an application was left behind by a signal"
+
 # A folder with a slash at its end is the same folder.
 good "$@"
 status=0
