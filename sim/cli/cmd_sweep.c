@@ -39,9 +39,10 @@ const struct command command_sweep = {
 	.operands = "FILE",
 	.summary = "many runs that differ in a few keys; the best one",
 	.about =
-"FILE is JSON: a scenario, and a grid, a list or random draws of its keys. Runs are\n"
-"made on all cores. Writes sweep.csv with a row per run, intervals.csv with intervals\n"
-"of confidence if there are seeds or blocks, and the pictures that FILE asks for.\n",
+"FILE is JSON: a scenario, and a grid, a list or random draws of its keys; several\n"
+"scenarios are values of the key \"scenario\". Runs are made on all cores. Writes\n"
+"sweep.csv with a row per run, intervals.csv with intervals of confidence if there\n"
+"are seeds or blocks, and the pictures that FILE asks for.\n",
 	.options = options,
 	.more =
 "Each finished run is kept in DIR/runs under the hash of its configuration. A sweep\n"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * A sweep: many runs of one scenario that differ in a few keys.
+ * A sweep: many runs that differ in a few keys of their scenario, or in the scenario itself.
  *
  * A sweep file names the keys and their values as a grid (all combinations), a list, or random
- * draws. Each combination is a point. A point runs once for each seed. The file's format is
- * taught by docs/sweeps.md.
+ * draws. Each combination is a point. A point runs once for each seed. "scenario" can be one of
+ * the keys: its values are scenarios. The file's format is taught by docs/sweeps.md.
  */
 #ifndef SIM_SWEEP_SWEEP_H
 #define SIM_SWEEP_SWEEP_H
@@ -24,9 +24,11 @@ struct sim_error;
 #define SWEEP_SEEDS_MAX	  1000
 #define SWEEP_RUNS_MAX	  100000 /* points by seeds */
 
+#define SWEEP_SCENARIO	  "scenario" /* the key whose values are scenarios */
+
 /* A key that differs between points. */
 struct sweep_axis {
-	char *key;     /* as for --set */
+	char *key;     /* as for --set, or SWEEP_SCENARIO */
 	char **values; /* of a grid or of random choice; NULL: random draws from a range */
 	size_t value_count;
 	char *from, *to; /* of a range */
@@ -66,7 +68,7 @@ enum sweep_interval_kind {
 struct sweep {
 	char name[CFG_NAME_MAX];
 	char file[PATH_MAX];
-	char scenario[PATH_MAX];
+	char scenario[PATH_MAX]; /* of points that name none; empty: each point names one */
 	enum sweep_kind kind;
 	char **sets; /* PATH=VALUE, the same for all points; NULL ends them */
 	struct sweep_axis axes[SWEEP_AXES_MAX];
@@ -98,6 +100,12 @@ const char *sweep_text(const struct sweep *sweep, size_t point, size_t axis);
 
 /* The axis of a key; SIZE_MAX: there is none. */
 size_t sweep_axis_find(const struct sweep *sweep, const char *key);
+
+/*
+ * Write the scenario of a point: the path of a file that the sweep names relative to its own
+ * folder, else the name as it is.
+ */
+void sweep_scenario(const struct sweep *sweep, size_t point, char *ret_path, size_t size);
 
 /*
  * The number in a value's text: a duration in seconds, a size in bytes, or a plain number. NAN:

@@ -377,6 +377,27 @@ static void describe_name(const struct sweep_numbers *numbers, const char *name,
 		snprintf(text, size, "%s", name);
 }
 
+/* "diffusion-limit: 12 points of scenario vllm-diffusion-80g", or "of 3 scenarios" */
+static void describe_sweep(const struct sweep *sweep, char *text, size_t size)
+{
+	size_t axis = sweep_axis_find(sweep, SWEEP_SCENARIO), scenarios = 0;
+	const char *base = strrchr(sweep->scenario, '/');
+
+	snprintf(text, size, "%s: %zu points of ", sweep->name, sweep->point_count);
+	if (axis == SIZE_MAX) {
+		cfg_append(text, size, "scenario %.100s", base ? base + 1 : sweep->scenario);
+		return;
+	}
+	for (size_t point = 0; point < sweep->point_count; point++) {
+		size_t first = 0;
+
+		while (!same_text(sweep, first, point, SWEEP_SCENARIO))
+			first++;
+		scenarios += first == point;
+	}
+	cfg_append(text, size, "%zu scenario%s", scenarios, scenarios == 1 ? "" : "s");
+}
+
 static void add_variables(struct gnuplot *gnuplot, const struct sweep_numbers *numbers,
 			  const struct sweep_plot *plot, const struct ticks ticks[2])
 {
@@ -393,12 +414,9 @@ static void add_variables(struct gnuplot *gnuplot, const struct sweep_numbers *n
 	snprintf(text, sizeof(text), "%s over %s", value, sweep_short_key(plot->x));
 	gnuplot_add_string(gnuplot, "headline", plot->title ? plot->title : text);
 	sweep_describe_interval(sweep, interval, sizeof(interval));
-	snprintf(text, sizeof(text),
-		 "%s: %zu points of scenario %.100s, simulated by gvmsim %s%s%s", sweep->name,
-		 sweep->point_count,
-		 strrchr(sweep->scenario, '/') ? strrchr(sweep->scenario, '/') + 1 :
-						 sweep->scenario,
-		 GVMSIM_VERSION, *interval ? "; bars: " : "", interval);
+	describe_sweep(sweep, text, sizeof(text));
+	cfg_append(text, sizeof(text), ", simulated by gvmsim %s%s%s", GVMSIM_VERSION,
+		   *interval ? "; bars: " : "", interval);
 	if (drawn < sweep->point_count)
 		cfg_append(text, sizeof(text), "; left out, of unknown value: %zu",
 			   sweep->point_count - drawn);

@@ -174,10 +174,14 @@ int sweep_print_best(const struct sweep_numbers *numbers, const struct search *s
 			 sweep_text(sweep, result->best,
 				    sweep_axis_find(sweep, search->objective)));
 	printf("best        point %zu: %s is %s\n", result->best + 1, search->objective, text);
-	for (size_t i = 0; i < sweep->axis_count; i++)
-		if (sweep_text(sweep, result->best, i))
-			printf("            --set %s=%s\n", sweep->axes[i].key,
-			       sweep_text(sweep, result->best, i));
+	for (size_t i = 0; i < sweep->axis_count; i++) {
+		const char *value = sweep_text(sweep, result->best, i);
+
+		if (value && !strcmp(sweep->axes[i].key, SWEEP_SCENARIO))
+			printf("            scenario %s\n", value);
+		else if (value)
+			printf("            --set %s=%s\n", sweep->axes[i].key, value);
+	}
 	for (size_t i = 0; i < search->bound_count; i++) {
 		const struct search_bound *bound = &search->bounds[i];
 

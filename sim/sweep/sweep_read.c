@@ -81,11 +81,22 @@ static struct sweep_axis *add_axis(struct sweep *sweep, const struct place *plac
 	return axis;
 }
 
+/* A value of an axis. Scenarios are texts. */
+static char *read_axis_value(const struct sweep_axis *axis, const struct place *place)
+{
+	if (!strcmp(axis->key, SWEEP_SCENARIO) && !json_is_string(place->json)) {
+		place_fail(place, "is no scenario, allowed: a name, or a path relative to "
+				  "this file");
+		return NULL;
+	}
+	return read_value(place);
+}
+
 static void read_choice(struct sweep_axis *axis, const struct place *list)
 {
 	size_t count = json_array_size(list->json);
 
-	if (!place_is_array(list))
+	if (!axis->key || !place_is_array(list))
 		return;
 	axis->values = calloc(count, sizeof(*axis->values));
 	if (!axis->values) {
@@ -96,7 +107,7 @@ static void read_choice(struct sweep_axis *axis, const struct place *list)
 	for (size_t i = 0; i < count; i++) {
 		struct place value = place_element(list, i);
 
-		axis->values[i] = read_value(&value);
+		axis->values[i] = read_axis_value(axis, &value);
 	}
 }
 
@@ -119,7 +130,7 @@ static void read_axes(struct sweep *sweep, const struct place *keys, bool ranges
 
 		if (!axis)
 			return;
-		if (!ranges || !json_is_object(value)) {
+		if (!ranges || !json_is_object(value) || !strcmp(key, SWEEP_SCENARIO)) {
 			read_choice(axis, &place);
 			continue;
 		}
@@ -167,9 +178,11 @@ static void read_list(struct sweep *sweep, const struct place *list)
 
 		json_object_foreach(place.json, key, value) {
 			struct place member = place_member(&place, key);
+			size_t axis = sweep_axis_find(sweep, key);
 
-			sweep->values[point * sweep->axis_count + sweep_axis_find(sweep, key)] =
-				read_value(&member);
+			if (axis != SIZE_MAX)
+				sweep->values[point * sweep->axis_count + axis] =
+					read_axis_value(&sweep->axes[axis], &member);
 		}
 	}
 }
@@ -431,15 +444,32 @@ static void take_name(struct sweep *sweep, const struct place *root)
 				 "\"-\" and \"_\" before its ending");
 }
 
-/* A path is relative to the sweep's folder; else it is the name of a scenario. */
-static void take_scenario(struct sweep *sweep, const char *scenario)
+/*
+ * Read the scenario of all points, or of those that name none. A second scenario that no point
+ * uses is a mistake.
+ */
+static void read_scenario(struct sweep *sweep, const struct place *root)
 {
-	char folder[PATH_MAX], path[PATH_MAX];
+	struct place place = place_member(root, SWEEP_SCENARIO);
+	size_t axis = sweep_axis_find(sweep, SWEEP_SCENARIO), without = 0;
+	const char *scenario =
+		place_text(root, SWEEP_SCENARIO, axis == SIZE_MAX ? PLACE_NEEDED : NULL);
 
-	snprintf(sweep->scenario, sizeof(sweep->scenario), "%s", scenario);
-	if (cfg_path_folder(sweep->file, folder, sizeof(folder)) &&
-	    cfg_path_join(folder, scenario, path, sizeof(path)) && cfg_path_is_file(path))
-		snprintf(sweep->scenario, sizeof(sweep->scenario), "%s", path);
+	for (size_t point = 0; axis != SIZE_MAX && point < sweep->point_count; point++) {
+		struct place list = place_member(root, "list");
+		struct place entry = place_element(&list, point);
+
+		if (sweep_text(sweep, point, axis))
+			continue;
+		without++;
+		if (!scenario)
+			place_fail(&entry, "has no scenario, allowed: one here, or one for "
+					   "the whole sweep");
+	}
+	if (axis != SIZE_MAX && scenario && !without)
+		place_fail(&place, "is set for each point, too, allowed: one of them");
+	if (!root->reader->status && scenario)
+		snprintf(sweep->scenario, sizeof(sweep->scenario), "%s", scenario);
 }
 
 int sweep_read(struct sweep *sweep, const char *file, struct sim_error *err)
@@ -458,11 +488,12 @@ int sweep_read(struct sweep *sweep, const char *file, struct sim_error *err)
 	snprintf(sweep->file, sizeof(sweep->file), "%s", file);
 	take_name(sweep, &root);
 	if (place_is_object(&root, keys)) {
-		take_scenario(sweep, place_text(&root, "scenario", PLACE_NEEDED));
 		place_text(&root, "description", NULL); /* for people */
 		read_sets(sweep, &root);
 		if (!reader.status)
 			read_points(sweep, &root);
+		if (!reader.status)
+			read_scenario(sweep, &root);
 		if (!reader.status)
 			read_seeds(sweep, &root);
 		if (!reader.status)
@@ -521,6 +552,19 @@ size_t sweep_axis_find(const struct sweep *sweep, const char *key)
 		if (sweep->axes[i].key && !strcmp(sweep->axes[i].key, key))
 			return i;
 	return SIZE_MAX;
+}
+
+void sweep_scenario(const struct sweep *sweep, size_t point, char *ret_path, size_t size)
+{
+	size_t axis = sweep_axis_find(sweep, SWEEP_SCENARIO);
+	const char *text = axis != SIZE_MAX ? sweep_text(sweep, point, axis) : NULL;
+	char folder[PATH_MAX], path[PATH_MAX];
+
+	text = text ? text : sweep->scenario;
+	if (cfg_path_folder(sweep->file, folder, sizeof(folder)) &&
+	    cfg_path_join(folder, text, path, sizeof(path)) && cfg_path_is_file(path))
+		text = path;
+	snprintf(ret_path, size, "%s", text);
 }
 
 double sweep_number(const char *text)

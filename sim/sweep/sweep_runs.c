@@ -63,17 +63,22 @@ static int compare_sets(const void *a, const void *b)
 }
 
 /*
- * Set the run's own keys: the point's, then the seed. A key that is a part of another one comes
- * after it, since a value of "jitter" takes the place of "jitter.start".
+ * Set the run's scenario and its own keys: the point's, then the seed. A key that is a part of
+ * another one comes after it, since a value of "jitter" takes the place of "jitter.start".
  */
 static int set_own(struct sweep_run *run, const struct sweep *sweep)
 {
+	char path[PATH_MAX];
 	size_t count = 0;
 
+	sweep_scenario(sweep, run->point, path, sizeof(path));
+	run->scenario = strdup(path);
+	if (!run->scenario)
+		return -1;
 	for (size_t axis = 0; axis < sweep->axis_count; axis++) {
 		const char *text = sweep_text(sweep, run->point, axis);
 
-		if (text &&
+		if (text && strcmp(sweep->axes[axis].key, SWEEP_SCENARIO) != 0 &&
 		    asprintf(&run->own[count++], "%s=%s", sweep->axes[axis].key, text) < 0)
 			return -1;
 	}
@@ -242,7 +247,7 @@ int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const
 			return sim_runtime_error(err, "out of memory");
 		run->run = (struct cached_run){
 			.label = run->label,
-			.scenario = sweep->scenario,
+			.scenario = run->scenario,
 			.defaults = (const char *const *)sweep->sets,
 			.sets = sets,
 			.set_count = set_count,
@@ -255,9 +260,11 @@ int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const
 
 void sweep_runs_destroy(struct sweep_runs *runs)
 {
-	for (size_t i = 0; runs->runs && i < runs->count; i++)
+	for (size_t i = 0; runs->runs && i < runs->count; i++) {
+		free(runs->runs[i].scenario);
 		for (size_t k = 0; k < ARRAY_SIZE(runs->runs[i].own); k++)
 			free(runs->runs[i].own[k]);
+	}
 	free(runs->runs);
 	free(runs->containers);
 	*runs = (struct sweep_runs){ 0 };
