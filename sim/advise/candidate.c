@@ -140,7 +140,7 @@ bool candidate_is_one_more(struct advise_candidate *const *others, size_t count,
 }
 
 /* The part of a promise's estimate that counts: the lower end of its interval. */
-static double share_of(const struct sweep_estimate *estimate)
+static double share_of(const struct run_estimate *estimate)
 {
 	if (!estimate->value.known)
 		return 0;
@@ -155,7 +155,7 @@ void candidate_judge(struct advise *advise, struct advise_candidate *candidate)
 	candidate->share = 0;
 	for (size_t c = 0; c < advise->container_count; c++) {
 		struct advise_outcome *outcome = &candidate->outcomes[c];
-		const struct sweep_estimate *alone =
+		const struct run_estimate *alone =
 			advise->yardstick ? &advise->yardstick->outcomes[c].rate : NULL;
 
 		for (size_t i = 0; i < advise->containers[c].promise_count; i++) {

@@ -37,8 +37,8 @@ struct advise_container {
 
 /* What came of a candidate, by container. */
 struct advise_outcome {
-	struct sweep_estimate promises[APP_PROMISES];
-	struct sweep_estimate rate;
+	struct run_estimate promises[APP_PROMISES];
+	struct run_estimate rate;
 	double progress; /* rate over that of the yardstick; NAN: not known */
 };
 

@@ -115,7 +115,7 @@ static void tell(const char *line)
 }
 
 /* "0.982 [0.97, 0.99]", "> 1.2", "-" */
-static void format_estimate(const struct sweep_estimate *estimate, char *text, size_t size)
+static void format_estimate(const struct run_estimate *estimate, char *text, size_t size)
 {
 	if (!estimate->value.known)
 		snprintf(text, size, "-");

@@ -120,6 +120,22 @@ bool place_bool(const struct place *object, const char *key, bool standard)
 	return standard;
 }
 
+u64 place_integer(const struct place *object, const char *key, u64 least, u64 most,
+		  u64 standard)
+{
+	struct place member = place_member(object, key);
+	json_int_t value = json_integer_value(member.json);
+
+	if (!member.json)
+		return standard;
+	if (json_is_integer(member.json) && value >= (json_int_t)least &&
+	    value <= (json_int_t)most)
+		return (u64)value;
+	place_fail(&member, "is wrong, allowed: an integer from %llu to %llu",
+		   (unsigned long long)least, (unsigned long long)most);
+	return standard;
+}
+
 size_t place_choice(const struct place *object, const char *key, const char *const *names,
 		    size_t standard)
 {

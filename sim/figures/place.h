@@ -12,6 +12,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "engine/types.h"
+
 struct sim_error;
 
 #define PLACE_PATH_MAX 192
@@ -52,6 +54,9 @@ struct place place_element(const struct place *array, size_t index);
 const char *place_text(const struct place *object, const char *key, const char *standard);
 double place_real(const struct place *object, const char *key, double standard);
 bool place_bool(const struct place *object, const char *key, bool standard);
+/* An integer from @least to @most. */
+u64 place_integer(const struct place *object, const char *key, u64 least, u64 most,
+		  u64 standard);
 /* Index of the member's text in @names, which NULL ends. */
 size_t place_choice(const struct place *object, const char *key, const char *const *names,
 		    size_t standard);

@@ -10,9 +10,9 @@
 #include "engine/error.h"
 #include "engine/random.h"
 #include "gvm/port.h"
+#include "results/bootstrap.h"
 #include "results/csv.h"
 #include "results/results.h"
-#include "sweep/bootstrap.h"
 
 #define RESAMPLE_SEED 1
 

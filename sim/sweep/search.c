@@ -129,7 +129,7 @@ const char *search_relation_text(enum search_relation relation)
 static bool keeps(const struct search_bound *bound, const struct sweep_numbers *numbers,
 		  size_t point)
 {
-	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
+	struct run_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
 
 	return estimate.value.known && !(estimate.value.bound && is_from_above(bound)) &&
 	       relation_holds(bound->relation, estimate.value.number, bound->value);
@@ -139,7 +139,7 @@ static bool keeps(const struct search_bound *bound, const struct sweep_numbers *
 static double distance(const struct search_bound *bound, const struct sweep_numbers *numbers,
 		       size_t point)
 {
-	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
+	struct run_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
 
 	if (!estimate.value.known)
 		return INFINITY;
@@ -200,7 +200,7 @@ void search_run(const struct search *search, const struct sweep_numbers *numbers
 		search_one(&search->bounds[i], numbers, &ret_result->kept[i],
 			   &ret_result->nearest[i]);
 	for (size_t point = 0; point < numbers->runs->sweep->point_count; point++) {
-		struct sweep_estimate estimate = { 0 };
+		struct run_estimate estimate = { 0 };
 		bool kept = true;
 
 		for (size_t i = 0; i < search->bound_count; i++)
@@ -222,7 +222,7 @@ void search_run(const struct search *search, const struct sweep_numbers *numbers
 bool search_is_close(const struct search_bound *bound, const struct sweep_numbers *numbers,
 		     size_t point)
 {
-	struct sweep_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
+	struct run_estimate estimate = sweep_estimate_named(numbers, point, bound->name);
 	double reach = is_from_above(bound) ? estimate.high : estimate.low;
 
 	return estimate.interval && !relation_holds(bound->relation, reach, bound->value);

@@ -104,13 +104,13 @@ void sweep_plot_name(const struct sweep *sweep, size_t index, char *text, size_t
 }
 
 /* Can a value be drawn? A bound is not the value. */
-static bool is_drawn(const struct sweep_estimate *estimate)
+static bool is_drawn(const struct run_estimate *estimate)
 {
 	return estimate->value.known && !estimate->value.bound;
 }
 
 /* Number fields of a CSV file: empty if the value is not known. */
-static void put_estimate(struct writer *writer, const struct sweep_estimate *estimate)
+static void put_estimate(struct writer *writer, const struct run_estimate *estimate)
 {
 	if (!is_drawn(estimate)) {
 		writer_printf(writer, ",,");
@@ -142,8 +142,8 @@ static bool is_beaten(const struct sweep_numbers *numbers, const struct sweep_pl
 	double y = sweep_estimate_named(numbers, point, plot->y).value.number;
 
 	for (size_t i = 0; i < numbers->runs->sweep->point_count; i++) {
-		struct sweep_estimate ex = sweep_estimate_named(numbers, i, plot->x);
-		struct sweep_estimate ey = sweep_estimate_named(numbers, i, plot->y);
+		struct run_estimate ex = sweep_estimate_named(numbers, i, plot->x);
+		struct run_estimate ey = sweep_estimate_named(numbers, i, plot->y);
 		double dx = plot->more_x ? ex.value.number - x : x - ex.value.number;
 		double dy = plot->more_y ? ey.value.number - y : y - ey.value.number;
 
@@ -196,7 +196,7 @@ static int write_rows(const struct sweep_numbers *numbers, size_t index,
 		return status;
 	writer_printf(writer, "point,x,second,y,low,high\n");
 	for (size_t point = 0; point < sweep->point_count; point++) {
-		struct sweep_estimate estimate = sweep_estimate_named(numbers, point, value);
+		struct run_estimate estimate = sweep_estimate_named(numbers, point, value);
 		double at = position(&ticks[0], sweep_text(sweep, point, x),
 				     plot->kind == SWEEP_HEAT);
 		double line =
@@ -217,7 +217,7 @@ enum name_place { NAME_NONE, NAME_ABOVE, NAME_BELOW };
 /* A point of a Pareto plot. */
 struct spot {
 	size_t point;
-	struct sweep_estimate x, y;
+	struct run_estimate x, y;
 	double right, up; /* its place in the picture, as parts of the axes */
 	bool front;
 	enum name_place name;
@@ -335,8 +335,8 @@ static size_t count_drawn(const struct sweep_numbers *numbers, const struct swee
 	size_t drawn = 0;
 
 	for (size_t point = 0; point < numbers->runs->sweep->point_count; point++) {
-		struct sweep_estimate x = sweep_estimate_named(numbers, point, plot->x);
-		struct sweep_estimate y = sweep_estimate_named(numbers, point, value);
+		struct run_estimate x = sweep_estimate_named(numbers, point, plot->x);
+		struct run_estimate y = sweep_estimate_named(numbers, point, value);
 
 		drawn += is_drawn(&y) && (plot->kind != SWEEP_PARETO || is_drawn(&x));
 	}

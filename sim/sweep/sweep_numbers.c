@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "engine/error.h"
-#include "engine/random.h"
 #include "results/results.h"
 #include "sweep/blocks.h"
-#include "sweep/bootstrap.h"
 
 /* The index of a metric, which is added if it is new. SIZE_MAX: out of memory. */
 static size_t metric_index(struct sweep_numbers *numbers, size_t guess, const char *container,
@@ -37,11 +35,11 @@ static size_t metric_index(struct sweep_numbers *numbers, size_t guess, const ch
 }
 
 /* Put a value into a row, which grows as needed. */
-static int row_set(struct sweep_row *row, size_t index, const struct sweep_value *value)
+static int row_set(struct sweep_row *row, size_t index, const struct run_value *value)
 {
 	if (index >= row->value_count) {
 		size_t room = index + 64;
-		struct sweep_value *values = reallocarray(row->values, room, sizeof(*values));
+		struct run_value *values = reallocarray(row->values, room, sizeof(*values));
 
 		if (!values)
 			return -1;
@@ -69,7 +67,7 @@ static int take_container(struct sweep_numbers *numbers, struct sweep_row *row, 
 			 *row->failed ? " " : "", container->name);
 	}
 	for (size_t i = 0; (metric = summary_metric(container, i, &value)); i++) {
-		const struct sweep_value own = {
+		const struct run_value own = {
 			.known = value->known,
 			.bound = value->bound,
 			.number = summary_number(value, metric),
@@ -104,44 +102,27 @@ static int take_run(struct sweep_numbers *numbers, size_t index, struct sim_erro
 	return status;
 }
 
-static struct sweep_value value_of_run(const struct sweep_numbers *numbers, size_t run,
-				       size_t metric)
+static struct run_value value_of_run(const struct sweep_numbers *numbers, size_t run,
+				     size_t metric)
 {
 	const struct sweep_row *row = &numbers->rows[run];
 
-	return metric < row->value_count ? row->values[metric] : (struct sweep_value){ 0 };
+	return metric < row->value_count ? row->values[metric] : (struct run_value){ 0 };
 }
 
-/*
- * Estimate a metric at a point from the runs of its seeds: their mean. It is not known if it is
- * not in one of the runs, and a bound if one of them is.
- */
+/* Estimate a metric at a point from the runs of its seeds. Returns 0 or -ENOMEM. */
 static int estimate_over_seeds(struct sweep_numbers *numbers, size_t point, size_t metric,
-			       double *room)
+			       struct run_value *room)
 {
 	const struct sweep *sweep = numbers->runs->sweep;
 	size_t count = numbers->runs->per_point;
-	struct sweep_estimate *estimate =
-		&numbers->estimates[point * numbers->metric_count + metric];
-	u64 random = random_begin(1, numbers->metrics[metric].name);
-	double sum = 0;
 
-	estimate->value.known = true;
-	for (size_t i = 0; i < count; i++) {
-		struct sweep_value value = value_of_run(numbers, point * count + i, metric);
-
-		estimate->value.known = estimate->value.known && value.known;
-		estimate->value.bound = estimate->value.bound || value.bound;
-		room[i] = value.number;
-		sum += value.number;
-	}
-	estimate->value.number = sum / (double)count;
-	if (count < 2 || sweep->over != SWEEP_OVER_SEEDS || !estimate->value.known ||
-	    estimate->value.bound)
-		return 0;
-	estimate->interval = true;
-	return bootstrap_mean(room, count, sweep->resamples, &random, &estimate->low,
-			      &estimate->high);
+	for (size_t i = 0; i < count; i++)
+		room[i] = value_of_run(numbers, point * count + i, metric);
+	return estimate_runs(room, count,
+			     sweep->over == SWEEP_OVER_SEEDS ? sweep->resamples : 0,
+			     numbers->metrics[metric].name,
+			     &numbers->estimates[point * numbers->metric_count + metric]);
 }
 
 /* Intervals of a point from blocks of its run's arrivals, for metrics of records. */
@@ -157,7 +138,7 @@ static int intervals_over_blocks(struct sweep_numbers *numbers, size_t point,
 	for (size_t i = 0; !status && i < blocks.count; i++) {
 		const struct block_interval *interval = &blocks.intervals[i];
 		size_t metric = sweep_metric_find(numbers, interval->name);
-		struct sweep_estimate *estimate;
+		struct run_estimate *estimate;
 
 		if (metric == SIZE_MAX)
 			continue;
@@ -176,7 +157,7 @@ static int intervals_over_blocks(struct sweep_numbers *numbers, size_t point,
 static int estimate(struct sweep_numbers *numbers, struct sim_error *err)
 {
 	const struct sweep *sweep = numbers->runs->sweep;
-	double *room = calloc(numbers->runs->per_point, sizeof(*room));
+	struct run_value *room = calloc(numbers->runs->per_point, sizeof(*room));
 	int status = 0;
 
 	numbers->estimates = calloc(sweep->point_count * numbers->metric_count + 1,
@@ -226,18 +207,18 @@ size_t sweep_metric_find(const struct sweep_numbers *numbers, const char *name)
 	return SIZE_MAX;
 }
 
-static const struct sweep_estimate *estimate_of(const struct sweep_numbers *numbers,
-						size_t point, size_t metric)
+static const struct run_estimate *estimate_of(const struct sweep_numbers *numbers, size_t point,
+					      size_t metric)
 {
 	return &numbers->estimates[point * numbers->metric_count + metric];
 }
 
-struct sweep_estimate sweep_estimate_named(const struct sweep_numbers *numbers, size_t point,
-					   const char *name)
+struct run_estimate sweep_estimate_named(const struct sweep_numbers *numbers, size_t point,
+					 const char *name)
 {
 	size_t metric = sweep_metric_find(numbers, name);
 	size_t axis = sweep_axis_find(numbers->runs->sweep, name);
-	struct sweep_estimate estimate = { 0 };
+	struct run_estimate estimate = { 0 };
 	const char *text;
 
 	if (metric != SIZE_MAX)
@@ -269,7 +250,7 @@ static void put_keys(const struct sweep *sweep, size_t point, struct writer *wri
 		put_field(writer, sweep_text(sweep, point, axis));
 }
 
-static void put_value(struct writer *writer, const struct sweep_value *value)
+static void put_value(struct writer *writer, const struct run_value *value)
 {
 	if (value->known)
 		writer_printf(writer, "%s%.12g", value->bound ? ">" : "", value->number);
@@ -298,7 +279,7 @@ static int write_runs(const struct sweep_numbers *numbers, struct writer *writer
 		put_field(writer, numbers->rows[run].failed);
 		put_keys(sweep, runs->runs[run].point, writer);
 		for (size_t i = 0; i < numbers->metric_count; i++) {
-			struct sweep_value value = value_of_run(numbers, run, i);
+			struct run_value value = value_of_run(numbers, run, i);
 
 			put_value(writer, &value);
 			writer_printf(writer, i + 1 < numbers->metric_count ? "," : "\n");
@@ -323,7 +304,7 @@ static int write_intervals(const struct sweep_numbers *numbers, struct writer *w
 	writer_printf(writer, "metric,estimate,low,high,interval\n");
 	for (size_t point = 0; point < sweep->point_count; point++)
 		for (size_t i = 0; i < numbers->metric_count; i++) {
-			const struct sweep_estimate *estimate = estimate_of(numbers, point, i);
+			const struct run_estimate *estimate = estimate_of(numbers, point, i);
 
 			if (!estimate->value.known)
 				continue;
@@ -356,7 +337,7 @@ void sweep_describe_interval(const struct sweep *sweep, char *text, size_t size)
 {
 	*text = '\0';
 	if (sweep->over == SWEEP_OVER_SEEDS)
-		snprintf(text, size, "95 %% bootstrap over %zu seeds", sweep->seed_count);
+		estimate_describe_seeds(sweep->seed_count, text, size);
 	else if (sweep->over == SWEEP_OVER_BLOCKS)
 		snprintf(text, size, "95 %% bootstrap over blocks of %.12g s of the trace",
 			 (double)sweep->block_ns / 1e9);

@@ -2,9 +2,9 @@
 /*
  * The numbers of a sweep: every metric of every run, and an estimate for each point.
  *
- * An estimate over seeds is the mean of the runs; one over blocks is the value of the one run.
- * Its interval is a 95 % percentile bootstrap: of the mean over the seeds' runs, or of the
- * metric over blocks of arrivals that are drawn with replacement (blocks.h).
+ * An estimate over seeds is the mean of the runs (results/estimate.h); one over blocks is the
+ * value of the one run, and its interval is a 95 % percentile bootstrap of the metric over
+ * blocks of arrivals that are drawn with replacement (blocks.h).
  */
 #ifndef SIM_SWEEP_SWEEP_NUMBERS_H
 #define SIM_SWEEP_SWEEP_NUMBERS_H
@@ -14,6 +14,7 @@
 
 #include "apps/report.h"
 #include "config/config.h"
+#include "results/estimate.h"
 #include "results/summary.h"
 #include "sweep/sweep_runs.h"
 
@@ -29,21 +30,9 @@ struct sweep_metric {
 	enum metric_unit unit;
 };
 
-struct sweep_value {
-	bool known;
-	bool bound; /* the true value is greater */
-	double number;
-};
-
-struct sweep_estimate {
-	struct sweep_value value;
-	bool interval;	  /* there is one */
-	double low, high; /* high may be infinite: the runs do not bound it */
-};
-
 /* The values of one run; a metric beyond value_count is not known. */
 struct sweep_row {
-	struct sweep_value *values;
+	struct run_value *values;
 	size_t value_count;
 	char failed[CFG_TEXT_MAX]; /* names of containers that died, joined by blanks */
 	char why[CFG_NAME_MAX + SUMMARY_STATUS_MAX + 2]; /* the first of them, and its status */
@@ -54,8 +43,8 @@ struct sweep_numbers {
 	const struct sweep_runs *runs;
 	struct sweep_metric *metrics;
 	size_t metric_count;
-	struct sweep_row *rows;		  /* by run */
-	struct sweep_estimate *estimates; /* by point and metric */
+	struct sweep_row *rows;		/* by run */
+	struct run_estimate *estimates; /* by point and metric */
 };
 
 /*
@@ -73,8 +62,8 @@ size_t sweep_metric_find(const struct sweep_numbers *numbers, const char *name);
  * The estimate of a name at a point: of a metric, or the number in the text of a key that
  * differs between points. Not known if it is neither.
  */
-struct sweep_estimate sweep_estimate_named(const struct sweep_numbers *numbers, size_t point,
-					   const char *name);
+struct run_estimate sweep_estimate_named(const struct sweep_numbers *numbers, size_t point,
+					 const char *name);
 
 /*
  * Write SWEEP_CSV, a row per run with its point, seed, folder, keys and all metrics, and, if

@@ -66,7 +66,7 @@ const char *sweep_short_key(const char *key)
 }
 
 /* "1.92", "> 12.5", "1.92 [1.8, 2.1]" */
-static void format_estimate(const struct sweep_estimate *estimate, char *text, size_t size)
+static void format_estimate(const struct run_estimate *estimate, char *text, size_t size)
 {
 	if (!estimate->value.known)
 		snprintf(text, size, "-");
@@ -107,7 +107,7 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 				  sweep_text(sweep, point, i) ? sweep_text(sweep, point, i) :
 								"-");
 		for (size_t i = 0; i < columns.count; i++) {
-			struct sweep_estimate estimate =
+			struct run_estimate estimate =
 				sweep_estimate_named(numbers, point, columns.names[i]);
 
 			format_estimate(&estimate, text, sizeof(text));
@@ -130,7 +130,7 @@ static void print_obstacles(const struct sweep_numbers *numbers, const struct se
 {
 	for (size_t i = 0; i < search->bound_count; i++) {
 		const struct search_bound *bound = &search->bounds[i];
-		struct sweep_estimate estimate;
+		struct run_estimate estimate;
 		char text[TABLE_CELL_MAX];
 
 		printf("            %s%s%s: %zu of %zu", bound->name,
@@ -151,7 +151,7 @@ int sweep_print_best(const struct sweep_numbers *numbers, const struct search *s
 		     const struct search_result *result, struct sim_error *err)
 {
 	const struct sweep *sweep = numbers->runs->sweep;
-	struct sweep_estimate estimate;
+	struct run_estimate estimate;
 	char text[TABLE_CELL_MAX];
 
 	if (search->bound_count)

@@ -9,15 +9,16 @@
 #include "config/units.h"
 #include "engine/error.h"
 #include "figures/place.h"
+#include "figures/seeds.h"
 #include "gvm/port.h"
+#include "results/estimate.h"
 #include "results/summary.h"
 #include "sweep/points.h"
 #include "sweep/sweep.h"
 
-#define BLOCK_STANDARD	   30000000000ull
-#define RESAMPLES_STANDARD 1000
-#define RESAMPLES_BLOCKS   200 /* each computes all metrics anew */
-#define BLOCK_LEAST	   100000000ull
+#define BLOCK_STANDARD	 30000000000ull
+#define RESAMPLES_BLOCKS 200 /* each computes all metrics anew */
+#define BLOCK_LEAST	 100000000ull
 
 /* A copy of @text; without memory the reader fails. */
 static char *copy(const struct place *place, const char *text)
@@ -44,23 +45,6 @@ static char *read_value(const struct place *place)
 	own = text ? copy(place, text) : copy(place, "");
 	free(text);
 	return own;
-}
-
-/* An integer of at least @least; @standard if there is none. */
-static u64 read_integer(const struct place *object, const char *key, u64 least, u64 most,
-			u64 standard)
-{
-	struct place place = place_member(object, key);
-	json_int_t value = json_integer_value(place.json);
-
-	if (!place.json)
-		return standard;
-	if (json_is_integer(place.json) && value >= (json_int_t)least &&
-	    value <= (json_int_t)most)
-		return (u64)value;
-	place_fail(&place, "is wrong, allowed: an integer from %llu to %llu",
-		   (unsigned long long)least, (unsigned long long)most);
-	return standard;
 }
 
 static struct sweep_axis *add_axis(struct sweep *sweep, const struct place *place,
@@ -215,8 +199,8 @@ static void read_points(struct sweep *sweep, const struct place *root)
 	case SWEEP_RANDOM:
 		if (!place_is_object(&place, random_keys))
 			return;
-		sweep->random_points = read_integer(&place, "points", 1, SWEEP_POINTS_MAX, 10);
-		sweep->random_seed = read_integer(&place, "seed", 0, INT64_MAX, 1);
+		sweep->random_points = place_integer(&place, "points", 1, SWEEP_POINTS_MAX, 10);
+		sweep->random_seed = place_integer(&place, "seed", 0, INT64_MAX, 1);
 		keys = place_member(&place, "keys");
 		read_axes(sweep, &keys, true);
 	}
@@ -247,33 +231,9 @@ static void read_sets(struct sweep *sweep, const struct place *root)
 	}
 }
 
-/* "seeds": a number N, for the seeds 1 to N, or a list of seeds. */
 static void read_seeds(struct sweep *sweep, const struct place *root)
 {
-	struct place place = place_member(root, "seeds");
-	bool list = json_is_array(place.json);
-
-	sweep->seed_count = list ? json_array_size(place.json) :
-				   (size_t)read_integer(root, "seeds", 1, SWEEP_SEEDS_MAX, 0);
-	if (list && !place_is_array(&place))
-		return;
-	if (sweep->seed_count > SWEEP_SEEDS_MAX) {
-		place_fail(&place, "has %zu seeds, allowed: up to %d", sweep->seed_count,
-			   SWEEP_SEEDS_MAX);
-		return;
-	}
-	sweep->seeds = calloc(sweep->seed_count + 1, sizeof(*sweep->seeds));
-	for (size_t i = 0; sweep->seeds && i < sweep->seed_count; i++) {
-		struct place seed = place_element(&place, i);
-
-		sweep->seeds[i] = list ? (u64)json_integer_value(seed.json) : i + 1;
-		if (list && (!json_is_integer(seed.json) || json_integer_value(seed.json) < 0))
-			place_fail(&seed, "is not a seed, allowed: an integer from 0");
-		/* Equal runs would make intervals too narrow. */
-		for (size_t k = 0; k < i; k++)
-			if (sweep->seeds[k] == sweep->seeds[i])
-				place_fail(&seed, "is there twice, allowed: each seed once");
-	}
+	seeds_read(root, SWEEP_SEEDS_MAX, &sweep->seeds, &sweep->seed_count);
 	if (sweep->point_count * max(sweep->seed_count, (size_t)1) > SWEEP_RUNS_MAX)
 		place_fail(root, "%zu points with %zu seeds are %zu runs, allowed: up to %d",
 			   sweep->point_count, sweep->seed_count,
@@ -290,14 +250,14 @@ static void read_interval(struct sweep *sweep, const struct place *root)
 
 	sweep->over = sweep->seed_count > 1 ? SWEEP_OVER_SEEDS : SWEEP_OVER_NONE;
 	sweep->block_ns = BLOCK_STANDARD;
-	sweep->resamples = RESAMPLES_STANDARD;
+	sweep->resamples = ESTIMATE_RESAMPLES;
 	if (!place.json || !place_is_object(&place, keys))
 		return;
 	sweep->over =
 		(enum sweep_interval_kind)place_choice(&place, "over", kinds, sweep->over);
-	sweep->resamples = read_integer(&place, "resamples", 20, 100000,
-					sweep->over == SWEEP_OVER_BLOCKS ? RESAMPLES_BLOCKS :
-									   RESAMPLES_STANDARD);
+	sweep->resamples = place_integer(&place, "resamples", 20, 100000,
+					 sweep->over == SWEEP_OVER_BLOCKS ? RESAMPLES_BLOCKS :
+									    ESTIMATE_RESAMPLES);
 	text = place_text(&place, "block", "30s");
 	if (units_parse_duration(text, &sweep->block_ns) != UNITS_OK ||
 	    sweep->block_ns < BLOCK_LEAST)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-#include "sweep/bootstrap.h"
+#include "results/bootstrap.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /* Intervals of confidence by the percentile bootstrap (Efron 1979): 95 %. */
-#ifndef SIM_SWEEP_BOOTSTRAP_H
-#define SIM_SWEEP_BOOTSTRAP_H
+#ifndef SIM_RESULTS_BOOTSTRAP_H
+#define SIM_RESULTS_BOOTSTRAP_H
 
 #include <stddef.h>
 
