@@ -77,11 +77,21 @@ colour(row) = by_run ? c_run_number[(row >= first ? int(row - first) : 0) % 6 + 
 label_y(y) = y == y ? y : floor_y
 label_text(y) = y == y ? number(y) : ""
 
+# The interval over seeds is an arrow whose heads are flat: error bars erase the bar around their point. On a
+# logarithmic axis it ends at the axis. A bar without one has an arrow of no length, which is not seen.
+has_interval(row) = strcol("ours_low") ne "" && of_panel("ours") > 0
+low_end(row) = has_interval(row) ? (of_panel("ours_low") > floor_y ? of_panel("ours_low") : floor_y) : label_y(ours(row))
+length(row) = has_interval(row) ? of_panel("ours_high") - low_end(row) : 0
+# A number stands above its bar, or above the interval.
+top(row) = ours(row) == ours(row) ? (length(row) > 0 ? low_end(row) + length(row) : ours(row)) : NaN
+
 plot numbers_csv using (place($0) - beside_by($0, side)):(ours($0)):(colour($0)) with boxes linecolor rgb variable \
 		title beside ? "ours, simulated" : "simulated", \
 	numbers_csv using (place($0) + side):(published($0)) with boxes linecolor rgb c_published \
 		title word_published, \
-	numbers_csv using (place($0) - beside_by($0, number_side)):(label_y(ours($0))):(label_text(ours($0))) with labels \
+	numbers_csv using (place($0) - beside_by($0, side)):(low_end($0)):(0):(length($0)) with vectors heads size \
+		screen 0.003,90 linewidth 1.2 linecolor rgb c_interval notitle, \
+	numbers_csv using (place($0) - beside_by($0, number_side)):(label_y(top($0))):(label_text(ours($0))) with labels \
 		center offset 0,0.6 font number_font textcolor rgb c_text notitle, \
 	numbers_csv using (place($0) + number_side):(label_y(published($0))):(label_text(published($0))) with labels \
 		center offset 0,0.6 font number_font textcolor rgb c_text notitle, \

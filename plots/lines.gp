@@ -36,6 +36,9 @@ if (named || is_log_x) {
 }
 # After as many series as there are colours, lines are dashed.
 style(s) = named ? "points" : sprintf("linespoints linewidth 2 dashtype %d", s > 6 ? 2 : 1)
+# Ends of the intervals over seeds; a point without one has none. They are arrows, as in bars.gp.
+low_at(s) = strcol("ours_low") ne "" ? at(s, "ours_low") : NaN
+high_at(s) = strcol("ours_high") ne "" ? at(s, "ours_high") : NaN
 at(s, name) = strcol("run") eq value(sprintf("series_%d_%d", p, s)) ? of_panel(name) : NaN
 drawn = "NaN notitle"
 do for [s = 1:series] {
@@ -45,6 +48,10 @@ do for [s = 1:series] {
 		drawn = drawn . sprintf(", numbers_csv using (place_x(column(\"x\"))):(at(%d, \"ours\")) with ", s) . style(in_key) \
 			. sprintf(" pointtype p_filled[%d] pointsize %g * point_size", colour, named ? 1.4 : 1) \
 			. sprintf(" linecolor rgb c_series[%d] notitle", colour)
+	}
+	if (value(sprintf("series_intervals_%d_%d", p, s))) {
+		drawn = drawn . sprintf(", numbers_csv using (place_x(column(\"x\"))):(low_at(%d)):(0):(high_at(%d) - low_at(%d))", s, s, s) \
+			. sprintf(" with vectors heads size screen 0.003,90 linewidth 1.2 linecolor rgb c_series[%d] notitle", colour)
 	}
 	if (value(sprintf("series_published_%d_%d", p, s))) {
 		drawn = drawn . sprintf(", numbers_csv using (place_x(column(\"x\"))):(at(%d, \"published\")) with points linewidth 1.6", s) \

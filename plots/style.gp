@@ -30,6 +30,7 @@ c_text = "#333333"
 c_ours = "#0072B2"
 c_published = "#E69F00"
 c_load = "#C9CED6"
+c_interval = "#222222" # over seeds, on bars
 array c_run[8] = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#999999", "#000000"]
 array c_series[6] = ["#D55E00", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#999999"]
 array c_part[6] = ["#C9CED6", "#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#F0E442"]

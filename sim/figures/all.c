@@ -28,7 +28,7 @@ static int read_one(struct figures *figures, const char *name, bool needed,
 		return status;
 	if (!figure->folder_count) {
 		figures->count++;
-		figures->run_count += figure->run_count;
+		figures->run_count += figure_made_runs(figure);
 		return 0;
 	}
 	figure_destroy(figure);
@@ -66,7 +66,7 @@ int figures_open(struct figures *figures, const char *const *names, size_t name_
 			status = figure_data_init(&figures->data[i], figure, runs, err);
 		if (!status)
 			status = curves_read_published(&figures->data[i], err);
-		runs += figure->run_count;
+		runs += figure_made_runs(figure);
 	}
 	return status;
 }

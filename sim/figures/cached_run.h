@@ -29,7 +29,8 @@ struct cached_run {
 	const char *const *sets;     /* from the user, applied next */
 	size_t set_count;
 	const char *const
-		*own_sets; /* applied last; the user cannot change them; ends like defaults */
+		*own_sets; /* applied next; the user cannot change them; ends like defaults */
+	const char *seed_set; /* "seed=1", applied last, as own_sets; NULL: none */
 
 	char path[PATH_MAX];  /* its results folder */
 	struct config config; /* the resolved configuration */

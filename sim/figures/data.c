@@ -56,12 +56,17 @@ const char *figure_container(const struct figure_data *data, size_t run, const c
 
 size_t figure_count_failed(const struct figure_data *data, size_t run)
 {
-	const struct summary *summary = &data->runs[run].folder.summary;
-	size_t count = 0;
+	size_t most = 0;
 
-	for (size_t i = 0; i < summary->container_count; i++)
-		count += strchr(summary->containers[i].status, ':') != NULL;
-	return count;
+	for (size_t i = run; i < figure_made_runs(data->figure); i += data->figure->run_count) {
+		const struct summary *summary = &data->runs[i].folder.summary;
+		size_t count = 0;
+
+		for (size_t k = 0; k < summary->container_count; k++)
+			count += strchr(summary->containers[k].status, ':') != NULL;
+		most = max(most, count);
+	}
+	return most;
 }
 
 static int make_cells(struct figure_data *data, struct sim_error *err)
@@ -83,6 +88,8 @@ static int make_cells(struct figure_data *data, struct sim_error *err)
 						.run = run,
 						.part = part,
 						.pair = { NAN, NAN },
+						.low = NAN,
+						.high = NAN,
 						.at_least = NAN,
 					};
 	return 0;
@@ -202,24 +209,32 @@ int figure_data_init(struct figure_data *data, const struct figure *figure,
 	int status;
 
 	*data = (struct figure_data){ .figure = figure, .runs = runs };
-	data->summaries = calloc(figure->run_count + 1, sizeof(*data->summaries));
-	data->configs = calloc(figure->run_count + 1, sizeof(*data->configs));
+	data->summaries = calloc(figure_made_runs(figure) + 1, sizeof(*data->summaries));
+	data->configs = calloc(figure_made_runs(figure) + 1, sizeof(*data->configs));
 	if (!data->summaries || !data->configs)
 		return sim_runtime_error(err, "out of memory");
 	status = make_cells(data, err);
 	return status ? status : read_reference(data, err);
 }
 
+void figure_lines_destroy(struct figure_data *data)
+{
+	for (size_t i = 0; i < data->line_count; i++)
+		free(data->lines[i].points);
+	free(data->lines);
+	data->lines = NULL;
+	data->line_count = 0;
+}
+
 void figure_data_destroy(struct figure_data *data)
 {
-	for (size_t run = 0; run < data->figure->run_count; run++) {
+	for (size_t run = 0; run < figure_made_runs(data->figure); run++) {
 		if (data->summaries)
 			json_decref(data->summaries[run]);
 		if (data->configs)
 			json_decref(data->configs[run]);
 	}
-	for (size_t i = 0; i < data->line_count; i++)
-		free(data->lines[i].points);
+	figure_lines_destroy(data);
 	for (size_t i = 0; i < data->cell_count; i++) {
 		free(data->cells[i].id);
 		free(data->cells[i].unscored);
@@ -227,5 +242,4 @@ void figure_data_destroy(struct figure_data *data)
 	free(data->summaries);
 	free(data->configs);
 	free(data->cells);
-	free(data->lines);
 }

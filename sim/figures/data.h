@@ -17,6 +17,7 @@ struct figure_cell {
 	size_t panel, run, part; /* indices into the figure and the panel */
 	struct figure_pair pair;
 	struct figure_pair below; /* in a stack: the sum of the parts below this one */
+	double low, high; /* of the interval over seeds, in which ours is the mean; NAN: none */
 	double at_least; /* where ours is NAN: its lower bound, of a value the run bounds; NAN */
 	char *id, *unscored; /* of the reference file; NULL: nothing is said; owned */
 };
@@ -40,7 +41,11 @@ struct figure_line {
 /* All of a figure. Owned by the caller: figure_data_init(), figure_data_destroy(). */
 struct figure_data {
 	const struct figure *figure;
-	struct cached_run *runs;   /* by run of the figure */
+	/*
+	 * By run of the figure, under its first seed; those under the other ones follow, see
+	 * figure_made_runs().
+	 */
+	struct cached_run *runs;
 	json_t **summaries;	   /* summary.json of each, filled by figure_data_take() */
 	json_t **configs;	   /* config.json of each; NULL: it has none */
 	struct figure_cell *cells; /* panel by panel, run by run, part by part */
@@ -52,13 +57,16 @@ struct figure_data {
 };
 
 /*
- * Make the cells of @figure, and read the published numbers. @runs has one run for each of the
- * figure's and is borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in
+ * Make the cells of @figure, and read the published numbers. @runs has figure_made_runs() and is
+ * borrowed. Returns 0 or a negative enum sim_exit; the caller destroys *data in
  * any case.
  */
 int figure_data_init(struct figure_data *data, const struct figure *figure,
 		     struct cached_run *runs, struct sim_error *err);
 void figure_data_destroy(struct figure_data *data);
+
+/* Free the curves alone. */
+void figure_lines_destroy(struct figure_data *data);
 
 /* Is @run in @panel? */
 bool figure_panel_has_run(const struct figure *figure, size_t panel, size_t run);
@@ -71,8 +79,8 @@ struct figure_cell *figure_find_cell(const struct figure_data *data, size_t pane
 				     size_t part);
 
 /*
- * Count the containers of a run whose context died. The run's other containers had the GPU to
- * themselves from then on, so the figure marks their numbers.
+ * Count the containers of a run whose context died, under the seed with the most. The run's other
+ * containers had the GPU to themselves from then on, so the figure marks their numbers.
  */
 size_t figure_count_failed(const struct figure_data *data, size_t run);
 

@@ -15,6 +15,7 @@
 #include "figures/show.h"
 #include "figures/value.h"
 #include "gvm/port.h"
+#include "results/estimate.h"
 #include "results/writer.h"
 
 /* The longest text of a variable. */
@@ -80,6 +81,21 @@ static void add_scenarios(const struct figure_data *data, char *text, size_t siz
 	}
 }
 
+/* "; means with 95 % bootstrap over 5 seeds"; curves are not estimates */
+static void add_seeds(const struct figure *figure, char *text, size_t size)
+{
+	char over[64];
+	bool curves = false;
+
+	for (size_t panel = 0; panel < figure->panel_count; panel++)
+		curves = curves || figure->panels[panel].layout == FIGURE_TIME;
+	estimate_describe_seeds(figure->seed_count, over, sizeof(over));
+	cfg_append(text, size, "; means with %s", over);
+	if (curves)
+		cfg_append(text, size, ", curves of seed %llu",
+			   (unsigned long long)figure->seeds[0]);
+}
+
 /* "vllm-diffusion-40g on a100-40g, diffusion alone; published: GVM paper, Figure 17" */
 static void add_subline(struct drawing *drawing)
 {
@@ -107,6 +123,8 @@ static void add_subline(struct drawing *drawing)
 				   gpu_of(other));
 		incomplete = incomplete || !other->summary.complete;
 	}
+	if (figure->seed_count > 1)
+		add_seeds(figure, text, sizeof(text));
 	if (figure->source && !figure->ours_alone)
 		cfg_append(text, sizeof(text), "; %s: %s", figure->published_label,
 			   figure->source);

@@ -72,6 +72,10 @@ static void add_range(struct drawing *drawing)
 		if (cell->panel != drawing->panel)
 			continue;
 		widen(cell->pair.ours + (stacked ? cell->below.ours : 0), &low, &high);
+		if (!stacked) {
+			widen(cell->low, &low, &high);
+			widen(cell->high, &low, &high);
+		}
 		widen(cell->pair.published + (stacked ? cell->below.published : 0), &low,
 		      &high);
 		published = published || !isnan(cell->pair.published);
@@ -186,7 +190,7 @@ static void add_series(struct drawing *drawing)
 	for (size_t i = 0; i < data->cell_count; i++) {
 		const struct figure_cell *cell = &data->cells[i];
 		const char *label = data->figure->runs[cell->run].label;
-		bool ours = false, published = false;
+		bool ours = false, published = false, intervals = false;
 
 		if (cell->panel != drawing->panel)
 			continue;
@@ -205,7 +209,9 @@ static void add_series(struct drawing *drawing)
 				continue;
 			ours = ours || !isnan(point->pair.ours);
 			published = published || !isnan(point->pair.published);
+			intervals = intervals || !isnan(point->low);
 		}
+		add_real_of(drawing, "series_intervals", count, intervals);
 		add_real_of(drawing, "series_ours", count, ours);
 		add_real_of(drawing, "series_published", count, published);
 		add_real_of(drawing, "series_colour", count,

@@ -15,10 +15,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "engine/types.h"
+
 struct sim_error;
 
-#define FIGURE_NAME_MAX 48		/* WRITER_NAME_MAX less an ending */
-#define FIGURE_FILE_MAX (PATH_MAX + 32) /* a file in a folder */
+#define FIGURE_NAME_MAX	 48		 /* WRITER_NAME_MAX less an ending */
+#define FIGURE_FILE_MAX	 (PATH_MAX + 32) /* a file in a folder */
+#define FIGURE_SEEDS_MAX 100
 
 /* How a panel is drawn: an index into figure_layouts[]. */
 enum figure_layout {
@@ -148,6 +151,10 @@ struct figure {
 	struct figure_run *runs;
 	size_t run_count;
 	size_t folder_count; /* runs whose folders the command line names */
+	/* Each run is made once for each seed. Without seeds it has the scenario's. */
+	u64 *seeds;
+	char **seed_sets; /* "seed=1" */
+	size_t seed_count;
 	struct figure_panel *panels;
 	size_t panel_count;
 	struct figure_mark *marks;
@@ -157,6 +164,15 @@ struct figure {
 	bool no_table;	       /* the caller prints one */
 	bool ours_alone; /* the published numbers are of another scenario: leave them out */
 };
+
+/*
+ * The number of runs that the figure makes: its runs under the first seed, under the second
+ * one, and so on.
+ */
+size_t figure_made_runs(const struct figure *figure);
+
+/* Make each run once, with the seed of its scenario. */
+void figure_forget_seeds(struct figure *figure);
 
 /* Free all and leave *figure empty. */
 void figure_destroy(struct figure *figure);

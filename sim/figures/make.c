@@ -2,6 +2,7 @@
 /* See make.h. */
 #include "figures/make.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +27,8 @@ int figure_prepare_runs(const struct figure *figure, const struct figure_request
 	size_t folders = 0;
 	int status = 0;
 
-	for (size_t i = 0; !status && i < figure->run_count; i++) {
-		const struct figure_run *run = &figure->runs[i];
+	for (size_t i = 0; !status && i < figure_made_runs(figure); i++) {
+		const struct figure_run *run = &figure->runs[i % figure->run_count];
 		const char *scenario = request->scenario ? request->scenario : figure->scenario;
 
 		runs[i] = (struct cached_run){
@@ -42,6 +43,9 @@ int figure_prepare_runs(const struct figure *figure, const struct figure_request
 			.sets = request->sets,
 			.set_count = request->set_count,
 			.own_sets = (const char *const *)run->sets,
+			.seed_set = figure->seed_count ?
+					    figure->seed_sets[i / figure->run_count] :
+					    NULL,
 		};
 		if (!run->folder)
 			continue;
@@ -105,12 +109,31 @@ static int print_paths(const struct figure_data *data, const struct figure_reque
 	return command_flush(err);
 }
 
+/* Does a seed make a difference? If not, the user is told: an interval of no width says nothing. */
+static void note_equal_seeds(const struct figure_data *data)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < data->cell_count; i++) {
+		if (data->cells[i].low < data->cells[i].high)
+			return;
+		any = any || !isnan(data->cells[i].low);
+	}
+	if (any)
+		fprintf(stderr,
+			"gvmsim: note: %s: all seeds give the same numbers; seeds draw what "
+			"jitter.arrivals and jitter.start set\n",
+			data->figure->file);
+}
+
 /* The numbers are committed before drawing, which may fail. */
 static int show(struct figure_data *data, const struct figure_request *request,
 		struct writer *writer, struct sim_error *err)
 {
 	int status = figure_data_take(data, err);
 
+	if (!status)
+		note_equal_seeds(data);
 	if (!status)
 		status = print(data, request, err);
 	if (!status)
@@ -168,7 +191,8 @@ static int make(struct figure_data *data, const struct figure_request *request,
 	if (status)
 		return status;
 	if (!figure->folder_count)
-		status = run_cache_get(data->runs, figure->run_count, &request->use, err);
+		status =
+			run_cache_get(data->runs, figure_made_runs(figure), &request->use, err);
 	if (!status)
 		return show(data, request, &writer, err);
 	writer_abort(&writer);
@@ -178,7 +202,7 @@ static int make(struct figure_data *data, const struct figure_request *request,
 int figure_make(const struct figure *figure, const struct figure_request *request,
 		struct sim_error *err)
 {
-	struct cached_run *runs = calloc(figure->run_count + 1, sizeof(*runs));
+	struct cached_run *runs = calloc(figure_made_runs(figure) + 1, sizeof(*runs));
 	struct figure shown = *figure; /* borrows all of it */
 	struct figure_data data;
 	int status;
@@ -196,7 +220,7 @@ int figure_make(const struct figure *figure, const struct figure_request *reques
 			status = make(&data, request, err);
 		figure_data_destroy(&data);
 	}
-	run_cache_destroy(runs, figure->run_count);
+	run_cache_destroy(runs, figure_made_runs(figure));
 	free(runs);
 	return status;
 }

@@ -11,7 +11,7 @@ struct figure_data;
 struct sim_error;
 
 /*
- * Describe the figure's runs in @runs, one for each: runs for the cache to make, or the folders
+ * Describe the runs that a figure makes in @runs, figure_made_runs() of them: runs for the cache to make, or the folders
  * that the user names, which are read. Returns 0 or a negative enum sim_exit; the caller calls
  * run_cache_destroy() in any case.
  */

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/message.h"
 #include "figures/show.h"
 #include "gvm/port.h"
 #include "results/compare.h"
+#include "results/estimate.h"
 #include "results/summary_text.h"
 #include "terminal/table.h"
 
@@ -26,25 +28,33 @@ static void set_real(struct table *table, size_t column, double value, int digit
 		table_set(table, column, "%.*f %s", digits, value, unit);
 }
 
-/* Ours; "> 1.250 GiB" where the run tells a lower bound only. */
-static void set_ours(struct table *table, size_t column, const struct figure_pair *pair,
-		     double at_least, const struct figure_panel *panel)
+/*
+ * Ours; "> 1.250 GiB" where the run tells a lower bound only, "1.250 [1.210, 1.300] GiB" over
+ * seeds.
+ */
+static void set_ours(struct table *table, size_t column, const struct figure_cell *cell,
+		     const struct figure_panel *panel)
 {
-	if (isnan(pair->ours) && !isnan(at_least))
-		table_set(table, column, "> %.*f %s", panel->digits, at_least,
-			  strcmp(panel->unit, "x") != 0 ? panel->unit : "");
+	const char *unit = strcmp(panel->unit, "x") != 0 ? panel->unit : "";
+
+	if (isnan(cell->pair.ours) && !isnan(cell->at_least))
+		table_set(table, column, "> %.*f %s", panel->digits, cell->at_least, unit);
+	else if (!isnan(cell->low) && fabs(cell->high) < 1e15)
+		table_set(table, column, "%.*f [%.*f, %.*f]%s%s", panel->digits,
+			  cell->pair.ours, panel->digits, cell->low, panel->digits, cell->high,
+			  *unit ? " " : "", unit);
 	else
-		set_real(table, column, pair->ours, panel->digits, panel->unit);
+		set_real(table, column, cell->pair.ours, panel->digits, panel->unit);
 }
 
 /* Three cells: ours, published and their ratio. */
-static void set_pair(struct table *table, size_t column, const struct figure_pair *pair,
-		     double at_least, const struct figure_panel *panel)
+static void set_pair(struct table *table, size_t column, const struct figure_cell *cell,
+		     const struct figure_panel *panel)
 {
-	double ratio = figure_ratio(pair);
+	double ratio = figure_ratio(&cell->pair);
 
-	set_ours(table, column, pair, at_least, panel);
-	set_real(table, column + 1, pair->published, panel->digits, panel->unit);
+	set_ours(table, column, cell, panel);
+	set_real(table, column + 1, cell->pair.published, panel->digits, panel->unit);
 	if (isnan(ratio))
 		table_set(table, column + 2, "-");
 	else
@@ -107,20 +117,23 @@ static void add_rows(struct table *table, const struct figure_data *data, size_t
 		table_add(table);
 		set_row_label(table, data, cell);
 		if (published)
-			set_pair(table, 1, &cell->pair, cell->at_least, panel);
+			set_pair(table, 1, cell, panel);
 		else
-			set_ours(table, 1, &cell->pair, cell->at_least, panel);
+			set_ours(table, 1, cell, panel);
 		if (over && !published)
 			set_real(table, 2, cell->pair.ours / over->pair.ours, 3, "x");
 		if (panel->total && cell->part + 1 == panel->part_count) {
-			const struct figure_pair total = {
-				cell->below.ours + cell->pair.ours,
-				cell->below.published + cell->pair.published,
+			const struct figure_cell total = {
+				.pair = { cell->below.ours + cell->pair.ours,
+					  cell->below.published + cell->pair.published },
+				.low = NAN,
+				.high = NAN,
+				.at_least = NAN,
 			};
 
 			table_add(table);
 			table_set(table, 0, "  all together");
-			set_pair(table, 1, &total, NAN, panel);
+			set_pair(table, 1, &total, panel);
 		}
 	}
 }
@@ -216,11 +229,9 @@ static void add_line_row(struct table *table, const struct figure_data *data, si
 			    figure->runs[i].x != x)
 				continue;
 			if (published)
-				set_pair(table, column, &cell->pair, cell->at_least,
-					 &figure->panels[panel]);
+				set_pair(table, column, cell, &figure->panels[panel]);
 			else
-				set_ours(table, column, &cell->pair, cell->at_least,
-					 &figure->panels[panel]);
+				set_ours(table, column, cell, &figure->panels[panel]);
 		}
 		column += published ? 3 : 1;
 	}
@@ -277,7 +288,7 @@ static void print_failures(const char *prefix, const struct summary *summary)
 void figure_print(const struct figure_data *data)
 {
 	const struct figure *figure = data->figure;
-	char prefix[FIGURE_NAME_MAX + 8];
+	char prefix[FIGURE_NAME_MAX + 48], over[64];
 
 	for (size_t panel = 0; panel < figure->panel_count; panel++) {
 		struct table table = { 0 };
@@ -291,8 +302,16 @@ void figure_print(const struct figure_data *data)
 		table_print(&table, stdout);
 		putchar('\n');
 	}
-	for (size_t run = 0; run < figure->run_count; run++) {
-		snprintf(prefix, sizeof(prefix), "* %s, ", figure->runs[run].name);
+	if (figure->seed_count > 1) {
+		estimate_describe_seeds(figure->seed_count, over, sizeof(over));
+		printf("[low, high]: %s\n", over);
+	}
+	for (size_t run = 0; run < figure_made_runs(figure); run++) {
+		snprintf(prefix, sizeof(prefix), "* %s, ",
+			 figure->runs[run % figure->run_count].name);
+		if (figure->seed_count > 1)
+			cfg_append(prefix, sizeof(prefix), "%s, ",
+				   figure->seed_sets[run / figure->run_count]);
 		print_failures(prefix, &data->runs[run].folder.summary);
 	}
 }

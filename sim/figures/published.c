@@ -42,6 +42,8 @@ static int read_one(struct published *published, const char *name, bool needed,
 	if (status)
 		return status;
 	if (is_compared(figure)) {
+		/* The draws of this command take the place of the figure's. */
+		figure_forget_seeds(figure);
 		published->count++;
 		published->run_count += figure->run_count;
 		return 0;

@@ -53,23 +53,27 @@ static int make_key(struct cached_run *run, const char *program, const char *fol
 	return 0;
 }
 
-/* The user cannot set the keys in which the runs of a figure differ. */
+/* The user cannot set a key that the figure sets for each of its runs. */
+static int check_own_set(const struct cached_run *run, const char *set, struct sim_error *err)
+{
+	size_t length = strcspn(set, "=");
+
+	for (size_t i = 0; i < run->set_count; i++)
+		if (length == strcspn(run->sets[i], "=") && !strncmp(run->sets[i], set, length))
+			return sim_user_error(err,
+					      "--set:%.*s: is set by figure %s for each of its "
+					      "runs, allowed: any other key",
+					      (int)length, set, run->figure ? run->figure : "");
+	return 0;
+}
+
 static int check_own_sets(const struct cached_run *run, struct sim_error *err)
 {
-	for (size_t own = 0; run->own_sets && run->own_sets[own]; own++) {
-		const char *set = run->own_sets[own];
-		size_t length = strcspn(set, "=");
+	int status = run->seed_set ? check_own_set(run, run->seed_set, err) : 0;
 
-		for (size_t i = 0; i < run->set_count; i++)
-			if (length == strcspn(run->sets[i], "=") &&
-			    !strncmp(run->sets[i], set, length))
-				return sim_user_error(
-					err,
-					"--set:%.*s: is set by figure %s for each of its "
-					"runs, allowed: any other key",
-					(int)length, set, run->figure ? run->figure : "");
-	}
-	return 0;
+	for (size_t i = 0; !status && run->own_sets && run->own_sets[i]; i++)
+		status = check_own_set(run, run->own_sets[i], err);
+	return status;
 }
 
 /* Load the configuration, so that mistakes are found before anything runs. */

@@ -271,7 +271,7 @@ int page_print_runs(FILE *out, const struct page *page)
 	for (size_t i = 0; i < page->figures->count; i++) {
 		const struct figure *figure = &page->figures->figures[i];
 
-		for (size_t k = 0; k < figure->run_count; k++, run++) {
+		for (size_t k = 0; k < figure_made_runs(figure); k++, run++) {
 			const struct summary *summary = &run->folder.summary;
 			const char *set;
 

@@ -39,13 +39,13 @@ for system in stock ghost; do
 	[ "$system" = stock ] || label=half
 	count=$(images $system images)
 	[ "$count" -gt 0 ] || fail "no images: $(cat out/.mine.csv)"
-	grep -q "^images,$label,,,images,$count,,,,,0,$" out/.mine.csv || fail "$(cat out/.mine.csv)"
+	grep -q "^images,$label,,,images,$count,,,,,0,,,$" out/.mine.csv || fail "$(cat out/.mine.csv)"
 	in=$(images $system bytes_h2d) both=$(($(images $system bytes_h2d) + $(images $system bytes_d2h)))
 	grep -q "^moved,$label,,in,GB,$(awk "BEGIN { printf \"%.12g\", $in / 1e9 }")," out/.mine.csv ||
 		fail "bytes in: $(cat out/.mine.csv)"
 	grep -q "^moved,$label,,both,GB,$(awk "BEGIN { printf \"%.12g\", $both / 1e9 }")," out/.mine.csv ||
 		fail "bytes both: $(cat out/.mine.csv)"
-	grep -q "^moved,$label,,none,GB,,,,,,0,$" out/.mine.csv || fail "none: $(cat out/.mine.csv)"
+	grep -q "^moved,$label,,none,GB,,,,,,0,,,$" out/.mine.csv || fail "none: $(cat out/.mine.csv)"
 done
 grep -q "^  half  *[0-9]* images  *[0-9.]*$" .table || fail "no ratio: $(cat .table)"
 "$gvmsim" figure ./.mine.json --help >.help 2>.err || fail "help: $(cat .err)"

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/common.inc"
 
 # The header of all CSV files.
-columns=panel,run,x,part,unit,ours,published,ours_over_published,ours_below,published_below,failed_containers,ours_at_least
+columns=panel,run,x,part,unit,ours,published,ours_over_published,ours_below,published_below,failed_containers,ours_at_least,ours_low,ours_high
 
 # short NAME ARGUMENTS...: figure NAME of twenty seconds, with requests, images and room for both
 short() {
@@ -79,11 +79,11 @@ cycle() {
 cycle ablation 5
 for panel in client_ttft_ms.p50 client_ttft_ms.p99 client_itl_ms.p50 client_itl_ms.p99 throughput; do
 	for bar in UVM +MemIso +ComIso +SwapOpt Ghost; do
-		[ "$(grep -c "^$panel,$bar,,,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,,,0,$" first/ablation.csv)" -eq 1 ] ||
+		[ "$(grep -c "^$panel,$bar,,,[a-z]*,[0-9.]*,[0-9.]*,[0-9.]*,,,0,,,$" first/ablation.csv)" -eq 1 ] ||
 			fail "ablation: no row $panel, $bar: $(cat first/ablation.csv)"
 	done
 done
-grep -q "^throughput,UVM,,,x,1,1,1,,,0,$" first/ablation.csv || fail "UVM is not 1"
+grep -q "^throughput,UVM,,,x,1,1,1,,,0,,,$" first/ablation.csv || fail "UVM is not 1"
 grep -q "^client_itl_ms.p99,+SwapOpt,,,ms,[0-9.]*,117.7521," first/ablation.csv || fail "117.7521"
 
 # Every system, in the same order.
@@ -94,19 +94,19 @@ for figure in isolation compute; do
 			"$panel,exclusive $panel,stock $panel,gpreempt $panel,tgs $panel,xsched $panel,gvm $panel,ghost " ] ||
 			fail "$figure: $panel: $(cat first/$figure.csv)"
 	done
-	grep -q "^throughput,exclusive,,,x,1,1,1,,,0,$" first/$figure.csv || fail "$figure: exclusive is not 1"
+	grep -q "^throughput,exclusive,,,x,1,1,1,,,0,,,$" first/$figure.csv || fail "$figure: exclusive is not 1"
 done
 # The run is too short for a speed of its first 70 s.
-grep -q "^light_progress,gvm,,,x,,0.29[0-9]*,,,,0,$" first/compute.csv || fail "compute: $(cat first/compute.csv)"
+grep -q "^light_progress,gvm,,,x,,0.29[0-9]*,,,,0,,,$" first/compute.csv || fail "compute: $(cat first/compute.csv)"
 
 # Three systems of five points, and three cases that were measured.
 cycle interference 18
 for system in stock gvm ghost; do
-	[ "$(grep -c "^sweep.[a-z0-9]*,$system,[0-9]*,,ms,[0-9.]*,,,,,0,$" first/interference.csv)" -eq 20 ] ||
+	[ "$(grep -c "^sweep.[a-z0-9]*,$system,[0-9]*,,ms,[0-9.]*,,,,,0,,,$" first/interference.csv)" -eq 20 ] ||
 		fail "interference: $system: $(cat first/interference.csv)"
 done
 for case in nothing compute fault; do
-	[ "$(grep -c "^$case,$case,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.][0-9.]*,[0-9.]*,,,0,$" first/interference.csv)" -eq 3 ] ||
+	[ "$(grep -c "^$case,$case,,[pm][a-z0-9]*,ms,[0-9.]*,[0-9.][0-9.]*,[0-9.]*,,,0,,,$" first/interference.csv)" -eq 3 ] ||
 		fail "interference: $case: $(cat first/interference.csv)"
 done
 
@@ -129,14 +129,14 @@ grep -q "diffusion, at 185 s  *-  *18.383 GiB  *-$" .first || fail "memory: $(ca
 # Diffusion alone; its images have two steps, so that each run completes some.
 cycle throughput-vs-memory 30 --set containers.diffusion.app.steps=2
 for system in stock gvm; do
-	[ "$(grep -c "^throughput,$system,[1-9]*0,,x,[0-9.]*,0.[0-9]*,[0-9.]*,,,0,$" first/throughput-vs-memory.csv)" -eq 5 ] ||
+	[ "$(grep -c "^throughput,$system,[1-9]*0,,x,[0-9.]*,0.[0-9]*,[0-9.]*,,,0,,,$" first/throughput-vs-memory.csv)" -eq 5 ] ||
 		fail "throughput: $system: $(cat first/throughput-vs-memory.csv)"
-	[ "$(grep -c "^throughput,$system,[1-9]0,,x,[01][0-9.]*,,,,,0,$" first/throughput-vs-memory.csv)" -eq 4 ] ||
+	[ "$(grep -c "^throughput,$system,[1-9]0,,x,[01][0-9.]*,,,,,0,,,$" first/throughput-vs-memory.csv)" -eq 4 ] ||
 		fail "throughput: $system: $(cat first/throughput-vs-memory.csv)"
-	grep -q "^throughput,$system,100,,x,1,1,1,,,0,$" first/throughput-vs-memory.csv || fail "throughput: 100 %"
+	grep -q "^throughput,$system,100,,x,1,1,1,,,0,,,$" first/throughput-vs-memory.csv || fail "throughput: 100 %"
 done
 for panel in throughput image_s.p50; do
-	[ "$(grep -c "^$panel,ghost,[0-9]*,,[xs],[0-9.]*,,,,,0,$" first/throughput-vs-memory.csv)" -eq 10 ] ||
+	[ "$(grep -c "^$panel,ghost,[0-9]*,,[xs],[0-9.]*,,,,,0,,,$" first/throughput-vs-memory.csv)" -eq 10 ] ||
 		fail "throughput: ghost: $(cat first/throughput-vs-memory.csv)"
 done
 grep -q "^throughput,gvm,40,,x,[0-9.]*,0.507452," first/throughput-vs-memory.csv || fail "0.507452"
@@ -147,10 +147,10 @@ grep -q "^of all  *$(cat .error)$" .first || fail "throughput: no $(cat .error):
 
 cycle fault-breakdown 2 --set containers.diffusion.app.steps=2
 for system in stock gvm; do
-	grep -q "^$system,$system,,compute,x,1,1,1,0,0,0,$" first/fault-breakdown.csv ||
+	grep -q "^$system,$system,,compute,x,1,1,1,0,0,0,,,$" first/fault-breakdown.csv ||
 		fail "breakdown: $system: $(cat first/fault-breakdown.csv)"
 	for part in cpu d2h h2d; do
-		grep -q "^$system,$system,,$part,x,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,0,$" \
+		grep -q "^$system,$system,,$part,x,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,[0-9.]*,0,,,$" \
 			first/fault-breakdown.csv ||
 			fail "breakdown: $system: $(cat first/fault-breakdown.csv)"
 	done
@@ -162,7 +162,7 @@ grep -q "^swap_bandwidth,stock,,h2d,GB/s,[0-9.]*,3.4," first/fault-breakdown.csv
 # Too little memory for both, so that one of them always waits for eviction.
 cycle ideas 5 --set gpu.memory=24e9 --set containers.diffusion.app.steps=2
 for panel in image_s.mean ttft_ms.p50 ttft_ms.p99 itl_ms.p99 in_gib out_gib; do
-	[ "$(grep -c "^$panel,[^,]*,,,[A-Za-z]*,[0-9.]*,,,,,0,$" first/ideas.csv)" -eq 5 ] ||
+	[ "$(grep -c "^$panel,[^,]*,,,[A-Za-z]*,[0-9.]*,,,,,0,,,$" first/ideas.csv)" -eq 5 ] ||
 		fail "ideas: $panel: $(cat first/ideas.csv)"
 done
 # One context at a time: batches are of one address space, and their order is the only one.
@@ -177,7 +177,7 @@ done
 # A disabled container has no values: empty cells, and no failure.
 rm -r first
 draw ablation first "5 of 5 runs" --set containers.diffusion.enabled=false
-[ "$(grep -c "^throughput,[^,]*,,,x,,[0-9.]*,,,,0,$" first/ablation.csv)" -eq 5 ] ||
+[ "$(grep -c "^throughput,[^,]*,,,x,,[0-9.]*,,,,0,,,$" first/ablation.csv)" -eq 5 ] ||
 	fail "no diffusion: $(cat first/ablation.csv)"
 
 rm -r first
@@ -187,11 +187,11 @@ grep -q ",vLLM,memory-contention," $curves && fail "memory: of a disabled server
 # Neither has a container that only loads its memory.
 rm -r first
 draw fault-breakdown first "2 of 2 runs" --set duration=1s
-[ "$(grep -c "^[a-z]*,[a-z]*,,[a-z0-9]*,x,,[0-9.]*,,[0-9.]*,[0-9.]*,0,$" first/fault-breakdown.csv)" -eq 8 ] ||
+[ "$(grep -c "^[a-z]*,[a-z]*,,[a-z0-9]*,x,,[0-9.]*,,[0-9.]*,[0-9.]*,0,,,$" first/fault-breakdown.csv)" -eq 8 ] ||
 	fail "breakdown: only loads: $(cat first/fault-breakdown.csv)"
 rm -r first
 draw throughput-vs-memory first "30 of 30 runs" --set duration=1s
-[ "$(grep -c "^throughput,[a-z]*,[0-9]*,,x,,[0-9.]*,,,,0,$" first/throughput-vs-memory.csv)" -eq 30 ] ||
+[ "$(grep -c "^throughput,[a-z]*,[0-9]*,,x,,[0-9.]*,,,,0,,,$" first/throughput-vs-memory.csv)" -eq 30 ] ||
 	fail "throughput: only loads: $(cat first/throughput-vs-memory.csv)"
 grep -q "^of all  *-$" .out || fail "throughput: only loads: $(cat .out)"
 
@@ -204,7 +204,7 @@ jq '.containers.vllm.status = "context died at 1.000 s: the test" | .containers.
 mv .dead "$summary"
 sed -i '/ summary.json$/d' "${summary%/*}/sum" # this change is ours, not the disk's
 draw ablation first "no run, all 5 come"
-grep -q "^client_ttft_ms.p50,UVM,,,ms,,26238.69,,,,1,$" first/ablation.csv || fail "$(cat first/ablation.csv)"
+grep -q "^client_ttft_ms.p50,UVM,,,ms,,26238.69,,,,1,,,$" first/ablation.csv || fail "$(cat first/ablation.csv)"
 grep -q "^  UVM \* *- *26238.7 ms  *-$" .out || fail "no star: $(cat .out)"
 grep -q "^\* UVM, vllm: context died at 1.000 s: the test$" .out || fail "no reason: $(cat .out)"
 

@@ -101,8 +101,8 @@ END
 grep -qE "bar +> [0-9.]+ ms" .out || fail "the table has no bound: $(cat .out)"
 grep -qE "^  three" .out || fail "the table has no name of a point: $(cat .out)"
 grep -qE ">&gt; [0-9.]+ s ?<|>> [0-9.]+ s ?<" bound/bound.svg || fail "no bound on the bar: $(grep '<text>' bound/bound.svg)"
-[ "$(head -1 bound/bound.csv | tr ',' '\n' | tail -1)" = ours_at_least ] || fail "$(head -1 bound/bound.csv)"
-grep -qE "^p99,bar,,,ms,,,,,,0,[0-9.]+$" bound/bound.csv || fail "no bound in the file: $(cat bound/bound.csv)"
+[ "$(head -1 bound/bound.csv | tr ',' '\n' | tail -3 | head -1)" = ours_at_least ] || fail "$(head -1 bound/bound.csv)"
+grep -qE "^p99,bar,,,ms,,,,,,0,[0-9.]+,,$" bound/bound.csv || fail "no bound in the file: $(cat bound/bound.csv)"
 shows bound/bound.svg "Not drawn: points of which" "three"
 python3 - bound/bound.svg <<'END' || fail "texts of a head lie over each other"
 import re, sys
