@@ -48,8 +48,9 @@ const struct command command_sweep = {
 "Each finished run is kept in DIR/runs under the hash of its configuration. A sweep\n"
 "that was interrupted or killed goes on where it stopped: give the same command again.\n"
 "\n"
-"METRIC is a column of sweep.csv (vllm.ttft_ms.p99), or a key of the points. A value\n"
-"may have a unit. Exit status 1: no point keeps the bounds.\n"
+"METRIC is a column of sweep.csv (vllm.ttft_ms.p99), a count with a threshold\n"
+"(vllm.ttft_ms.share_above_2s, diffusion.latency_s.above_10s), or a key of the points.\n"
+"A value may have a unit. Exit status 1: no point keeps the bounds.\n"
 "\n"
 "docs/sweeps.md teaches the file; scenarios/sweeps has examples.\n",
 	.examples =

@@ -371,6 +371,9 @@ static int print_results(void)
 	       "`client_` is the view of a benchmark client, which published figures\n"
 	       "have: times of completed requests, and SLO attainment over completed and\n"
 	       "failed ones. Dropped requests are in none of its numbers.\n\n"
+	       "Sweeps and figures also take a count with a threshold, `ttft_ms.above_2s`\n"
+	       "or `latency_s.share_above_10s` "
+	       "([metrics.md](../metrics.md#how-many-were-slow)).\n\n"
 	       "Of every container:\n\n");
 	print_metrics(summary_metrics, SUMMARY_METRICS);
 	printf("\n"

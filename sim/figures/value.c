@@ -14,7 +14,7 @@
 #include "figures/row_value.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
-#include "results/summary.h"
+#include "results/threshold.h"
 
 #define NS_PER_S       1e9
 #define VALUE_PATH_MAX 256
@@ -41,6 +41,27 @@ static double number(const json_t *json)
 	return json_is_number(json) ? json_number_value(json) : (double)NAN;
 }
 
+/* The number of a container at @path below it in summary.json, or its threshold. */
+static double container_number(const struct figure_data *data, size_t run, const char *name,
+			       const char *path)
+{
+	const struct summary *summary = &data->runs[run].folder.summary;
+	const struct summary_container *container = summary_find(summary, name);
+	const json_t *containers = json_object_get(data->summaries[run], "containers");
+	struct sim_error ignored = { 0 };
+	struct threshold threshold;
+	struct summary_value value;
+
+	if (!container || !threshold_is_key(path))
+		return number(walk(json_object_get(containers, name), path));
+	if (threshold_parse(&threshold, path, container->report, "", &ignored) ||
+	    threshold_read(data->runs[run].path, summary, container, &threshold, 1, &value,
+			   &ignored) ||
+	    !value.known)
+		return (double)NAN;
+	return threshold.share ? value.real : (double)value.count;
+}
+
 /* A statistic of one container, or the sum over all that have it. */
 static double statistic(const struct figure_data *data, size_t run, const char *text)
 {
@@ -55,11 +76,10 @@ static double statistic(const struct figure_data *data, size_t run, const char *
 	if (strncmp(text, "*.", 2) != 0) {
 		snprintf(name, sizeof(name), "%.*s", (int)(path - 1 - text), text);
 		found = figure_container(data, run, name);
-		return found ? number(walk(json_object_get(containers, found), path)) :
-			       (double)NAN;
+		return found ? container_number(data, run, found, path) : (double)NAN;
 	}
 	json_object_foreach((json_t *)containers, key, container) {
-		double value = number(walk(container, path));
+		double value = container_number(data, run, key, path);
 
 		if (isnan(value))
 			continue;
@@ -112,16 +132,37 @@ static bool is_configured(const struct figure_data *data, const char *name)
 	return false;
 }
 
+/*
+ * Is @text, behind the name or type @name, a threshold on a time of a container? Its times are
+ * offered to @guess. Returns 1, 0 if it is none, or -SIM_EXIT_USER.
+ */
+static int find_threshold(const struct summary_container *container, const char *name,
+			  const char *text, const char *where, struct guess *guess,
+			  struct sim_error *err)
+{
+	const char *key = text + strlen(name) + 1;
+	struct threshold threshold;
+	int status;
+
+	if (!container || !threshold_is_key(key))
+		return 0;
+	status = threshold_parse(&threshold, key, container->report, where, err);
+	threshold_offer(guess, name, key, container->report);
+	return status < 0 ? status : !status;
+}
+
 /* Has any run the statistic @text, if it has the container? If not, say so. */
 static int check_statistic(const struct figure_data *data, const char *text, const char *where,
 			   struct sim_error *err)
 {
 	const char *path = strchr(text, '.');
 	bool has_container = false, found = false;
-	char name[64];
+	char name[64], place[FIGURE_FILE_MAX + 64];
 	struct guess guess;
+	int status;
 
 	snprintf(name, sizeof(name), "%.*s", (int)(path - text), text);
+	snprintf(place, sizeof(place), "%s:%s", data->figure->file, where);
 	guess_begin(&guess, text);
 	for (size_t run = 0; run < data->figure->run_count && !found; run++) {
 		const json_t *containers = json_object_get(data->summaries[run], "containers");
@@ -131,6 +172,12 @@ static int check_statistic(const struct figure_data *data, const char *text, con
 			continue;
 		has_container = true;
 		found = offer_paths(&guess, json_object_get(containers, container), name, text);
+		status =
+			find_threshold(summary_find(&data->runs[run].folder.summary, container),
+				       name, text, place, &guess, err);
+		if (status < 0)
+			return status;
+		found = found || status;
 	}
 	/* Another scenario may lack the container: no mistake, and the picture says so, too. */
 	if (!has_container && strcmp(name, "*") != 0 && !is_configured(data, name))

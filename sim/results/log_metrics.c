@@ -8,35 +8,29 @@
 
 #define NS_PER_S 1e9
 
-enum verdict { VERDICT_KEPT, VERDICT_MISSED, VERDICT_UNDECIDED };
-
 /*
  * Does the first answer come, or the mean of the gaps between answers stay, within the promised
  * time? Of a record in flight at the end, the gap that is open then counts, and its wait if it
  * has no answer.
  */
-static enum verdict record_verdict(const struct log *log, const struct app_record *record,
-				   enum app_promise promise)
+static enum log_verdict record_verdict(const struct log *log, const struct app_record *record,
+				       enum app_promise promise)
 {
 	u64 promise_ns = log->promises_ns[promise];
 	bool in_flight = record->outcome == APP_DROPPED;
-	u64 gaps = 1, ns;
+	u64 gaps, ns;
 
-	if (promise == APP_PROMISE_FIRST && record->first_ns)
-		return record->first_ns - record->arrival_ns <= promise_ns ? VERDICT_KEPT :
-									     VERDICT_MISSED;
+	if (promise == APP_PROMISE_FIRST || !record->first_ns)
+		return log_verdict(record, METRIC_TO_FIRST, promise_ns, log->end_ns);
 	if (record->outcome == APP_FAILED)
-		return VERDICT_MISSED;
-	ns = log_record_wait_ns(log, record);
-	if (promise == APP_PROMISE_GAPS && record->first_ns) {
-		gaps = record->output_tokens - (in_flight ? 0u : 1u);
-		/* A token that was sent before the end may reach the client after it. */
-		ns = in_flight ? max(log->end_ns, record->first_ns) : record->finish_ns;
-		ns -= record->first_ns;
-	}
+		return LOG_MISSED;
+	gaps = record->output_tokens - (in_flight ? 0u : 1u);
+	/* A token that was sent before the end may reach the client after it. */
+	ns = in_flight ? max(log->end_ns, record->first_ns) : record->finish_ns;
+	ns -= record->first_ns;
 	if (ns > (unsigned __int128)gaps * promise_ns)
-		return VERDICT_MISSED;
-	return in_flight ? VERDICT_UNDECIDED : VERDICT_KEPT;
+		return LOG_MISSED;
+	return in_flight ? LOG_UNDECIDED : LOG_KEPT;
 }
 
 /* The share of records that kept a promise. Not known without one. */
@@ -47,12 +41,12 @@ static struct summary_value share_kept(const struct log *log, const struct metri
 	u64 kept = 0, missed = 0;
 
 	while ((record = app_log_next(&reader))) {
-		enum verdict verdict = record_verdict(log, record, metric->promise);
+		enum log_verdict verdict = record_verdict(log, record, metric->promise);
 
 		if (metric->view == METRIC_OF_CLIENT && record->outcome == APP_DROPPED)
 			continue;
-		kept += verdict == VERDICT_KEPT;
-		missed += verdict == VERDICT_MISSED;
+		kept += verdict == LOG_KEPT;
+		missed += verdict == LOG_MISSED;
 	}
 	*log->failed |= reader.failed;
 	if (!log->promises_ns[metric->promise] || !(kept + missed))
@@ -66,7 +60,7 @@ static bool record_is_good(const struct log *log, const struct app_record *recor
 {
 	for (int promise = 0; promise < APP_PROMISES; promise++)
 		if (log->promises_ns[promise] &&
-		    record_verdict(log, record, (enum app_promise)promise) != VERDICT_KEPT)
+		    record_verdict(log, record, (enum app_promise)promise) != LOG_KEPT)
 			return false;
 	return record->outcome == APP_COMPLETED;
 }

@@ -15,6 +15,32 @@ u64 log_record_wait_ns(const struct log *log, const struct app_record *record)
 	return log->end_ns > record->arrival_ns ? log->end_ns - record->arrival_ns : 0;
 }
 
+/* The date of the answer that @source asks for; 0: there was none. */
+static u64 record_answer_ns(const struct app_record *record, enum metric_source source,
+			    enum metric_view view)
+{
+	if (view == METRIC_OF_CLIENT && record->outcome != APP_COMPLETED)
+		return 0;
+	if (source == METRIC_TO_START)
+		return record->start_ns;
+	if (source == METRIC_TO_FIRST)
+		return record->first_ns;
+	return record->outcome == APP_COMPLETED ? record->finish_ns : 0;
+}
+
+enum log_verdict log_verdict(const struct app_record *record, enum metric_source source,
+			     u64 limit_ns, u64 end_ns)
+{
+	u64 answer_ns = record_answer_ns(record, source, METRIC_OF_ARRIVED);
+	u64 waited_ns = end_ns > record->arrival_ns ? end_ns - record->arrival_ns : 0;
+
+	if (answer_ns)
+		return answer_ns - record->arrival_ns <= limit_ns ? LOG_KEPT : LOG_MISSED;
+	if (record->outcome == APP_FAILED || waited_ns > limit_ns)
+		return LOG_MISSED;
+	return record->outcome == APP_DROPPED ? LOG_UNDECIDED : LOG_KEPT;
+}
+
 void log_times_destroy(struct times *times)
 {
 	free(times->ns);
@@ -75,19 +101,6 @@ static void collect_gaps(struct times *times, const struct log *log)
 	times->known = times->count;
 	if (times->view == METRIC_OF_ARRIVED)
 		add_gaps(times, log->app, APP_GAPS_OPEN);
-}
-
-/* The date of the answer that @source asks for; 0: there was none. */
-static u64 record_answer_ns(const struct app_record *record, enum metric_source source,
-			    enum metric_view view)
-{
-	if (view == METRIC_OF_CLIENT && record->outcome != APP_COMPLETED)
-		return 0;
-	if (source == METRIC_TO_START)
-		return record->start_ns;
-	if (source == METRIC_TO_FIRST)
-		return record->first_ns;
-	return record->outcome == APP_COMPLETED ? record->finish_ns : 0;
 }
 
 /*

@@ -47,6 +47,17 @@ struct times {
 /* How long a record without an answer has waited at the end of the log. */
 u64 log_record_wait_ns(const struct log *log, const struct app_record *record);
 
+/* Is a time within a limit? A record in flight at the end may be undecided. */
+enum log_verdict { LOG_KEPT, LOG_MISSED, LOG_UNDECIDED };
+
+/*
+ * Is the time of a record from its arrival to @source (start, first answer or end) within
+ * @limit_ns? Without that answer a failed record has missed it, and another one if it has waited
+ * longer up to @end_ns, the end of the log.
+ */
+enum log_verdict log_verdict(const struct app_record *record, enum metric_source source,
+			     u64 limit_ns, u64 end_ns);
+
 /*
  * Fill @times for a metric, unless they have its times already. Begin with zeros. Returns 0,
  * -ENOMEM, or -EIO: records cannot be read back.

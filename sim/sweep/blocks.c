@@ -13,6 +13,8 @@
 #include "results/bootstrap.h"
 #include "results/csv.h"
 #include "results/results.h"
+#include "results/threshold.h"
+#include "sweep/sweep_runs.h"
 
 #define RESAMPLE_SEED 1
 
@@ -20,9 +22,19 @@
 struct run {
 	const char *path;
 	u64 block_ns, resamples;
+	const char *const *names; /* of thresholds */
+	size_t name_count;
 	struct summary summary;
 	json_t *config;
 	u64 end_ns;
+};
+
+/* The thresholds of one container. */
+struct thresholds {
+	struct threshold list[SWEEP_THRESHOLDS_MAX];
+	const char *names[SWEEP_THRESHOLDS_MAX];
+	size_t count;
+	u64 end_ns; /* of its log */
 };
 
 /* Block number b of a log is records [first[b], first[b + 1]). */
@@ -195,30 +207,84 @@ static int draw_values(const struct run *run, const struct summary_container *co
 	return 0;
 }
 
+/* The thresholds of the container that the sweep asks for. Its records are in order. */
+static void find_thresholds(const struct run *run, const struct summary_container *container,
+			    const struct app_log *log, struct thresholds *thresholds)
+{
+	struct sim_error ignored = { 0 };
+	u64 last_ns = 0;
+
+	thresholds->count = 0;
+	for (size_t i = 0; i < run->name_count; i++) {
+		const char *key = sweep_metric_key(run->names[i], container->name);
+
+		if (!key || threshold_parse(&thresholds->list[thresholds->count], key,
+					    container->report, run->path, &ignored))
+			continue;
+		thresholds->names[thresholds->count++] = run->names[i];
+	}
+	for (size_t i = 0; i < log->record_count; i++) {
+		last_ns = max(last_ns, log->records[i].arrival_ns);
+		last_ns = max(last_ns, log->records[i].finish_ns);
+	}
+	thresholds->end_ns = threshold_end_ns(&run->summary, container, run->config,
+					      log->records[0].arrival_ns, last_ns);
+}
+
+/* The thresholds' values of one draw, as draw_values(). */
+static void draw_thresholds(const struct thresholds *thresholds, const struct app_log *drawn,
+			    double *values, size_t stride)
+{
+	for (size_t i = 0; i < thresholds->count; i++) {
+		const struct threshold *threshold = &thresholds->list[i];
+		struct threshold_count count = { 0 };
+		struct summary_value value;
+
+		for (size_t k = 0; k < drawn->record_count; k++)
+			threshold_take(threshold, &drawn->records[k], thresholds->end_ns,
+				       &count);
+		value = threshold_value(threshold, &count);
+		values[i * stride] = !value.known     ? (double)NAN :
+				     threshold->share ? value.real :
+							(double)value.count;
+	}
+}
+
+/* Add the interval of @name from its draws, unless one of them is not known. */
+static void add_interval(struct blocks *blocks, const struct run *run, const char *container,
+			 const char *key, double *draws)
+{
+	struct block_interval *interval = &blocks->intervals[blocks->count];
+
+	for (u64 k = 0; k < run->resamples; k++)
+		if (isnan(draws[k]))
+			return;
+	snprintf(interval->name, sizeof(interval->name), "%s.%s", container, key);
+	bootstrap_interval(draws, run->resamples, &interval->low, &interval->high);
+	blocks->count++;
+}
+
 static int add_intervals(struct blocks *blocks, const struct run *run,
-			 const struct summary_container *container, double *values)
+			 const struct summary_container *container,
+			 const struct thresholds *thresholds, double *values)
 {
 	const struct app_report *report = container->report;
-	struct block_interval *more = reallocarray(
-		blocks->intervals, blocks->count + report->metric_count, sizeof(*more));
+	struct block_interval *more =
+		reallocarray(blocks->intervals,
+			     blocks->count + report->metric_count + thresholds->count,
+			     sizeof(*more));
 
 	if (!more)
 		return -1;
 	blocks->intervals = more;
-	for (size_t i = 0; i < report->metric_count; i++) {
-		double *draws = &values[i * run->resamples];
-		struct block_interval *interval = &more[blocks->count];
-		bool known = is_of_records(&report->metrics[i]);
-
-		for (u64 k = 0; known && k < run->resamples; k++)
-			known = !isnan(draws[k]);
-		if (!known)
-			continue;
-		snprintf(interval->name, sizeof(interval->name), "%s.%s", container->name,
-			 report->metrics[i].key);
-		bootstrap_interval(draws, run->resamples, &interval->low, &interval->high);
-		blocks->count++;
-	}
+	for (size_t i = 0; i < report->metric_count; i++)
+		if (is_of_records(&report->metrics[i]))
+			add_interval(blocks, run, container->name, report->metrics[i].key,
+				     &values[i * run->resamples]);
+	for (size_t i = 0; i < thresholds->count; i++)
+		add_interval(blocks, run, container->name,
+			     sweep_metric_key(thresholds->names[i], container->name),
+			     &values[(report->metric_count + i) * run->resamples]);
 	return 0;
 }
 
@@ -229,8 +295,10 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 	u64 random = random_begin(RESAMPLE_SEED, container->name);
 	u64 promises_ns[APP_PROMISES];
 	struct app_log drawn = { .has_server = true };
+	size_t metrics = container->report->metric_count;
 	double *values =
-		calloc(run->resamples * container->report->metric_count + 1, sizeof(*values));
+		calloc(run->resamples * (metrics + run->name_count) + 1, sizeof(*values));
+	struct thresholds thresholds;
 	unsigned int *times = NULL;
 	struct cut cut = { 0 };
 	int status = values ? cut_log(run, log, &cut) : -1;
@@ -243,6 +311,7 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 	if (!status && cut.count < 2)
 		goto out;
 	read_promises(run, container, promises_ns);
+	find_thresholds(run, container, log, &thresholds);
 	for (u64 k = 0; !status && k < run->resamples; k++) {
 		/* A draw of empty blocks alone has no metric. */
 		do
@@ -251,9 +320,12 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 		if (!status)
 			status = draw_values(run, container, log, &drawn, promises_ns,
 					     &values[k], run->resamples);
+		if (!status)
+			draw_thresholds(&thresholds, &drawn,
+					&values[metrics * run->resamples + k], run->resamples);
 	}
 	if (!status)
-		status = add_intervals(blocks, run, container, values);
+		status = add_intervals(blocks, run, container, &thresholds, values);
 out:
 	app_log_destroy(&drawn);
 	free(values);
@@ -288,9 +360,16 @@ static int resample_run(struct blocks *blocks, struct run *run, struct sim_error
 }
 
 int blocks_resample(struct blocks *ret_blocks, const char *path, u64 block_ns, u64 resamples,
+		    const char *const *thresholds, size_t threshold_count,
 		    struct sim_error *err)
 {
-	struct run run = { .path = path, .block_ns = block_ns, .resamples = resamples };
+	struct run run = {
+		.path = path,
+		.block_ns = block_ns,
+		.resamples = resamples,
+		.names = thresholds,
+		.name_count = threshold_count,
+	};
 	int status;
 
 	*ret_blocks = (struct blocks){ 0 };

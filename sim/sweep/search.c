@@ -73,10 +73,10 @@ static double bound_of_key(const struct search_bound *bound, const struct sweep 
 }
 
 /*
- * The bound's value in the unit of @metric, NULL for a key: "2s" is 2000 for one in ms. NAN: it
+ * The bound's value in @unit, METRIC_UNITS for a key: "2s" is 2000 for a metric in ms. NAN: it
  * has none.
  */
-static double bound_value(const struct search_bound *bound, const struct metric *metric,
+static double bound_value(const struct search_bound *bound, enum metric_unit unit,
 			  const struct sweep *sweep)
 {
 	char *end;
@@ -85,13 +85,13 @@ static double bound_value(const struct search_bound *bound, const struct metric 
 
 	if (!*end)
 		return number;
-	if (!metric)
+	if (unit == METRIC_UNITS)
 		return bound_of_key(bound, sweep);
-	if (metric->unit == METRIC_BYTES && units_parse_size(bound->text, &value) == UNITS_OK)
+	if (unit == METRIC_BYTES && units_parse_size(bound->text, &value) == UNITS_OK)
 		return (double)value;
-	if ((metric->unit == METRIC_MS || metric->unit == METRIC_S) &&
+	if ((unit == METRIC_MS || unit == METRIC_S) &&
 	    units_parse_duration(bound->text, &value) == UNITS_OK)
-		return (double)value / (metric->unit == METRIC_MS ? 1e6 : 1e9);
+		return (double)value / (unit == METRIC_MS ? 1e6 : 1e9);
 	return (double)NAN;
 }
 
@@ -165,21 +165,21 @@ static void search_one(const struct search_bound *bound, const struct sweep_numb
 	}
 }
 
-int search_check(struct search *search, const struct sweep_runs *runs, struct sim_error *err)
+int search_check(struct search *search, struct sweep_runs *runs, struct sim_error *err)
 {
-	const struct metric *metric;
+	enum metric_unit unit;
 	int status = 0;
 
 	if (search->objective)
 		status = sweep_check_name(runs, search->more ? "--maximise" : "--minimise",
-					  search->objective, &metric, err);
+					  search->objective, &unit, err);
 	for (size_t i = 0; !status && i < search->bound_count; i++) {
 		struct search_bound *bound = &search->bounds[i];
 
-		status = sweep_check_name(runs, "--subject-to", bound->name, &metric, err);
+		status = sweep_check_name(runs, "--subject-to", bound->name, &unit, err);
 		if (status)
 			break;
-		bound->value = bound_value(bound, metric, runs->sweep);
+		bound->value = bound_value(bound, unit, runs->sweep);
 		if (isnan(bound->value))
 			status = sim_user_error(err,
 						"--subject-to: \"%s\" is no value of %s, "

@@ -44,17 +44,16 @@ static void collect_columns(struct columns *columns, const struct sweep *sweep,
 	}
 }
 
-int sweep_check_columns(const struct sweep_runs *runs, struct search *search,
-			struct sim_error *err)
+int sweep_check_columns(struct sweep_runs *runs, struct search *search, struct sim_error *err)
 {
-	const struct metric *metric;
+	enum metric_unit unit;
 	struct columns columns;
 	int status = search_check(search, runs, err);
 
 	collect_columns(&columns, runs->sweep, search);
 	for (size_t i = 0; !status && i < columns.count; i++)
-		status = sweep_check_name(runs, runs->sweep->file, columns.names[i], &metric,
-					  err);
+		status =
+			sweep_check_name(runs, runs->sweep->file, columns.names[i], &unit, err);
 	return status;
 }
 

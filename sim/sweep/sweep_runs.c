@@ -12,6 +12,7 @@
 #include "figures/run_pool.h"
 #include "gvm/port.h"
 #include "results/results.h"
+#include "results/threshold.h"
 
 /* Is this "KEY=VALUE" of a key that each run sets for itself? */
 static bool is_runs_own(const struct sweep *sweep, const char *set)
@@ -135,37 +136,89 @@ static int note_containers(struct sweep_runs *runs, const struct config *config)
 	return 0;
 }
 
-/* Offer "container.key" to @guess. Is it the wanted name itself? */
+/* Offer "container.key" to @guess. Is it the wanted name itself? Then give its unit. */
 static bool offer_metric(struct guess *guess, const struct sweep_container *container,
-			 const struct metric *metric, const char *wanted)
+			 const struct metric *metric, const char *wanted,
+			 enum metric_unit *ret_unit)
 {
 	char name[SWEEP_NAME_MAX];
+	bool same;
 
 	snprintf(name, sizeof(name), "%s.%s", container->name, metric->key);
 	guess_offer(guess, name);
-	return !strcmp(name, wanted);
+	same = !strcmp(name, wanted);
+	if (same)
+		*ret_unit = metric->unit;
+	return same;
 }
 
-int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
-		     const struct metric **ret_metric, struct sim_error *err)
+const char *sweep_metric_key(const char *name, const char *container)
+{
+	size_t length = strlen(container);
+
+	return !strncmp(name, container, length) && name[length] == '.' ? name + length + 1 :
+									  NULL;
+}
+
+/*
+ * Is @name a threshold on a time of a container? Then it is remembered once. Returns 1 and the
+ * unit, 0 if it is none, or -SIM_EXIT_USER.
+ */
+static int find_threshold(struct sweep_runs *runs, const char *where, const char *name,
+			  enum metric_unit *ret_unit, struct sim_error *err)
+{
+	struct threshold threshold;
+	int status = 1;
+
+	for (size_t i = 0; status == 1 && i < runs->container_count; i++) {
+		const struct sweep_container *container = &runs->containers[i];
+		const char *key = sweep_metric_key(name, container->name);
+
+		if (key)
+			status =
+				threshold_parse(&threshold, key, container->report, where, err);
+	}
+	if (status)
+		return status == 1 ? 0 : status;
+	*ret_unit = threshold_unit(&threshold);
+	for (size_t i = 0; i < runs->threshold_count; i++)
+		if (!strcmp(runs->thresholds[i], name))
+			return 1;
+	GVM_ASSERT(runs->threshold_count < SWEEP_THRESHOLDS_MAX);
+	runs->thresholds[runs->threshold_count++] = name;
+	return 1;
+}
+
+int sweep_check_name(struct sweep_runs *runs, const char *where, const char *name,
+		     enum metric_unit *ret_unit, struct sim_error *err)
 {
 	bool found = sweep_axis_find(runs->sweep, name) != SIZE_MAX;
 	struct guess guess;
 
-	*ret_metric = NULL;
+	*ret_unit = METRIC_UNITS;
+	if (threshold_is_key(name)) {
+		int status = find_threshold(runs, where, name, ret_unit, err);
+
+		if (status < 0)
+			return status;
+		found = found || status == 1;
+	}
 	guess_begin(&guess, name);
-	for (size_t i = 0; i < runs->container_count && !found && !*ret_metric; i++) {
+	for (size_t i = 0; i < runs->container_count && !found; i++) {
 		const struct sweep_container *container = &runs->containers[i];
 		const struct app_report *report = container->report;
 
 		for (size_t k = 0; report && k < report->metric_count; k++)
-			if (offer_metric(&guess, container, &report->metrics[k], name))
-				*ret_metric = &report->metrics[k];
+			found |= offer_metric(&guess, container, &report->metrics[k], name,
+					      ret_unit);
 		for (size_t k = 0; k < SUMMARY_METRICS; k++)
-			if (offer_metric(&guess, container, &summary_metrics[k], name))
-				*ret_metric = &summary_metrics[k];
+			found |= offer_metric(&guess, container, &summary_metrics[k], name,
+					      ret_unit);
+		if (threshold_is_key(name))
+			threshold_offer(&guess, container->name, name + strcspn(name, ".") + 1,
+					report);
 	}
-	if (found || *ret_metric)
+	if (found)
 		return 0;
 	if (*guess.name)
 		return sim_user_error(err,

@@ -13,7 +13,8 @@
 #include "figures/cached_run.h"
 #include "sweep/sweep.h"
 
-#define SWEEP_NAME_MAX 160 /* of a metric */
+#define SWEEP_NAME_MAX	     160 /* of a metric */
+#define SWEEP_THRESHOLDS_MAX 64	 /* more than a file and a command line can name */
 
 struct app_report;
 struct signals;
@@ -47,6 +48,9 @@ struct sweep_runs {
 	char folder[PATH_MAX];
 	struct sweep_container *containers; /* that a run has; each name and report once */
 	size_t container_count;
+	/* Names of thresholds, results/threshold.h, that the sweep asks for; borrowed. */
+	const char *thresholds[SWEEP_THRESHOLDS_MAX];
+	size_t threshold_count;
 };
 
 /*
@@ -60,11 +64,14 @@ void sweep_runs_destroy(struct sweep_runs *runs);
 
 /*
  * Is @name a metric that a run has or will have, or a key of the points? @where: who names it.
- * A mistake lists names that are near. Returns 0 and the metric, NULL for a key, or
- * -SIM_EXIT_USER.
+ * A mistake lists names that are near. A threshold is remembered, with its @name, which is
+ * borrowed. Returns 0 and the unit, METRIC_UNITS for a key; or -SIM_EXIT_USER.
  */
-int sweep_check_name(const struct sweep_runs *runs, const char *where, const char *name,
-		     const struct metric **ret_metric, struct sim_error *err);
+int sweep_check_name(struct sweep_runs *runs, const char *where, const char *name,
+		     enum metric_unit *ret_unit, struct sim_error *err);
+
+/* The rest of "CONTAINER.KEY"; NULL: @name is of another container. */
+const char *sweep_metric_key(const char *name, const char *container);
 
 /* A part of the runs: every @count-th one from @index on. 0 of 1 is all. */
 struct sweep_part {
