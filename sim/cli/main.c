@@ -9,25 +9,20 @@
 #include "cli/cmd_reference.h"
 #include "cli/cmd_report.h"
 #include "cli/cmd_run.h"
+#include "cli/cmd_scenario.h"
 #include "cli/cmd_sweep.h"
 #include "cli/cmd_trace.h"
 #include "cli/cmd_validate.h"
 #include "terminal/program.h"
 
 static const struct command *const commands[] = {
-	&command_run,
-	&command_figure,
-	&command_report,
-	&command_sweep,
-	&command_advise,
-	&command_explain,
-	&command_validate,
-	&command_trace,
-	&command_app,
-	&command_compare,
-	&command_help,
-	&command_reference,
-	NULL,
+	&command_run,	    &command_figure,
+	&command_report,    &command_sweep,
+	&command_advise,    &command_explain,
+	&command_validate,  &command_scenario,
+	&command_trace,	    &command_app,
+	&command_compare,   &command_help,
+	&command_reference, NULL,
 };
 
 /* clang-format off */
