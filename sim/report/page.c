@@ -12,6 +12,7 @@
 #include "report/panel.h"
 #include "report/panel_key.h"
 #include "report/report_read.h"
+#include "results/estimate.h"
 
 /* The figure that the report names so; NULL: it is not in the page. */
 static const struct figure_data *find_figure(const struct page *page, const char *name)
@@ -165,7 +166,7 @@ static void print_papers(FILE *out, const struct page *page, const char *name)
 /* All values of a figure as a table, for people who read no picture. */
 static void print_numbers(FILE *out, const struct figure_data *data)
 {
-	char name[128], number[HTML_NUMBER_MAX];
+	char name[128], number[3 * HTML_NUMBER_MAX];
 
 	if (!data->cell_count)
 		return;
@@ -185,7 +186,7 @@ static void print_numbers(FILE *out, const struct figure_data *data)
 		fprintf(out, "</td><th scope=\"row\">");
 		panel_cell_name(data, cell, name, sizeof(name));
 		html_text(out, name);
-		html_number(cell->pair.ours, panel->unit, number);
+		panel_cell_number(data, cell, number, sizeof(number));
 		fprintf(out, "</th><td>");
 		html_text(out, number);
 		fprintf(out, "</td><td>");
@@ -242,6 +243,12 @@ static void print_figure(FILE *out, const struct page *page, const struct figure
 		fprintf(out, "</figure>\n");
 	}
 	fprintf(out, "</div>\n");
+	if (figure->seed_count > 1) {
+		char over[64];
+
+		estimate_describe_seeds(figure->seed_count, over, sizeof(over));
+		fprintf(out, "<p class=\"notes\">Values are means with %s.</p>\n", over);
+	}
 	if (figure->source) {
 		fprintf(out, "<p class=\"notes\">Source of ");
 		html_text(out, figure->published_label);

@@ -27,14 +27,12 @@ struct bars {
 	double y; /* top of the next bar */
 };
 
-/* A bar from @from to @to with its value, which it says when the pointer is over it. */
+/* A bar from @from to @to, which says @number when the pointer is over it. */
 static void print_bar(struct bars *bars, const char *class, double from, double to,
-		      const char *name, const char *word, double value)
+		      const char *name, const char *word, const char *number)
 {
 	double x = axis_place(&bars->axis, from), end = axis_place(&bars->axis, to);
-	char number[HTML_NUMBER_MAX];
 
-	html_number(value, bars->panel->unit, number);
 	fprintf(bars->out,
 		"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
 		class, x, bars->y, fmax(end - x, 1), BAR);
@@ -44,6 +42,17 @@ static void print_bar(struct bars *bars, const char *class, double from, double 
 	fputs(": ", bars->out);
 	html_text(bars->out, number);
 	fputs("</title></rect>\n", bars->out);
+}
+
+/* The interval over seeds, on the bar. */
+static void print_interval(struct bars *bars, const struct figure_cell *cell)
+{
+	double low = axis_place(&bars->axis, fmax(cell->low, bars->axis.low));
+	double high = axis_place(&bars->axis, cell->high), y = bars->y + BAR / 2.0;
+
+	if (cell->high > cell->low)
+		fprintf(bars->out, "<path class=\"i\" d=\"M%.1f %.1fv6m0 -3H%.1fm0 -3v6\"/>\n",
+			low, y - 3, high);
 }
 
 /* The number behind a bar that ends at @to; "> 12.5 s" of a value that is only bounded. */
@@ -79,19 +88,23 @@ static void print_name(struct bars *bars, const char *name, double height)
 static void print_cell(struct bars *bars, const struct figure_cell *cell)
 {
 	bool failed = figure_count_failed(bars->data, cell->run);
-	char name[128];
+	char name[128], number[3 * HTML_NUMBER_MAX];
 
 	panel_cell_name(bars->data, cell, name, sizeof(name));
 	print_name(bars, name, bars->published ? 2 * BAR : BAR);
-	if (cell->pair.ours > 0)
+	panel_cell_number(bars->data, cell, number, sizeof(number));
+	if (cell->pair.ours > 0) {
 		print_bar(bars, "ours", bars->axis.low, cell->pair.ours, name,
-			  failed ? "ours, and a container of the run died" : "ours",
-			  cell->pair.ours);
-	print_number(bars, cell->pair.ours, cell->at_least, cell->pair.ours);
+			  failed ? "ours, and a container of the run died" : "ours", number);
+		print_interval(bars, cell);
+	}
+	print_number(bars, cell->pair.ours, cell->at_least,
+		     cell->high > cell->pair.ours ? cell->high : cell->pair.ours);
 	bars->y += BAR;
 	if (bars->published && !isnan(cell->pair.published)) {
+		html_number(cell->pair.published, bars->panel->unit, number);
 		print_bar(bars, "pub", bars->axis.low, cell->pair.published, name,
-			  bars->data->figure->published_label, cell->pair.published);
+			  bars->data->figure->published_label, number);
 		print_number(bars, cell->pair.published, NAN, cell->pair.published);
 	}
 	bars->y += (bars->published ? BAR : 0) + GAP;
@@ -108,13 +121,14 @@ static void print_stack(struct bars *bars, bool ours)
 		const struct figure_cell *cell = &bars->data->cells[i];
 		double value = ours ? cell->pair.ours : cell->pair.published;
 		double below = ours ? cell->below.ours : cell->below.published;
-		char class[8], name[128];
+		char class[8], name[128], number[HTML_NUMBER_MAX];
 
 		if (cell->panel != bars->index || !(value > 0))
 			continue;
 		panel_cell_name(bars->data, cell, name, sizeof(name));
 		snprintf(class, sizeof(class), "s%zu", cell->part % PANEL_COLOURS);
-		print_bar(bars, class, below, below + value, name, word, value);
+		html_number(value, bars->panel->unit, number);
+		print_bar(bars, class, below, below + value, name, word, number);
 		sum = fmax(sum, below + value);
 	}
 	print_number(bars, sum, NAN, sum);
@@ -160,6 +174,10 @@ static size_t find_range(struct bars *bars, double *ret_low, double *ret_high)
 			*ret_high = fmax(*ret_high, values[k]);
 			bars->published = bars->published || k;
 		}
+		if (!stacked && cell->low > 0)
+			*ret_low = fmin(*ret_low, cell->low);
+		if (!stacked && cell->high > 0)
+			*ret_high = fmax(*ret_high, cell->high);
 	}
 	*ret_low = isfinite(*ret_low) ? *ret_low : 0;
 	return stacked ? (bars->published ? 2 : 1) : count;

@@ -66,12 +66,21 @@ static void print_point(struct curves *curves, const struct figure_cell *cell, b
 	double x = axis_place(&curves->x, curves->data->figure->runs[cell->run].x);
 	double value = ours ? cell->pair.ours : cell->pair.published;
 	size_t series = panel_series(curves->data, curves->index, cell->run) % PANEL_COLOURS;
-	char name[128], number[HTML_NUMBER_MAX];
+	char name[128], number[3 * HTML_NUMBER_MAX];
 
 	if (isnan(value))
 		return;
 	panel_cell_name(curves->data, cell, name, sizeof(name));
-	html_number(value, curves->panel->unit, number);
+	if (ours)
+		panel_cell_number(curves->data, cell, number, sizeof(number));
+	else
+		html_number(value, curves->panel->unit, number);
+	/* The interval over seeds. */
+	if (ours && cell->high > cell->low)
+		fprintf(curves->out,
+			"<path class=\"i\" d=\"M%.1f %.1fh6m-3 0V%.1fm-3 0h6\"/>\n", x - 3,
+			axis_place(&curves->y, fmax(cell->low, curves->y.low)),
+			axis_place(&curves->y, cell->high));
 	fprintf(curves->out,
 		"<circle class=\"%s s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>",
 		ours ? "dot" : "hollow", series, x, axis_place(&curves->y, value),
@@ -205,6 +214,10 @@ static void set_line_axes(struct curves *curves)
 			low = fmin(low, values[k]);
 			high = fmax(high, values[k]);
 		}
+		if (cell->low > 0)
+			low = fmin(low, cell->low);
+		if (cell->high > 0)
+			high = fmax(high, cell->high);
 	}
 	axis_set(&curves->x, isfinite(low_x) ? low_x : 0, isfinite(high_x) ? high_x : 1,
 		 curves->panel->log_x, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "report/panel_key.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "config/message.h"
@@ -20,6 +21,21 @@ void panel_cell_name(const struct figure_data *data, const struct figure_cell *c
 			   part->label ? part->label : part->key);
 	if (!*text)
 		cfg_append(text, size, "%s", data->figure->runs[cell->run].name);
+}
+
+void panel_cell_number(const struct figure_data *data, const struct figure_cell *cell,
+		       char *text, size_t size)
+{
+	const char *unit = data->figure->panels[cell->panel].unit;
+	char ours[HTML_NUMBER_MAX], low[HTML_NUMBER_MAX], high[HTML_NUMBER_MAX];
+
+	html_number(cell->pair.ours, unit, ours);
+	html_number(cell->low, unit, low);
+	html_number(cell->high, unit, high);
+	if (isnan(cell->low))
+		snprintf(text, size, "%s", ours);
+	else
+		snprintf(text, size, "%s [%s, %s]", ours, low, high);
 }
 
 bool panel_is_left_out(const struct figure_line *line)

@@ -13,6 +13,10 @@
 void panel_cell_name(const struct figure_data *data, const struct figure_cell *cell, char *text,
 		     size_t size);
 
+/* Ours in a cell with its interval over seeds, if it has one: "153 ms [136 ms, 179 ms]". */
+void panel_cell_number(const struct figure_data *data, const struct figure_cell *cell,
+		       char *text, size_t size);
+
 /* The colour of a series: its number among the labels of the panel, from 0. */
 size_t panel_series(const struct figure_data *data, size_t panel, size_t run);
 

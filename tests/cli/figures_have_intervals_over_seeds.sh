@@ -83,6 +83,14 @@ printf '{"title": "t", "sections": [{"title": "s", "figures": ["./equal.json"]}]
 "$gvmsim" report ./report.json --out page >/dev/null 2>.err || fail "report: $(cat .err)"
 [ "$(grep -o '<code>seed=[12]</code>' page/*.html | wc -l)" = 4 ] || fail "a report has 4 runs"
 
+# It draws and tells the intervals.
+printf '{"title": "t", "sections": [{"title": "s", "figures": ["./mine.json"]}]}' >report.json
+"$gvmsim" report ./report.json --out page >/dev/null 2>.err || fail "report: $(cat .err)"
+cat page/*.html >html
+grep -q 'Values are means with 95 % bootstrap over 3 seeds' html || fail "a report does not say what its values are"
+[ "$(grep -c '<path class="i"' html)" -ge 2 ] || fail "a report draws no interval"
+grep -q '<title>stock, ours: [0-9.]* ms \[[0-9.]* ms, [0-9.]* ms\]</title>' html || fail "no interval at the bar: $(grep '<title>stock' html)"
+
 # mistake PATTERN FILTER: one line, and nothing runs
 mistake() {
 	jq "$2" mine.json >wrong.json
