@@ -19,8 +19,8 @@ static const struct command *const commands[] = {
 	&command_run,	    &command_figure,
 	&command_report,    &command_sweep,
 	&command_advise,    &command_explain,
-	&command_validate,  &command_scenario,
-	&command_trace,	    &command_app,
+	&command_validate,  &command_trace,
+	&command_app,	    &command_scenario,
 	&command_compare,   &command_help,
 	&command_reference, NULL,
 };
