@@ -113,8 +113,9 @@ static const struct cfg_key machine_rows[] = {
 	     "the part of gpu.kernel_overhead in which no thread block runs: from the end of a "
 	     "kernel to the start of the next one in its stream",
 	     CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
-	ROOT("gpu.graph_gap", DURATION, gpu.graph_gap, "likewise, of two kernels in a CUDA graph",
-	     CFG_RANGE(0, CFG_SEC), CFG_DEFAULT("0s")),
+	ROOT("gpu.graph_gap", DURATION, gpu.graph_gap,
+	     "likewise, of two kernels in a CUDA graph", CFG_RANGE(0, CFG_SEC),
+	     CFG_DEFAULT("0s")),
 	ROOT("gpu.sms", INTEGER, gpu.sms,
 	     "streaming multiprocessors; 0: any kernel fills them all",
 	     CFG_RANGE(0, CFG_COUNT_MAX), CFG_DEFAULT("0")),

@@ -37,7 +37,7 @@ struct fifo_claim {
 	u32 top;   /* its speed then; its limit may not permit full speed */
 	u32 rate;  /* part of the bandwidth that it draws while it keeps the memory busy */
 	u32 memory_time; /* part of its time on its SMs in which it keeps the memory busy */
-	u32 fixed; /* part of its time that is latency: its start and its end */
+	u32 fixed;	 /* part of its time that is latency: its start and its end */
 	/*
 	 * For so long its blocks hold the SMs in a turn, as if they held all of them. At least
 	 * 1; 0: not computed yet.

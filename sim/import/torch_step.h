@@ -54,7 +54,7 @@ struct torch_launch {
 	u64 sm_ns;		  /* GPU time, by the SMs that thread blocks fill: ns x SMs */
 	u64 beside_bytes;	  /* that kernels move which the memory does not bound */
 	u64 kernels;
-	u64 turns; /* that these take beside kernels that leave room, in ppm: app_cost.h */
+	u64 turns;   /* that these take beside kernels that leave room, in ppm: app_cost.h */
 	bool waited; /* the host has waited for the GPU before */
 	bool graph;
 };

@@ -10,8 +10,7 @@
  * Does each name of the file, its plots and the search stand for something in the runs, and has
  * each bound a value in a unit of its metric? To be called before they are made. Returns 0 or -SIM_EXIT_USER.
  */
-int sweep_check_columns(struct sweep_runs *runs, struct search *search,
-			struct sim_error *err);
+int sweep_check_columns(struct sweep_runs *runs, struct search *search, struct sim_error *err);
 
 /*
  * Print a row for each point: its keys, and the metrics that the file, its plots and the search

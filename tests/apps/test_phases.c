@@ -364,11 +364,13 @@ static const struct {
 	  "b: does nothing, allowed: a phase with kernels or host" },
 	{ "{}", "[{" PHASE ", \"small\": {\"name\": \"c\"}}]",
 	  "b: no field \"name\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, graph, launch, kernel_overhead, blocks, turns, layers, flops, flops_per_token, "
+	  "kernels, graph, launch, kernel_overhead, blocks, turns, layers, flops, "
+	  "flops_per_token, "
 	  "traffic, traffic_per_token, cycles, traffic_beside" },
 	{ "{}", "[{" PHASE ", \"small\": {\"once\": true}}]",
 	  "b: no field \"once\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, graph, launch, kernel_overhead, blocks, turns, layers, flops, flops_per_token, "
+	  "kernels, graph, launch, kernel_overhead, blocks, turns, layers, flops, "
+	  "flops_per_token, "
 	  "traffic, traffic_per_token, cycles, traffic_beside" },
 	{ "{\"w\": {\"bytes\": 1}}",
 	  "[{" PHASE ", \"layers\": 64, \"reads\": [\"w\", \"w\", \"w\", \"w\", \"w\"]}]",

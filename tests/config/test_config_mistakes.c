@@ -151,7 +151,8 @@ START_TEST(unknown_keys_are_named)
 	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
 		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
 		   "context, memory_bandwidth, flops_bf16, flops_fp8, flops_bf16_mma, "
-		   "wgmma, kernel_overhead, kernel_gap, graph_gap, sms, clock, l2, memory_sms, limited_speed, "
+		   "wgmma, kernel_overhead, kernel_gap, graph_gap, sms, clock, l2, memory_sms, "
+		   "limited_speed, "
 		   "product, link, peer, sched, fault");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
