@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The host engine's calls; see fifo.h for its rules. Below them: partition.c shares SMs and
- * bandwidth, runlist.c gives turns, memory.c stalls bursts at missing pages, ring.c makes the
- * host wait, burst.c is the arithmetic of bursts.
+ * The host engine's calls; see fifo.h for its rules. Below them: partition.c plans, beside.c
+ * shares SMs and bandwidth, runlist.c gives turns, memory.c stalls bursts at missing pages, ring.c
+ * makes the host wait, burst.c is the arithmetic of bursts.
  */
 #include "fifo/fifo.h"
 

@@ -57,56 +57,7 @@
  * threads that fault there are in few thread blocks, some kernels end between two replays. Here
  * none does. A TSG whose kernel waits for its end executes nothing from its other channels.
  *
- * Shares are in ppm of the whole GPU, and a kernel's time is its time on the whole GPU. A
- * kernel says how many SMs its thread blocks fill (sm_ppm), how many it needs for full speed
- * (sm_need_ppm), in which part of its time any block runs (sm_busy_ppm), in which part of that
- * blocks only start and end (sm_fixed_ppm), and in which part it keeps the memory busy
- * (bandwidth_ppm). The kernels of a burst count as equal; these are their means. A small kernel
- * takes only a part of a turn (sm_turns_ppm) beside blocks that leave room for it
- * (sm_open_ppm).
- *
- *     1. SMs      The leftover rule: thread blocks get SMs in the order in which their kernels
- *                 came. So a kernel beside others waits for one kernel of each, and then
- *                 overlaps with their next ones. Kernels that want more than there is thus
- *                 share SMs by the lengths of their kernels: max-min, weighted by the time for
- *                 which their blocks hold all SMs in a turn. Each gets at most what it can
- *                 fill, up to its TSG's limit. Half of what it wants means all of it for half
- *                 of the time: so a kernel that fewer SMs would do, because memory bounds it,
- *                 is as much slower as any other. A kernel that waits for its faults keeps its
- *                 SMs: its blocks stay resident. SMs that wait for memory are held, too. A
- *                 limit lengthens neither the time in which no block runs nor that in which
- *                 blocks only start and end. The SMs of clients with limits are not quite
- *                 apart: such a kernel has gpu.limited_speed of its speed beside others.
- *                 Kernels that want less than there is, as a mean, still meet. One that
- *                 comes while another one runs has only the SMs that are left until the end of
- *                 that one, half of it as a mean. The longer a kernel pauses before its blocks
- *                 run, the more it comes at any time: in that part of its time it waits so.
- *                 Clients of lower priority share what those of higher priority leave. On a GPU
- *                 their blocks that run already end first; here they give way at once.
- *     2. memory   Kernels that are on SMs at the same time use it in turns, each all of it or
- *                 nothing, and independently: a kernel's time with memory grows by the part of
- *                 the time in which another one uses it, too. Kernels that take turns on the
- *                 SMs do not meet there. With a limit below its need a kernel draws less at a
- *                 time, and two such kernels disturb each other only by what they draw above
- *                 the bandwidth. Max-min bounds all of them together. Blocks that start and
- *                 end wait for latencies, which are twice as long while others use the
- *                 memory: 15 kinds of neighbours make a norm of 32 blocks on SMs of its own
- *                 1.06 + 0.97 m times as long, if they use the memory for a part m of the time.
- *
- * An H200 under MPS has the leftover rule (data of plots/reference/hardware/h200-corun/mps): a
- * decoding step waits 370 times for one of the long kernels of a pipeline, which runs at 0.7 of
- * its speed. By equal shares of SMs the pipeline ran at half of its speed, and the step twice
- * as fast as measured. Pairs of kernels say the same (h200-580-mps-pairs.txt in the
- * folder above): the speeds of two kinds that fill the SMs add up to 1, also where
- * memory bounds one of them. So do steps of applications (h200-580-mps-steps.txt): a decoding
- * step beside a denoising one has 0.28 of its speed and that one 0.79, both as these rules say.
- * The wait of kernels that want less was seen where 706 small kernels of a CUDA graph run beside
- * a trainer that its launches bound: a replay of 2.0 ms took 5.2 ms (h200-programs).
- *
- * Speeds are in whole ppm, rounded down. They hold from one event of the partition to the next:
- * bursts are advanced at their old speed before a share changes, and planned again. Work is
- * counted in ns at full speed and a rest in ppm of a ns, so that nothing is lost between
- * events.
+ * What each of them gets of the SMs and of the memory is in beside.h.
  *
  * Channels
  * ========

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * What the TSGs of a partition get of its SMs and bandwidth.
+ * A partition's plan: what runs in it now, and when that can change.
  *
  * Everything happens in two steps: an update brings the bursts in execution up to the present,
  * a plan decides what holds now and sets the partition's timer for the next date at which that

@@ -28,7 +28,7 @@
 
 /*
  * What each kernel of a burst claims of its partition, given its TSG's limit.
- * partition.c computes it once.
+ * beside.c computes it once.
  */
 struct fifo_claim {
 	u32 fills; /* SMs that its blocks hold while they run */
@@ -106,7 +106,7 @@ struct fifo_burst {
 	u32 done_ppm;		 /* millionths of the next ns that are executed, too */
 	u64 done_kernels;	 /* kernels that have ended; burst_set_done() */
 	u32 speed_ppm;		 /* its present speed; 0 is full speed */
-	struct fifo_claim claim; /* computed by partition.c when it is first needed */
+	struct fifo_claim claim; /* computed by beside.c when it is first needed */
 	struct fifo_piece piece; /* with pages in host memory: the present one */
 	struct gmmu_cursor
 		piece_from;	   /* where the touch begins in which the last piece began */

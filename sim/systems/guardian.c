@@ -10,7 +10,7 @@
  * launches to it. Each container has a stream and a partition of the address space. Before
  * every load and store of a kernel, instructions of the container's fence mode force the
  * address into the partition (sim/core/fence). So kernels share the GPU in space as clients of
- * MPS do, by the same rule (sim/fifo/fifo.h), and cannot touch each other's memory.
+ * MPS do, by the same rule (sim/fifo/beside.h), and cannot touch each other's memory.
  *
  *     system.mode   none      contexts of their own and time slicing: NVIDIA's driver
  *                   noprot    the common context, nothing is fenced

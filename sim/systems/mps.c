@@ -4,7 +4,7 @@
  * of one MPS server, so their kernels run side by side, without turns and context switches.
  *
  * A client gets at most mps.limit percent of the SMs: CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of
- * NVIDIA's guide (docs.nvidia.com/deploy/mps). SMs and bandwidth are shared as sim/fifo/fifo.h
+ * NVIDIA's guide (docs.nvidia.com/deploy/mps). SMs and bandwidth are shared as sim/fifo/beside.h
  * has it, by what kernels fill of them (sim/apps/app_cost.h). A limit does not reserve SMs: it
  * only keeps them from its own client. Memory is the stock driver's, shared without limits. A
  * kernel does not end while another client's waits for its page faults (sim/fifo/fifo.h). A
