@@ -76,7 +76,7 @@
  *   2. The paper finds an MPS server that is a bottleneck with thousands of pending kernels.
  *      NVIDIA documents that since Volta clients submit to the GPU themselves. So do those of
  *      system mps here, and noprot is not faster.
- *   3. Two lenets are 2.3 times faster side by side than in turns, four of them 3.1 times. The
+ *   3. Two lenets are 1.5 times faster side by side than in turns, four of them 1.6 times. The
  *      paper says "up to 2". Its applications leave the GPU idle for a part of the time, which
  *      it does not give; ours launch ahead and keep it busy.
  *   4. Each container keeps context memory of its own. One context would have it once.

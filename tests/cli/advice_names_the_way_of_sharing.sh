@@ -10,12 +10,12 @@ export COLUMNS
 # The first example. Names and orders are exact: the same seeds give the same runs.
 set -- vllm-diffusion-40g --set duration=200s --set containers.vllm.app.slo_ttft=1.1s --seeds 5
 "$gvmsim" advise "$@" --out whole >table 2>.err || fail "advise: $(cat .err)"
-grep -q "^Advice: mps on 1 GPU, with vllm.app.gpu_memory_utilization 0.41; 1 of 1 promises kept by 95 % of requests" table || fail "advice: $(cat table)"
+grep -q "^Advice: mps on 1 GPU; 1 of 1 promises kept by 95 % of requests" table || fail "advice: $(cat table)"
 grep -q "^exclusive *2 .*1 of 1 *100 %" table || fail "the yardstick: $(cat table)"
-grep -q "^mps *1 *0[.]97.*1 of 1 *91 %" table || fail "mps as it is: $(cat table)"
-grep -q "^stock .*1 of 1.*vllm.app.gpu_memory_utilization 0.41" table || fail "stock with a smaller share: $(cat table)"
+grep -q "^mps *1 *0[.]97.*1 of 1 *90 %" table || fail "mps as it is: $(cat table)"
+grep -q "^stock .*0 of 1" table || fail "stock as it is: $(cat table)"
 grep -q "^gvm .*1 of 1.*diffusion.gmem.limit.high" table || fail "gvm with a limit: $(cat table)"
-grep -q "^None of these breaks a promise. A CPU of 3/4 the speed costs most" table || fail "hurt: $(cat table)"
+grep -q "^Half the bandwidth of the link breaks a promise first" table || fail "hurt: $(cat table)"
 grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is over: $(cat table)"
 grep -q "^guardian .*vllm.*died" table && grep -q "^guardian: vllm: context died at .* did not fit into its frame buffer$" table ||
 	fail "a container died without a reason: $(cat table)"
@@ -24,7 +24,7 @@ grep -q "What each way of sharing gives; the advice: mps on 1 GPU" whole/advice-
 grep -q "diffusion.gmem.limit.high [0-9.]* GiB" table || fail "a limit has a unit: $(cat table)"
 grep -qE '>[a-z0-9 ]*[0-9.]+ GiB[^<]*<' whole/advice-1.svg || fail "a label has a unit: $(cat whole/advice-1.svg)"
 if grep -E '>[^<]*[0-9]{9}[^<]*<' whole/advice-1.svg; then fail "a label in bytes"; fi
-for stage in systems settings-1 shares-1 shares-2 seeds hurts; do
+for stage in systems settings-1 shares-1 seeds hurts; do
 	[ -s "whole/$stage.json" ] || fail "no stage $stage"
 done
 [ "$(find whole -name '*.tmp-*')" = "" ] || fail "parts stay"

@@ -372,7 +372,7 @@ START_TEST(a_short_step_touches_all_memory)
 	step = (struct torch_step){ .count = (size_t)_i };
 	step.launches = calloc(step.count, sizeof(*step.launches));
 	for (size_t i = 0; i < step.count; i++)
-		step.launches[i] = (struct torch_launch){ .kernels = 1 };
+		step.launches[i] = (struct torch_launch){ .kernels = 1, .turns = CFG_PPM };
 	app = write_app();
 	phases = value(app, "phases");
 	tensors = value(app, "tensors");
@@ -412,7 +412,8 @@ START_TEST(many_launches_are_few_phases)
 						     .overhead_ns = 1000,
 						     .gpu_ns[TORCH_BY_SMS] = 2000,
 						     .sm_ns = 2000,
-						     .kernels = 1 };
+						     .kernels = 1,
+						     .turns = CFG_PPM };
 	app = write_app();
 	phases = value(app, "phases");
 	ck_assert_uint_eq(json_array_size(phases), torch_app_phases(&step));
@@ -440,7 +441,8 @@ START_TEST(more_waits_than_phases_are_refused)
 	step = (struct torch_step){ .count = 241 };
 	step.launches = calloc(step.count, sizeof(*step.launches));
 	for (size_t i = 0; i < step.count; i++)
-		step.launches[i] = (struct torch_launch){ .kernels = 1, .waited = true };
+		step.launches[i] =
+			(struct torch_launch){ .kernels = 1, .turns = CFG_PPM, .waited = true };
 	ck_assert_int_eq(torch_app_write(&app, stdout, &err), -SIM_EXIT_USER);
 	ck_assert_str_eq(err.text, "mine.json: a step has 241 waits and graphs, allowed: up to "
 				   "240 phases; record shorter steps");
@@ -466,6 +468,7 @@ static void put_long_phases(size_t count)
 	for (size_t i = 0; i < count; i++)
 		step.launches[i] = (struct torch_launch){
 			.kernels = 100000,
+			.turns = 12345678900,
 			.waited = true,
 			.graph = true,
 			.host_ns = 123456789,
