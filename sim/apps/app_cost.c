@@ -15,11 +15,6 @@
 #define ELEMENT_BLOCK_BYTES (2ull * 128 * 16)
 
 /*
- * Blocks of 256 threads on an SM: compute capability 8.0 and 9.0, CUDA C++ Programming Guide.
- */
-#define SM_BLOCKS 8
-
-/*
  * Turns of a small kernel by its thread blocks, for each SM at most so many: means over seven
  * pairs of an H200, of elements in 2 and 8 blocks and norms with 32, 128 and 512 beside
  * products, attention and convolutions. Norms with more blocks take 0.8. Beside elementwise
@@ -33,7 +28,7 @@ static const struct small_turn {
 	{ CFG_PPM / 16, 50000 },
 	{ CFG_PPM / 4, 190000 },
 	{ CFG_PPM, 360000 },
-	{ SM_BLOCKS * CFG_PPM, 560000 },
+	{ 4 * CFG_PPM, 560000 },
 };
 
 static u64 cost_saturate(unsigned __int128 ns)

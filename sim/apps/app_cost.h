@@ -164,7 +164,7 @@ void app_work_move(struct app_work *work, u64 bytes_ns);
 
 /*
  * Turns that a kernel of @blocks small thread blocks takes beside kernels that leave room, in ppm.
- * One with so many that they fill the places of all SMs takes a whole one.
+ * One with more than four for each SM takes a whole one.
  */
 u32 app_small_turns(const struct cfg_gpu *gpu, u64 blocks);
 
