@@ -7,24 +7,60 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define TEXT_MAX 256
 
 static const char *root; /* NULL: no files */
+static char lock_path[CONTROL_PATH_MAX];
+static int lock_fd = -1;
 
-bool control_start(const char *folder)
+/*
+ * The files of a GPU are one gvmfenced's: it removes those of clients that it does not know. The
+ * lock is its child's, too, and ends with both, however they end. 0 or an errno.
+ */
+static int take_lock(int ordinal)
 {
 	struct stat info;
+	int error;
 
+	if (snprintf(lock_path, sizeof(lock_path), "%s/.gpu%d", root, ordinal) >=
+	    (int)sizeof(lock_path))
+		return ENAMETOOLONG;
+	for (;;) {
+		lock_fd = open(lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (lock_fd < 0)
+			return errno;
+		if (flock(lock_fd, LOCK_EX | LOCK_NB) || fstat(lock_fd, &info))
+			break;
+		if (info.st_nlink)
+			return 0;
+		/* Its owner has ended and removed it between our open and our lock. */
+		close(lock_fd);
+	}
+	error = errno;
+	close(lock_fd);
+	lock_fd = -1;
+	return error;
+}
+
+int control_start(const char *folder, int ordinal)
+{
 	if (mkdir(folder, 0755) && errno != EEXIST)
-		return false;
-	if (stat(folder, &info))
-		return false;
-	errno = ENOTDIR;
+		return errno;
 	root = folder;
-	return S_ISDIR(info.st_mode);
+	return take_lock(ordinal);
+}
+
+void control_stop(void)
+{
+	if (lock_fd < 0)
+		return;
+	unlink(lock_path);
+	close(lock_fd);
+	lock_fd = -1;
 }
 
 static const char *const names[] = { "fence.sample", "fence.stat", "gmem.current", ".new" };

@@ -14,8 +14,12 @@
 
 #include "share.h"
 
-/* The folder of all clients: made if it is missing. False: it cannot be, and errno says why. */
-bool control_start(const char *root);
+/*
+ * Take the folder of all clients of GPU @ordinal, which is made if it is missing. 0, or the errno
+ * that says why not; EWOULDBLOCK: another gvmfenced has it. stop gives it back.
+ */
+int control_start(const char *root, int ordinal);
+void control_stop(void);
 
 /* Remove what clients of GPU @ordinal had when the process before this one ended. */
 void control_clean(int ordinal);

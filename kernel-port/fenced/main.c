@@ -295,7 +295,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 				    .mode = GVM_FENCE_ONCE,
 				    .limit_ns = 30000000000ull };
 	struct command_line line;
-	int listener = -1,
+	int listener = -1, error = 0,
 	    status = command_parse(&command_serve, argc, argv, take_option, &args, &line, err);
 
 	if (status)
@@ -304,10 +304,19 @@ static int run(int argc, char **argv, struct sim_error *err)
 		return command_print_help(&command_serve, err);
 	if (line.operand_count)
 		return command_mistake(&command_serve, err, "no operand is wanted");
-	if (args.control && !control_start(args.control))
-		return sim_user_error(err, "%s: %s", args.control, strerror(errno));
+	if (args.control)
+		error = control_start(args.control, args.gpu);
+	if (error)
+		return sim_user_error(
+			err, "%s: %s", args.control,
+			error == EWOULDBLOCK ?
+				"another gvmfenced has the files of this GPU there" :
+				strerror(error));
 	status = listen_on(args.socket, &listener, err);
-	return status ? status : supervise(&args, listener, err);
+	if (!status)
+		status = supervise(&args, listener, err);
+	control_stop();
+	return status;
 }
 
 int main(int argc, char **argv)

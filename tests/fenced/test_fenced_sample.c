@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* gvmfenced: launches that are counted, and the wild accesses that they find. */
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -328,8 +329,44 @@ START_TEST(a_manager_that_ends_leaves_no_files)
 	ck_assert_int_ne(access(path, F_OK), 0);
 	snprintf(path, sizeof(path), "%d", client.pid);
 	assert_no_files(path);
+	assert_no_files(".gpu0");
 	ck_assert_int_ne(access(socket_path, F_OK), 0);
 	finish(&client);
+}
+END_TEST
+
+/* The second one would remove the files of the first one's clients. */
+START_TEST(two_managers_do_not_share_files)
+{
+	struct client client;
+	char path[128];
+	pid_t first;
+	int status, lock;
+
+	start_manager_with("once", "10s", NULL, NULL, true);
+	start(&client, "stay", 4, "16M");
+	wait_ready(&client);
+	await_stat(&client, "every: 0\n");
+	first = manager;
+	strcat(socket_path, ".2");
+	launch_manager("once", "10s", NULL, NULL, true);
+	await_log("control: another gvmfenced has the files of this GPU there\n", 1);
+	ck_assert_int_eq(waitpid(manager, &status, 0), manager);
+	ck_assert_int_eq(status, 2 << 8);
+	ck_assert_int_ne(access(socket_path, F_OK), 0);
+	set_sample(&client, "7\n");
+	await_stat(&client, "every: 7\n");
+	finish(&client);
+	/* A manager that was killed has it until its child has ended, too. */
+	kill(first, SIGKILL);
+	waitpid(first, NULL, 0);
+	snprintf(path, sizeof(path), "%s/control/.gpu0", folder);
+	lock = open(path, O_RDWR | O_CLOEXEC);
+	ck_assert_int_eq(flock(lock, LOCK_EX), 0);
+	close(lock);
+	start_manager_with("once", "10s", NULL, NULL, true);
+	stop_manager();
+	assert_no_files(".gpu0");
 }
 END_TEST
 
@@ -342,6 +379,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_client_of_a_pid_namespace_below_has_files);
 	tcase_add_test(tests, two_clients_of_a_process_do_not_share_files);
 	tcase_add_test(tests, a_manager_that_ends_leaves_no_files);
+	tcase_add_test(tests, two_managers_do_not_share_files);
 	tcase_add_test(tests, a_module_that_writes_to_its_variables_is_not_sampled);
 }
 
