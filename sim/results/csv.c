@@ -11,6 +11,9 @@
 #include "engine/error.h"
 #include "results/packed.h"
 
+/* Rows of ours are far shorter. A file that is none of ours, as /dev/zero, may have no line's end. */
+#define CSV_LINE_MAX (1u << 20)
+
 /*
  * Cut the line into fields. Our files have no quotes. One loop for all: figures read millions
  * of fields, and strsep() looks for its set anew for each of them.
@@ -47,24 +50,49 @@ static int csv_split(struct csv *csv, struct sim_error *err)
 	}
 }
 
+/* Room for one more character and a zero byte. */
+static bool csv_grow(struct csv *csv)
+{
+	size_t room = csv->room ? 2 * csv->room : 256;
+	char *text;
+
+	if (csv->length + 1 < csv->room)
+		return true;
+	text = realloc(csv->text, room);
+	if (!text)
+		return false;
+	csv->text = text;
+	csv->room = room;
+	return true;
+}
+
 /*
  * Read the next line without cutting it. Returns 1, 0 at the end, or a negative enum sim_exit.
  */
 static int csv_read_text(struct csv *csv, struct sim_error *err)
 {
-	ssize_t length = getline(&csv->text, &csv->room, csv->stream);
+	int c;
 
-	if (length < 0) {
-		if (ferror(csv->stream))
+	csv->length = 0;
+	do {
+		if (csv->length == CSV_LINE_MAX)
+			return sim_user_error(
+				err, "%s:%zu: the line is too long, allowed are %u bytes",
+				csv->file, csv->line + 1, CSV_LINE_MAX);
+		if (!csv_grow(csv))
 			return sim_runtime_error(err, "%s: cannot be read: %s", csv->file,
-						 errno == EBADMSG ?
-							 "its .zst is damaged or cut off" :
-							 strerror(errno));
-		return 0;
-	}
-	csv->length = (size_t)length;
-	csv->line++;
-	return 1;
+						 strerror(ENOMEM));
+		c = getc_unlocked(csv->stream);
+		if (c != EOF)
+			csv->text[csv->length++] = (char)c;
+	} while (c != EOF && c != '\n');
+	if (c == EOF && ferror(csv->stream))
+		return sim_runtime_error(err, "%s: cannot be read: %s", csv->file,
+					 errno == EBADMSG ? "its .zst is damaged or cut off" :
+							    strerror(errno));
+	csv->text[csv->length] = '\0';
+	csv->line += csv->length > 0;
+	return csv->length > 0;
 }
 
 /* The names of the wanted columns: "a, b, c". */

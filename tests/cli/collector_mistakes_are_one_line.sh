@@ -56,6 +56,7 @@ echo "start_ns,end_ns" >.images.csv
 echo "5,7" >>.images.csv
 expect 2 ".images.csv: nothing in it is within the collection, .* a log of the same time and host" \
 	logs hw --images me=.images.csv
+expect 2 "/dev/zero:1: the line is too long, allowed are 1048576 bytes" logs hw --images me=/dev/zero
 echo "oops,9" >>.images.csv
 expect 2 ".images.csv:3: start_ns: \"oops\" is not a count" logs hw --images me=.images.csv
 expect 2 "vllm-bench.json: nothing in it is within the collection" \

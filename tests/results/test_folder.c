@@ -122,6 +122,32 @@ START_TEST(csv_files_have_comments_and_reals)
 }
 END_TEST
 
+/* A line of any length that rows have is read. One without an end is no row, and takes no memory. */
+START_TEST(a_line_without_end_is_refused)
+{
+	static const char *const names[] = { "a" };
+	char file[512];
+	struct csv csv;
+	FILE *stream;
+
+	must_write();
+	put_file("r.csv", "");
+	snprintf(file, sizeof(file), "%s", path_of("r.csv"));
+	stream = fopen(file, "w");
+	fprintf(stream, "a\n%0*d\n%0*d\n", 100000, 7, 2000000, 7);
+	fclose(stream);
+	ck_assert_int_eq(csv_open(&csv, file, names, 1, &error), 0);
+	ck_assert_int_eq(csv_next(&csv, &error), 1);
+	ck_assert_uint_eq(strlen(csv_text(&csv, 0)), 100000);
+	ck_assert_int_eq(csv_next(&csv, &error), -SIM_EXIT_USER);
+	ck_assert_msg(strstr(error.text, "r.csv:3: the line is too long"), "%s", error.text);
+	csv_close(&csv);
+	ck_assert_int_eq(csv_open(&csv, "/dev/zero", names, 1, &error), -SIM_EXIT_USER);
+	ck_assert_msg(strstr(error.text, "/dev/zero:1: the line is too long"), "%s",
+		      error.text);
+}
+END_TEST
+
 /* Rows end with "\n", "\r\n" or the file. What stands behind another end would be lost. */
 START_TEST(a_row_that_is_cut_within_is_refused)
 {
@@ -185,6 +211,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_folder_reads_back);
 	tcase_add_loop_test(tests, bad_files_are_one_line_and_exit_2, 0, COUNT(bad_files));
 	tcase_add_test(tests, csv_files_have_comments_and_reals);
+	tcase_add_test(tests, a_line_without_end_is_refused);
 	tcase_add_test(tests, a_row_that_is_cut_within_is_refused);
 	tcase_add_test(tests, a_missing_summary_is_named);
 }
