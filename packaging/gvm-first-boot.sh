@@ -77,8 +77,7 @@ mkdir -p "$out"
 
 leave() {
 	for process in $application $collector; do
-		kill "$process" 2>/dev/null || true
-		wait "$process" 2>/dev/null || true
+		stop "$process" || true
 	done
 }
 trap leave EXIT
@@ -145,11 +144,26 @@ start() {
 	application=$!
 }
 
+has_ended() {
+	! kill -0 "$1" 2>/dev/null
+}
+
+# stop PROCESS: ends it by SIGTERM. False: it did not end within the seconds of a step, and was killed.
+stop() {
+	kill "$1" 2>/dev/null || true
+	if within has_ended "$1"; then
+		wait "$1" 2>/dev/null || true
+		return 0
+	fi
+	kill -KILL "$1" 2>/dev/null || true
+	return 1
+}
+
+# The application's end, as stop.
 end() {
-	kill "$application" 2>/dev/null || true
-	wait "$application" || true
 	gone=$application
 	application=
+	stop "$gone"
 }
 
 alive() {
@@ -176,7 +190,9 @@ application_runs() {
 	found="it ended within $seconds s; $out/application.log"
 	alive || return 1
 	found="it ran $seconds s"
-	end
+	end && return 0
+	found="$found, and did not end within $seconds s of SIGTERM"
+	return 1
 }
 
 hooked_loads() {
@@ -288,13 +304,18 @@ is_gone() {
 }
 
 ended() {
-	end
+	found="the application did not end within $seconds s of SIGTERM"
+	end || return 1
+	found="$files/$gone is still there"
+	within is_gone || return 1
+	found="$files/$gone is gone"
 	status=0
-	within is_gone || status=1
-	found="$files/$gone is $([ "$status" = 0 ] && echo gone || echo still there)"
 	if [ -n "$collector" ]; then
-		wait "$collector" || status=1
-		collector=
+		# It ends with its container.
+		if within has_ended "$collector"; then
+			wait "$collector" || status=1
+			collector=
+		fi
 		if [ ! -f "$out/results/summary.json" ]; then
 			found="$found; gvmcollect wrote no results, $out/gvmcollect.log"
 			status=1

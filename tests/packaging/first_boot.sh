@@ -111,6 +111,10 @@ good "$@" && stand_in application <<'END'
 #!/bin/sh
 END
 stops 3 "it ended within 1 s"
+# It ignores SIGTERM.
+good "$@" && sed -i "s,^trap .*,trap '' TERM," "$work/bin/application"
+stops 3 "it ran 1 s, and did not end within 1 s of SIGTERM"
+pgrep -f "$work/bin/application" >/dev/null && complain "an application that ignores SIGTERM was left behind"
 good "$@" && stand_in gvm-dkms <<'END'
 #!/bin/sh
 echo "the vendor's nvidia-uvm is loaded"
@@ -125,6 +129,12 @@ good "$@" && sed -i 's,echo "$limit" >$gpu/gmem.current,[ $gpu = 3 ] || &,' "$wo
 stops 7 "GPU 0: limit 4194304, gmem.current 4194304, gmem.swap.current ; GPU 3: limit 4194304, gmem.current 8388608"
 good "$@" && sed -i 's,^cd "$files",&; ln -s /dev/null 3/compute.freeze,' "$work/bin/application"
 stops 9 "compute.freeze was"
+# From its second start on, it ignores SIGTERM; then gvm.ko keeps its folder.
+good "$@" && sed -i "s,^trap .*,[ ! -e \"\$PREFIX/again\" ] || trap '' TERM; : >\"\$PREFIX/again\"," "$work/bin/application"
+stops 10 "the application did not end within 1 s of SIGTERM"
+good "$@" && sed -i 's,^trap .*,trap "exit 0" TERM,' "$work/bin/application"
+stops 10 "is still there"
+pgrep -f "gvmcollect sample --root $PREFIX" >/dev/null && complain "gvmcollect was left behind"
 good "$@" && stand_in dmesg <<'END'
 #!/bin/sh
 echo "NVRM: loading"
@@ -164,6 +174,7 @@ stops 11 "the kernel's log cannot be read"
 # Ended by a signal, it tells the way back, too, and ends the application.
 good "$@"
 status=0
+: >"$work/said"
 "$script" --out "$work/out" --seconds 1 -- application >"$work/said" 2>&1 &
 boot=$!
 until grep -q '^ 4 the hooked module loads' "$work/said"; do
@@ -191,5 +202,5 @@ done
 
 run
 [ "$status" = 2 ] && [ "$(wc -l <"$work/said")" = 1 ] || complain "a command is missing"
-[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and twelve places where it stops"
+[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and fifteen places where it stops"
 exit "$failed"
