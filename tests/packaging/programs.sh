@@ -52,6 +52,8 @@ for unit in "$root"/usr/lib/systemd/system/gvm*.service; do
 	case $name in
 	*@.service)
 		grep -q "deb-systemd-invoke stop '${name%.service}\*.service'" "$out/scripts/prerm" || fail "$name is not stopped"
+		grep -q "deb-systemd-invoke try-restart '${name%.service}\*.service'" "$out/scripts/postinst" ||
+			fail "$name is not restarted"
 		continue
 		;;
 	esac
@@ -59,6 +61,15 @@ for unit in "$root"/usr/lib/systemd/system/gvm*.service; do
 	grep -q "_dh_action '.*$name'" "$out/scripts/postinst" || fail "$name is not restarted"
 	grep -q "deb-systemd-helper purge .*'$name'" "$out/scripts/postrm" || fail "$name is not disabled"
 done
+# As "systemctl enable" leaves them. A unit of another package stays.
+wants=$out/host/etc/systemd/system/multi-user.target.wants
+mkdir -p "$wants"
+ln -s /usr/lib/systemd/system/gvmd@.service "$wants/gvmd@dyn.service"
+ln -s /usr/lib/systemd/system/cron.service "$wants/cron.service"
+for i in 1 2; do
+	DPKG_ROOT=$out/host sh "$out/scripts/postrm" purge 2>/dev/null || fail "purge $i ended with $?"
+done
+[ "$(ls "$wants")" = cron.service ] || fail "enabled: $(ls "$wants")"
 [ ! -e "$root/lib" ] || fail "a unit is outside of /usr"
 for script in "$out"/scripts/p*; do
 	sh -n "$script" || fail "$script"

@@ -61,6 +61,7 @@ find "$root/tmp/user" -name '*.png' | grep -q . || fail "no picture"
 # As "systemctl enable" does, and an upgrade.
 mkdir -p "$root/etc/systemd/system/multi-user.target.wants"
 ln -s /usr/lib/systemd/system/gvm-metrics.service "$root/etc/systemd/system/multi-user.target.wants/"
+ln -s /usr/lib/systemd/system/gvmd@.service "$root/etc/systemd/system/multi-user.target.wants/gvmd@dyn.service"
 in_host dpkg -i /tmp/gvm-tools_0.1.0_amd64.deb
 in_host env DEBIAN_FRONTEND=noninteractive apt-get purge -y --auto-remove gvmsim gvm-tools
 list >"$out/after"
