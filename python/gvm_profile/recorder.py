@@ -110,6 +110,8 @@ def write_whole(path, trace):
 
 def check_path(path):
     """Refuse a path that no file can be written to: minutes later the recording would be lost."""
+    if not path:
+        raise ValueError("the path is empty")
     if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path} is there and is no file")
     folder = os.path.dirname(path) or "."

@@ -148,6 +148,7 @@ class Recording(unittest.TestCase):
         os.mkdir(self.path)
         for path, kind, said in ((self.path, ValueError, "mine.json.gz is there and is no file"),
                                  ("/dev/null", ValueError, "/dev/null is there and is no file"),
+                                 ("", ValueError, "the path is empty"),
                                  (os.path.join(self.folder.name, "none", "mine.json"), FileNotFoundError, "none")):
             with self.assertRaisesRegex(kind, said):
                 record(path)
