@@ -49,6 +49,9 @@ for pid in 0 00 2147483648 99999999999; do
 	expect 2 "option '--container': \"a=$pid\", allowed: NAME=PID" run detect.json --container "a=$pid"
 done
 expect 2 "\"b=1:0\", another name has that container already" run detect.json --container a=1 --container b=1:0
+expect 2 "\"b=/t/:0\", another name has that container already" run detect.json --container a=/t --container b=/t/:0
+expect 2 "\"a=/t//u\", allowed: a path without " run detect.json --container a=/t//u
+expect 2 "\"a=1:00\", allowed: NAME=PID" run detect.json --container a=1:00
 
 # The time ends between two looks, however far apart they are. Without that it would be killed.
 timeout 60 "$gvmd" pressure --root root --socket s --period 500000h --duration 10ms >.log || fail "a long period: $?"

@@ -42,6 +42,12 @@ static bool is_number(const char *text, size_t length)
 	return length && length < 12 && strspn(text, "0123456789") >= length;
 }
 
+/* A GPU's number, without zeros before it. */
+static bool is_gpu(const char *text)
+{
+	return is_number(text, strlen(text)) && (*text != '0' || !text[1]);
+}
+
 /* A process's number: from 1 to the largest pid_t, without zeros before it. */
 static bool is_pid(const char *text, size_t length)
 {
@@ -57,11 +63,14 @@ const char *host_world_add(struct host_world *world, const char *argument)
 	size_t length = value ? (colon ? (size_t)(colon - value) : strlen(value)) : 0;
 	const char *gpu = colon ? colon + 1 : "0";
 
-	if (!value || !is_number(gpu, strlen(gpu)) ||
-	    (*value != '/' && !is_pid(value, length)) || length < 1 + (*value == '/'))
+	/* One container has one spelling: it may be given once. */
+	while (value && *value == '/' && length > 1 && value[length - 1] == '/')
+		length--;
+	if (!value || !is_gpu(gpu) || (*value != '/' && !is_pid(value, length)) ||
+	    length < 1 + (*value == '/'))
 		return "allowed: NAME=PID, NAME=/CGROUP, each also with :GPU";
-	if (strstr(value, ".."))
-		return "allowed: a path without \"..\"";
+	if (strstr(value, "..") || memmem(value, length, "//", 2))
+		return "allowed: a path without \"..\" and \"//\"";
 	if (world_find(world, name))
 		return "that container is named twice";
 	_Static_assert(GVMD_CONTAINERS_MAX == 64, "the message below says 64");
