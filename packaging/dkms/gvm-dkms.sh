@@ -86,7 +86,8 @@ refresh() {
 	installed=$(hooked_of "$kernel")
 	[ -z "$installed" ] || [ "$(field version "$installed")" != "$version" ] || return 0
 	give_up "$kernel"
-	[ -n "$(dkms status -m gvm -v "$package_version")" ] || dkms add -m gvm -v "$package_version" >/dev/null
+	# Where DKMS cannot add it, it says why, and the installation fails, too.
+	[ -n "$(dkms status -m gvm -v "$package_version")" ] || dkms add -m gvm -v "$package_version" >/dev/null || true
 	if ! dkms install -m gvm -v "$package_version" -k "$kernel" >/dev/null 2>&1; then
 		log=/var/lib/dkms/gvm/$package_version/build/make.log
 		line=$(grep -sh '^gvm-dkms: .*;' "$log" | tail -n 1)

@@ -127,6 +127,8 @@ for program in dkms depmod modprobe rmmod; do
 #!/bin/sh
 echo "$program \$*" >>"$out/asked"
 [ ! -e "$out/fails/$program-\$1" ] || exit 1
+# What was not added cannot be installed.
+[ "\$1" != install ] || [ ! -e "$out/fails/dkms-add" ]
 END
 	chmod +x "$out/bin/$program"
 done
@@ -161,6 +163,17 @@ PREFIX=$host "$links" on $kernel
 asked 0 refresh
 [ ! -e "$modules/updates/gvm" ] || complain "links to a module that does not fit"
 grep -qx "depmod $kernel" "$out/asked" || complain "no depmod: $(cat "$out/asked")"
+rm "$out"/fails/*
+
+# DKMS does not take the source: the installation goes on, and with each kernel.
+host 535.261.03 "Dual MIT/GPL"
+cp -r "$host/lib/modules/$kernel" "$host/lib/modules/$kernel.2"
+for word in add install; do
+	rm -f "$out"/fails/*
+	: >"$out/fails/dkms-$word"
+	asked 0 refresh
+	[ "$(grep -c "^gvm-dkms: .* $kernel.* could not be built" "$out/said")" = 2 ] || complain "$word: $(cat "$out/said")"
+done
 rm "$out"/fails/*
 
 # No folder for temporary files; a kernel without modules; a user who is not root.
