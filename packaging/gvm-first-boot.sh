@@ -82,8 +82,9 @@ leave() {
 }
 trap leave EXIT
 
-# way_back WHY: the end before the last check. A signal may come while a check has its output in a file.
+# While a check runs, standard output is a file. A signal may come then, and its words belong on the terminal.
 exec 3>&1
+# way_back WHY: the end before the last check
 way_back() {
 	cat <<END | tee -a "$out/checks.txt" >&3
 $1 The rest was not tried. What was seen is in $out.
@@ -324,8 +325,9 @@ ended() {
 	return "$status"
 }
 
-# Lines of the kernel's log that have come since the start. It is a ring: when its first line has gone, they are those
-# behind the last one of before, and all of them if that has gone, too.
+# Lines of the kernel's log that have come since the start. The log is a ring. As long as its first line is the same,
+# the new lines are those behind the number of lines at the start. Else they are those behind the last line at the
+# start, and all lines if that one has gone, too.
 new_lines() {
 	FIRST=$(head -n 1 "$out/dmesg-before.txt") LAST=$(tail -n 1 "$out/dmesg-before.txt") \
 		COUNT=$(wc -l <"$out/dmesg-before.txt") awk '

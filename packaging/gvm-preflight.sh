@@ -319,7 +319,8 @@ check_files() {
 	check_hmm
 }
 
-# A loaded nvidia-uvm tells. For one that is not loaded modprobe's configuration does; without it HMM is on.
+# A loaded nvidia-uvm says whether HMM is on. For the next load modprobe's configuration decides; without a line there
+# HMM is on.
 check_hmm() {
 	remedy="gvm-dkms sets uvm_disable_hmm=1, which holds when nvidia-uvm is loaded next"
 	if [ -d "$root/sys/module/nvidia_uvm" ]; then

@@ -5,8 +5,8 @@
  * that may be read, written or closed.
  *
  * A number is ours if the inode behind it is. On Linux all eventfds, inotify descriptors and the
- * like have one inode. So each open file has a mark, too: the signal that would tell of its
- * events. None is sent, since nobody asks for signals (O_ASYNC).
+ * like have one inode. So each open file of ours has a mark, too: the signal that would tell of
+ * its events. The kernel sends it only where O_ASYNC is set, which the shim never does.
  *
  * Between the look at a number and its use another thread may close it and open another file.
  * No system call does both at once.

@@ -49,7 +49,7 @@ struct rm_control {
 
 struct turns_group {
 	int fd;
-	dev_t device; /* of the file that the application had under @fd */
+	dev_t device; /* of the file that was @fd when the group was made */
 	ino_t inode;
 	u32 client;
 	u32 parent; /* RM's object for the GPU, whose parent is the client */
@@ -108,7 +108,10 @@ static void note_alloc(int fd, const struct rm_alloc *alloc, size_t size)
 	if (alloc->class != RM_CHANNEL_GROUP || status || fstat(fd, &info))
 		return;
 	pthread_mutex_lock(&turns_lock);
-	/* A file's close frees its clients, and is not seen: the handle may be an old one. */
+	/*
+	 * The close of a file frees its clients, and the shim does not see it. So a group that
+	 * is known by this handle has gone.
+	 */
 	forget(alloc->client, alloc->object);
 	if (group_count < GROUPS_MAX) {
 		groups[group_count++] = (struct turns_group){
@@ -125,7 +128,10 @@ static void note_alloc(int fd, const struct rm_alloc *alloc, size_t size)
 	pthread_mutex_unlock(&turns_lock);
 }
 
-/* Free for the application. Nobody calls RM for a group between its end and ours. */
+/*
+ * The application's call that frees an object. It is made under the lock, so turns_apply() makes
+ * no call for a group that has gone and is still known.
+ */
 static long free_object(int fd, unsigned long request, struct rm_free *freed)
 {
 	long result;

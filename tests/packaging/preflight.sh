@@ -189,7 +189,7 @@ put sys/firmware/efi/mok-variables/MokListRT listkey
 expect warn lockdown "integrity"
 good_host && put sys/module/nvidia_uvm/parameters/uvm_disable_hmm "N\n"
 expect warn hmm "on in nvidia-uvm"
-# A module that is not loaded has HMM neither on nor off: its next load has.
+# Without a loaded module HMM is neither on nor off. The line says how the next load will set it.
 good_host && rm -r "$host/sys/module/nvidia_uvm"
 expect warn hmm "not loaded; modprobe will load it with HMM on"
 good_host && rm -r "$host/sys/module/nvidia_uvm" && put usr/lib/modprobe.d/gvm.conf "options nvidia-uvm uvm_disable_hmm=1\n"

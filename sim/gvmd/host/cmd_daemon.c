@@ -204,7 +204,7 @@ static int daemon_run(struct host_daemon *daemon, const char *file, struct sim_e
 	if (!S_ISDIR(root.st_mode))
 		return sim_user_error(err, "%s: is no folder", daemon->world.root);
 	signals_take(&signals);
-	/* A reader of the lines that has gone must not end it before it has put limits back. */
+	/* The policy goes on without a reader of its lines. SIGPIPE would leave its limits behind. */
 	signal(SIGPIPE, SIG_IGN);
 	gvmd_init(&daemon->gvmd, &daemon_world, daemon, &daemon->step);
 	status = host_child_start(&daemon->child, file, &daemon->step, err);
