@@ -257,6 +257,8 @@ static int supervise(const struct fenced_args *args, int listener, struct sim_er
 		return sim_runtime_error(err, "out of memory");
 	signal(SIGTERM, end_all);
 	signal(SIGINT, end_all);
+	/* A reader of the lines may go: no client is to lose its memory for it. */
+	signal(SIGPIPE, SIG_IGN);
 	for (;;) {
 		pid_t parent = getpid(), child;
 

@@ -240,6 +240,44 @@ START_TEST(the_last_descriptor_is_enough_for_a_client)
 }
 END_TEST
 
+/* As of "gvmfenced serve 2>&1 | head -n 1": no client loses its memory for it. */
+START_TEST(a_reader_of_its_lines_may_go)
+{
+	struct client client;
+	char text[4096] = "";
+	size_t length = 0;
+	int lines[2], status;
+
+	ck_assert_int_eq(pipe2(lines, O_CLOEXEC), 0);
+	manager = fork();
+	if (!manager) {
+		signal(SIGPIPE, SIG_DFL);
+		dup2(lines[1], 2);
+		setenv("LD_LIBRARY_PATH", FAKE, 1);
+		execl(MANAGER, MANAGER, "serve", "--socket", socket_path, "--memory", "128M",
+		      NULL);
+		_exit(127);
+	}
+	close(lines[1]);
+	while (!strstr(text, "serving")) {
+		ssize_t some = read(lines[0], text + length, sizeof(text) - 1 - length);
+
+		ck_assert_int_gt(some, 0);
+		length += (size_t)some;
+		text[length] = '\0';
+	}
+	close(lines[0]);
+	for (int i = 0; i < 2; i++) {
+		run(&client, "all", 3, "16M");
+		ck_assert_msg(!client.status, "%s", client.out);
+	}
+	kill(manager, SIGTERM);
+	ck_assert_int_eq(waitpid(manager, &status, 0), manager);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_ne(access(socket_path, F_OK), 0);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
@@ -250,6 +288,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);
 	tcase_add_test(tests, a_driver_that_crashes_at_the_start_ends_the_manager);
 	tcase_add_test(tests, clients_that_say_nothing_starve_nobody);
+	tcase_add_test(tests, a_reader_of_its_lines_may_go);
 	tcase_add_test(tests, the_last_descriptor_is_enough_for_a_client);
 }
 
