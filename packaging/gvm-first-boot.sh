@@ -77,7 +77,7 @@ mkdir -p "$out"
 
 leave() {
 	for process in $application $collector; do
-		stop "$process" || true
+		end_process "$process" || true
 	done
 }
 trap leave EXIT
@@ -149,8 +149,8 @@ has_ended() {
 	! kill -0 "$1" 2>/dev/null
 }
 
-# stop PROCESS: ends it by SIGTERM. False: it did not end within the seconds of a step, and was killed.
-stop() {
+# end_process PROCESS: ends it by SIGTERM. False: it did not end within the seconds of a step, and was killed.
+end_process() {
 	kill "$1" 2>/dev/null || true
 	if within has_ended "$1"; then
 		wait "$1" 2>/dev/null || true
@@ -160,11 +160,11 @@ stop() {
 	return 1
 }
 
-# The application's end, as stop.
+# The end of the application, as by end_process.
 end() {
 	gone=$application
 	application=
-	stop "$gone"
+	end_process "$gone"
 }
 
 alive() {
