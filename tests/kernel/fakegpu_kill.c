@@ -54,9 +54,10 @@ static bool directory_has_gone(pid_t pid)
 	return access(path, F_OK) != 0;
 }
 
+/* A minute: on a kernel with KASAN and lockdep, beside other work, 5 s were too short. */
 static bool wait_for_swap(pid_t pid)
 {
-	for (uint32_t i = 0; i < 500; i++) {
+	for (uint32_t i = 0; i < 6000; i++) {
 		if (control_get(pid, "gmem.swap.current") > 0)
 			return true;
 		sleep_ms(10);
