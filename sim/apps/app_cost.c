@@ -201,7 +201,8 @@ void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 	burst->kernel_ns = max(1ull, work->ns / burst->kernels + overhead_ns);
 	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));
 	burst->sm_need_ppm = cost_share(work->needed_ns, max(work->ns, 1ull));
-	burst->sm_busy_ppm = CFG_PPM - cost_part(gap_ns, burst->kernel_ns);
+	/* At least 1, which is not 0, "all". */
+	burst->sm_busy_ppm = max(CFG_PPM - cost_part(gap_ns, burst->kernel_ns), 1u);
 	burst->sm_fixed_ppm = cost_part(overhead_ns - gap_ns, burst->kernel_ns);
 	burst->sm_open_ppm = work->ns ? cost_part(work->open_ns, work->ns) : CFG_PPM;
 	burst->sm_turns_ppm = (u32)(CFG_PPM - saved);

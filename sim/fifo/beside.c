@@ -171,7 +171,7 @@ static u64 user_weight(const struct beside_user *users, u32 count, u32 i)
 {
 	const struct fifo_burst *burst = users[i].burst;
 	u64 turns = burst_turns(burst);
-	unsigned __int128 all_ns = 0, open_ns = 0;
+	unsigned __int128 all_ns = 0, open_ns = 0, weight = burst->claim.turn_ns;
 
 	if (turns < FIFO_ALL_PPM)
 		for (u32 j = 0; j < count; j++) {
@@ -180,12 +180,11 @@ static u64 user_weight(const struct beside_user *users, u32 count, u32 i)
 			all_ns += turn_ns;
 			open_ns += (unsigned __int128)turn_ns * users[j].burst->sm_open_ppm;
 		}
-	if (all_ns)
-		turns = FIFO_ALL_PPM -
-			(FIFO_ALL_PPM - turns) * (u64)(open_ns / all_ns) / FIFO_ALL_PPM;
-	else
-		turns = FIFO_ALL_PPM;
-	return max(fifo_mul_div(burst->claim.turn_ns, FIFO_ALL_PPM, turns), 1ull);
+	if (!all_ns)
+		return (u64)weight;
+	turns = FIFO_ALL_PPM - (FIFO_ALL_PPM - turns) * (u64)(open_ns / all_ns) / FIFO_ALL_PPM;
+	/* A long kernel with a tiny part of a turn would need more than 64 bits. */
+	return (u64)min(weight * FIFO_ALL_PPM / turns, (unsigned __int128)U64_MAX);
 }
 
 /* The part of @user's time on its SMs in which @other is on its own, too. */

@@ -150,6 +150,19 @@ START_TEST(a_kernel_without_work_takes_nothing)
 }
 END_TEST
 
+/* 0 would be "all of the time". */
+START_TEST(an_empty_kernel_whose_overhead_is_its_gap_is_hardly_ever_on_the_sms)
+{
+	struct cuda_burst_config burst = { .kernels = 2 };
+	struct app_work work = { .overhead_ns = 40 };
+
+	app_work_burst(&work, &gpu, &burst);
+	ck_assert_uint_eq(burst.kernel_ns, 40);
+	ck_assert_uint_eq(burst.sm_busy_ppm, 1);
+	ck_assert_uint_eq(burst.sm_fixed_ppm, 0);
+}
+END_TEST
+
 START_TEST(blocks_follow_from_shapes)
 {
 	/* 256 rows, 256 columns, 1024 deep: 4 tiles, 2 parts of the inner dimension each. */
@@ -191,5 +204,6 @@ TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  no_block_runs_in_the_gap_between_two_kernels,
 	  products_and_few_blocks_leave_room_for_small_kernels,
 	  a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has,
-	  a_kernel_without_work_takes_nothing, blocks_follow_from_shapes,
-	  an_all_reduce_goes_around_a_ring)
+	  a_kernel_without_work_takes_nothing,
+	  an_empty_kernel_whose_overhead_is_its_gap_is_hardly_ever_on_the_sms,
+	  blocks_follow_from_shapes, an_all_reduce_goes_around_a_ring)

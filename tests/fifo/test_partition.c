@@ -224,6 +224,28 @@ START_TEST(a_small_kernel_takes_no_turn_where_blocks_leave_room)
 }
 END_TEST
 
+/* The weight of @small would need more than 64 bits, whose last ones are nearly 0. */
+static void hardly_a_turn(void)
+{
+	struct fifo_burst small = kernel(18446744073710, 0, 0), large = small;
+
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	small.sm_turns_ppm = 1;
+	large.sm_open_ppm = FIFO_ALL_PPM;
+	fifo_submit(&tsg_a, &small);
+	fifo_submit(&tsg_b, &large);
+	/* It has 999,999 ppm of the SMs. Speeds are rounded down. */
+	expect_end(&small, 18446762520473);
+	expect_end(&large, 36893488147421);
+}
+
+START_TEST(a_long_kernel_of_a_millionth_of_a_turn_takes_nearly_all_sms)
+{
+	simulate(&everything_in_space, NULL, hardly_a_turn);
+}
+END_TEST
+
 static void starts_and_ends(void)
 {
 	struct fifo_burst fixed = kernel(1000, 0, 0), streams = kernel(1000, 0, FIFO_ALL_PPM);
@@ -659,6 +681,7 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  a_kernel_of_a_day_waits_as_a_short_one,
 	  kernels_that_take_turns_do_not_run_on_fewer_sms_nor_meet_at_the_memory,
 	  a_small_kernel_takes_no_turn_where_blocks_leave_room,
+	  a_long_kernel_of_a_millionth_of_a_turn_takes_nearly_all_sms,
 	  latencies_do_not_depend_on_limits_but_on_the_memory_beside,
 	  a_limited_kernel_is_slower_beside_others,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
