@@ -7,6 +7,7 @@
 
 #include "apps/app.h"
 #include "config/load.h"
+#include "config/message.h"
 #include "config/units.h"
 #include "engine/error.h"
 #include "import/measured.h"
@@ -68,12 +69,15 @@ struct import_args {
 	struct measured_app *apps;
 };
 
-/* Is this an application type of a scenario? */
-static bool is_type(const char *type)
+/* Is this an application type of a scenario? If not, all of them are in @text. */
+static bool is_type(const char *type, char *text, size_t size)
 {
-	for (size_t i = 0; sim_app_types[i]; i++)
+	*text = '\0';
+	for (size_t i = 0; sim_app_types[i]; i++) {
 		if (!strcmp(sim_app_types[i]->name, type))
 			return true;
+		cfg_append(text, size, "%s%s", i ? ", " : "", sim_app_types[i]->name);
+	}
 	return false;
 }
 
@@ -83,6 +87,7 @@ static int take_app(struct import_args *args, const char *value, struct sim_erro
 	struct measured_app *app = &args->apps[args->request.app_count];
 	const char *equal = strchr(value, '='), *colon = equal ? strchr(equal, ':') : NULL;
 	const char *profile = colon ? colon + 1 : equal ? equal + 1 : NULL;
+	char types[160];
 
 	if (!equal || equal == value || !*profile || strchr(profile, '/') ||
 	    (size_t)(equal - value) >= sizeof(app->container) ||
@@ -96,11 +101,10 @@ static int take_app(struct import_args *args, const char *value, struct sim_erro
 	if (colon)
 		memcpy(app->type, equal + 1, (size_t)(colon - equal - 1));
 	strcpy(app->profile, profile);
-	if (colon && !is_type(app->type))
+	if (colon && !is_type(app->type, types, sizeof(types)))
 		return command_bad_value(&command_import, "app", err,
-					 "'%s' is no application type; gvmsim help scenario "
-					 "lists them",
-					 app->type);
+					 "'%s' is no application type, allowed: %s", app->type,
+					 types);
 	for (size_t i = 0; i < args->request.app_count; i++)
 		if (!strcmp(args->apps[i].container, app->container))
 			return command_bad_value(&command_import, "app", err,

@@ -383,12 +383,47 @@ static void add_head(struct measured *measured)
 	json_object_set_new(measured->scenario, "containers", json_object());
 }
 
-/* Are all that the user names there: containers, types and profiles? */
+/* Is there a profile in @kind, "apps" or "gpus", beside the scenario or of gvmsim? */
+static int check_profile(const struct measured *measured, const char *option, const char *kind,
+			 const char *profile, const char *folder, struct sim_error *err)
+{
+	char name[CFG_NAME_MAX + 16], path[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s/%s", kind, profile);
+	if (strlen(profile) < CFG_NAME_MAX &&
+	    (cfg_path_find(folder, name, ".json", path, sizeof(path)) ||
+	     cfg_path_find_data("scenarios", name, ".json", path, sizeof(path))))
+		return 0;
+	return sim_user_error(err,
+			      "%s: no profile \"%.100s\", allowed: a file of scenarios/%s, or "
+			      "of %s beside %s",
+			      option, profile, kind, kind, measured->request->out);
+}
+
+/* The scenario must not replace what was measured. */
+static int check_out(const struct measured_request *request, struct sim_error *err)
+{
+	static const char *const own[] = {
+		RESULTS_CONFIG,	  RESULTS_SUMMARY,   RESULTS_REQUESTS, RESULTS_TIMELINE,
+		RESULTS_CONTROLS, RESULTS_EVICTIONS, RESULTS_POLICY,   RESULTS_ACTIVITY,
+	};
+	char path[PATH_MAX + 32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		snprintf(path, sizeof(path), "%s/%s", request->results, own[i]);
+		if (whole_file_is(request->out, path))
+			return sim_user_error(err, "%s: cannot write: is a file of the results",
+					      request->out);
+	}
+	return 0;
+}
+
+/* Are all that the user names there: containers and profiles? */
 static int check_request(const struct measured *measured, struct sim_error *err)
 {
-	static const char *const own[] = { RESULTS_CONFIG, RESULTS_SUMMARY };
 	const struct measured_request *request = measured->request;
-	char folder[PATH_MAX], path[PATH_MAX + 32], name[CFG_NAME_MAX + 16];
+	char folder[PATH_MAX];
+	int status;
 
 	if (!measured->folder.summary.measured)
 		return sim_user_error(
@@ -396,29 +431,20 @@ static int check_request(const struct measured *measured, struct sim_error *err)
 			"%s: is a simulation's, allowed: a folder that gvmcollect "
 			"wrote; gvmsim run takes its config.json",
 			request->results);
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
-		snprintf(path, sizeof(path), "%s/%s", request->results, own[i]);
-		if (whole_file_is(request->out, path))
-			return sim_user_error(err, "%s: cannot write: is a file of the results",
-					      request->out);
-	}
-	if (!cfg_path_folder(request->out, folder, sizeof(folder)))
+	status = check_out(request, err);
+	if (!status && !cfg_path_folder(request->out, folder, sizeof(folder)))
 		return sim_user_error(err, "%s: cannot write: no such folder", request->out);
-	for (size_t i = 0; i < request->app_count; i++) {
+	if (!status && request->gpu)
+		status = check_profile(measured, "--gpu", "gpus", request->gpu, folder, err);
+	for (size_t i = 0; !status && i < request->app_count; i++) {
 		const struct measured_app *app = &request->apps[i];
 
 		if (!summary_find(&measured->folder.summary, app->container))
 			return sim_user_error(err, "--app: %s has no container \"%s\"",
 					      request->results, app->container);
-		snprintf(name, sizeof(name), "apps/%s", app->profile);
-		if (!cfg_path_find(folder, name, ".json", path, sizeof(path)) &&
-		    !cfg_path_find_data("scenarios", name, ".json", path, sizeof(path)))
-			return sim_user_error(err,
-					      "--app: no profile \"%s\", allowed: a file of "
-					      "scenarios/apps, or of apps beside %s",
-					      app->profile, request->out);
+		status = check_profile(measured, "--app", "apps", app->profile, folder, err);
 	}
-	return 0;
+	return status;
 }
 
 int measured_open(struct measured *measured, const struct measured_request *request,
@@ -487,9 +513,9 @@ static int write_trace(struct measured *measured, const char *container, const c
 	return status;
 }
 
-int measured_write(struct measured *measured, struct sim_error *err)
+/* Write the traces of all servers. */
+static int write_traces(struct measured *measured, struct sim_error *err)
 {
-	struct whole_file file;
 	const char *name;
 	json_t *container;
 	int status = 0;
@@ -502,14 +528,24 @@ int measured_write(struct measured *measured, struct sim_error *err)
 		if (!status && trace && strcmp(trace, MEASURED_TODO) != 0)
 			status = write_trace(measured, name, trace, err);
 	}
-	if (!status)
-		status = whole_file_open(&file, measured->request->out, err);
+	return status;
+}
+
+int measured_write(struct measured *measured, struct sim_error *err)
+{
+	struct whole_file file;
+	/* First: where the scenario cannot be written, no trace is. */
+	int status = whole_file_open(&file, measured->request->out, err);
+
 	if (status)
 		return status;
-	if (json_dumpf(measured->scenario, file.stream, JSON_INDENT(4) | CFG_JSON_PRECISION) ||
-	    fputc('\n', file.stream) == EOF) {
-		whole_file_abort(&file);
-		return sim_runtime_error(err, "%s: cannot write", measured->request->out);
-	}
-	return whole_file_commit(&file, err);
+	status = write_traces(measured, err);
+	if (!status &&
+	    (json_dumpf(measured->scenario, file.stream, JSON_INDENT(4) | CFG_JSON_PRECISION) ||
+	     fputc('\n', file.stream) == EOF))
+		status = sim_runtime_error(err, "%s: cannot write", measured->request->out);
+	if (!status)
+		return whole_file_commit(&file, err);
+	whole_file_abort(&file);
+	return status;
 }

@@ -151,10 +151,18 @@ mistake "sim: is a simulation's, allowed: a folder that gvmcollect wrote" sim mi
 mistake '--app: .*shim-launches has no container "vllm"' "$measured" mine.json --app vllm=vllm
 mistake '--app: no profile "none", allowed: a file of scenarios/apps, or of apps beside mine.json' "$measured" mine.json --app llm=none
 mistake "option '--app': 'llm' is wrong, allowed: NAME=PROFILE or NAME=TYPE:PROFILE" "$measured" mine.json --app llm
-mistake "option '--app': 'vllm' is no application type" "$measured" mine.json --app llm=vllm:vllm
+mistake '--gpu: no profile "none", allowed: a file of scenarios/gpus, or of gpus beside mine.json' "$measured" mine.json --gpu none
+mistake "option '--app': 'vllm' is no application type, allowed: llm-server, diffusion, pages, phases, llm-rank$" "$measured" mine.json --app llm=vllm:vllm
 mistake "option '--app': 'llm' is there twice" "$measured" mine.json --app llm=vllm --app llm=vllm
 mistake "option '--lead': '5' is wrong, allowed: a duration up to 1h" "$measured" mine.json --lead 5
 mistake "no/mine.json: cannot write: no such folder" "$measured" no/mine.json
 cp -r "$measured" host
 chmod -R u+w host
-mistake "host/summary.json: cannot write: is a file of the results" host host/summary.json
+for file in config.json summary.json requests.csv timeline.csv controls.csv; do
+	mistake "host/$file: cannot write: is a file of the results" host host/$file
+	cmp host/$file "$measured/$file" || fail "$file is another one"
+done
+# Where the scenario cannot be written, no trace is.
+mkdir folder
+mistake "folder: cannot write: is not a regular file" "$measured" folder
+rmdir folder
