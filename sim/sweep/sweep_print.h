@@ -8,7 +8,8 @@
 
 /*
  * Does each name of the file, its plots and the search stand for something in the runs, and has
- * each bound a value in a unit of its metric? To be called before they are made. Returns 0 or -SIM_EXIT_USER.
+ * each bound a value in a unit of its metric? To be called before the runs are made. Returns 0 or
+ * -SIM_EXIT_USER.
  */
 int sweep_check_columns(struct sweep_runs *runs, struct search *search, struct sim_error *err);
 

@@ -23,7 +23,7 @@ struct sweep_run {
 	size_t point;
 	u64 seed;	/* unless the sweep has no seeds */
 	size_t same_as; /* first run of the same configuration; its own index if there is none */
-	char label[32]; /* "point 3, seed 2" */
+	char label[64]; /* "point 3, seed 2" */
 	char *scenario;
 	char *own[SWEEP_AXES_MAX + 2]; /* PATH=VALUE of the point and the seed */
 	struct cached_run run;	       /* path and key; its config is not kept */

@@ -161,3 +161,15 @@ sed 1d within/sweep.csv | cut -d, -f5 | grep -qvx 0.7 && fail "0.7 is $(sed 1d w
 : >"range/range-1.png.tmp-4999999-01234567"
 flock -s range "$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range, locked: $(cat .err)"
 [ -e "range/range-1.png.tmp-4999999-01234567" ] || fail "a file of a writer at work is removed"
+
+# A run that fails is named with its whole seed.
+printf '%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
+	"oops,ChatGPT,1,1,2,Conversation log" >bad.csv
+cat >fails.json <<END
+{"scenario": "vllm-diffusion-80g", "seeds": [9223372036854775807, 9223372036854775806],
+	"grid": {"duration": ["80s"], "containers.vllm.app.trace.file": ["$work/bad.csv"]}}
+END
+status=0
+"$gvmsim" sweep fails.json --out fails >/dev/null 2>.err || status=$?
+[ "$status" = 2 ] && grep -q '^gvmsim: point 1, seed 922337203685477580[67]: its run failed: ' .err ||
+	fail "a run that fails: $status, $(cat .err)"
