@@ -98,10 +98,11 @@ int threshold_parse(struct threshold *ret_threshold, const char *key,
 		return 1;
 	if (found->source == METRIC_GAPS)
 		return refuse_gaps(report, key, where, err);
-	if (units_parse_duration(text, &ns) != UNITS_OK)
+	/* A long text would be cut off in names of metrics. */
+	if (strlen(text) >= UNITS_TEXT_MAX || units_parse_duration(text, &ns) != UNITS_OK)
 		return sim_user_error(err,
-				      "%s: \"%s\": \"%s\" is no duration, allowed: a number "
-				      "with a unit, such as 2s or 500ms",
+				      "%s: \"%.80s\": \"%.40s\" is no duration, allowed: a "
+				      "number with a unit, such as 2s or 500ms",
 				      where, key, text);
 	*ret_threshold = (struct threshold){ .metric = found, .share = share, .ns = ns };
 	return 0;
