@@ -165,18 +165,48 @@ static void search_one(const struct search_bound *bound, const struct sweep_numb
 	}
 }
 
+/* Keys may have texts, of which none is less than another one. */
+static int check_numbers(const struct sweep *sweep, const char *option, const char *name,
+			 struct sim_error *err)
+{
+	size_t axis = sweep_axis_find(sweep, name);
+
+	for (size_t point = 0; axis != SIZE_MAX && point < sweep->point_count; point++) {
+		const char *text = sweep_text(sweep, point, axis);
+
+		if (text && !isnan(sweep_number(text)))
+			return 0;
+	}
+	if (axis == SIZE_MAX)
+		return 0;
+	return sim_user_error(
+		err,
+		"%s: no value of %s is a number, allowed: a metric, or a key with "
+		"numbers",
+		option, name);
+}
+
+/* Does a name stand for numbers in the runs? Gives their unit. */
+static int check_name(struct sweep_runs *runs, const char *option, const char *name,
+		      enum metric_unit *ret_unit, struct sim_error *err)
+{
+	int status = sweep_check_name(runs, option, name, ret_unit, err);
+
+	return status ? status : check_numbers(runs->sweep, option, name, err);
+}
+
 int search_check(struct search *search, struct sweep_runs *runs, struct sim_error *err)
 {
 	enum metric_unit unit;
 	int status = 0;
 
 	if (search->objective)
-		status = sweep_check_name(runs, search->more ? "--maximise" : "--minimise",
-					  search->objective, &unit, err);
+		status = check_name(runs, search->more ? "--maximise" : "--minimise",
+				    search->objective, &unit, err);
 	for (size_t i = 0; !status && i < search->bound_count; i++) {
 		struct search_bound *bound = &search->bounds[i];
 
-		status = sweep_check_name(runs, "--subject-to", bound->name, &unit, err);
+		status = check_name(runs, "--subject-to", bound->name, &unit, err);
 		if (status)
 			break;
 		bound->value = bound_value(bound, unit, runs->sweep);

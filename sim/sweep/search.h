@@ -33,7 +33,7 @@ struct search {
 int search_add_bound(struct search *search, const char *text, struct sim_error *err);
 
 /*
- * Does each name stand for something in the runs, and has each bound a value in a unit of its
+ * Does each name stand for numbers in the runs, and has each bound a value in a unit of its
  * metric? To be called before they are made. Returns 0 or -SIM_EXIT_USER.
  */
 int search_check(struct search *search, struct sweep_runs *runs, struct sim_error *err);

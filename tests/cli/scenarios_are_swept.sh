@@ -70,3 +70,10 @@ mistake "s.json:random.keys.scenario: is not an array" '{"random": {"keys": {"sc
 mistake "s.json: point 2: none.json" '{"grid": {"scenario": ["vllm-diffusion-80g", "none.json"]}}'
 printf '{"grid": {"scenario": ["vllm-diffusion-80g"]}}' >s.json
 expect 2 "--set:scenario: is set by s.json for each point" sweep s.json --set scenario=x --out early
+
+# Texts have no order: that is said before anything runs.
+printf '{"set": {"duration": "1s"}, "grid": {"scenario": ["vllm-diffusion-80g", "sweeps/mine.json"]}}' >s.json
+expect 2 "^gvmsim: --minimise: no value of scenario is a number, allowed: a metric, or a key with numbers$" \
+	sweep s.json --out early --minimise scenario
+expect 2 "^gvmsim: --subject-to: no value of scenario is a number" sweep s.json --out early --subject-to 'scenario<5'
+[ ! -e early ] || fail "texts: wrote into early"
