@@ -171,10 +171,13 @@ int measured_controls_take(struct measured_controls *controls, size_t container,
 
 	for (size_t i = 0; !status && i < controls->count; i++) {
 		const struct measured_control *control = &controls->list[i];
-		bool first = first_of(controls, container, control->file->name) == control;
 		enum slice_origin origin = SLICE_ALONE;
+		bool first;
 
-		if (control->container != container || (first && sets_nothing(control)))
+		if (control->container != container)
+			continue;
+		first = first_of(controls, container, control->file->name) == control;
+		if (first && sets_nothing(control))
 			continue;
 		if (first && !strcmp(control->file->name, "compute.timeslice"))
 			origin = slice_origin(controls, control);
