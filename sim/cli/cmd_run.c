@@ -180,7 +180,7 @@ static void print_failures(const struct summary *summary)
 	for (size_t i = 0; i < summary->container_count; i++) {
 		const struct summary_container *container = &summary->containers[i];
 
-		if (strchr(container->status, ':'))
+		if (summary_has_failed(container))
 			fprintf(stderr, "gvmsim: containers.%s: %s\n", container->name,
 				container->status);
 	}

@@ -126,7 +126,7 @@ static void print_containers(const struct summary *summary,
 	for (size_t i = 0; i < count; i++)
 		/* "context died at 57.100 s: why" fits no column; stderr has it. */
 		table_set(&table, i + 1, "%s",
-			  strchr(containers[i].status, ':') ? "FAILED" : containers[i].status);
+			  summary_has_failed(&containers[i]) ? "FAILED" : containers[i].status);
 	print_app_metrics(&table, containers, count);
 	for (size_t i = 0; i < SUMMARY_METRICS; i++)
 		if (!is_of_time(&summary_metrics[i]))

@@ -63,7 +63,7 @@ size_t figure_count_failed(const struct figure_data *data, size_t run)
 		size_t count = 0;
 
 		for (size_t k = 0; k < summary->container_count; k++)
-			count += strchr(summary->containers[k].status, ':') != NULL;
+			count += summary_has_failed(&summary->containers[k]);
 		most = max(most, count);
 	}
 	return most;

@@ -22,11 +22,8 @@ struct sim_error;
 #define SUMMARY_VERSION_MAX 64
 #define SUMMARY_HASH_MAX    64
 #define SUMMARY_TYPE_MAX    CFG_NAME_MAX
-#define SUMMARY_UNKNOWN	    "unknown" /* type of a container without a report */
-#define SUMMARY_OK	    "ok"      /* status of a container that did not fail */
-/* Others that are no failure: it began after the run, or an event stopped it. */
-#define SUMMARY_NOT_STARTED "not started"
-#define SUMMARY_STOPPED	    "stopped at "
+#define SUMMARY_UNKNOWN	    "unknown"  /* type of a container without a report */
+#define SUMMARY_OK	    "ok"       /* status of a container that did not fail */
 #define SUMMARY_AT_LEAST    "at_least" /* key of a value that the run only bounds */
 #define SUMMARY_HARDWARE    "hardware" /* "source" of measurements; a simulation has no such key */
 

@@ -118,13 +118,12 @@ static void compute_status(struct summary_container *container, const struct sim
 	if (ran->stopped) {
 		ms = ran->stopped_ns / NS_PER_MS_INT;
 		snprintf(container->status, sizeof(container->status),
-			 SUMMARY_STOPPED "%llu.%03llu s", ms / 1000, ms % 1000);
+			 "stopped at %llu.%03llu s", ms / 1000, ms % 1000);
 		return;
 	}
 	if (!ran->status) {
 		snprintf(container->status, sizeof(container->status), "%s",
-			 ran->cfg->start < ran->machine->end_ns ? SUMMARY_OK :
-								  SUMMARY_NOT_STARTED);
+			 ran->cfg->start < ran->machine->end_ns ? SUMMARY_OK : "not started");
 		return;
 	}
 	if (ran->status != -EIO) {

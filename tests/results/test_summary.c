@@ -176,6 +176,11 @@ START_TEST(status_tells_what_became_of_a_container)
 			 "context died at 57.100 s: a page fault found no free memory and "
 			 "nothing to evict");
 	ck_assert_str_eq(summary.containers[1].status, "not started");
+	ck_assert(summary_has_failed(&summary.containers[0]));
+	ck_assert(!summary_has_failed(&summary.containers[1]));
+	/* gvmcollect says so of one that it has not seen. */
+	strcpy(summary.containers[1].status, "never appeared");
+	ck_assert(!summary_has_failed(&summary.containers[1]));
 	summary_destroy(&summary);
 }
 END_TEST
