@@ -109,7 +109,7 @@ static int print_paths(const struct figure_data *data, const struct figure_reque
 	return command_flush(err);
 }
 
-/* Does a seed make a difference? If not, the user is told: an interval of no width says nothing. */
+/* Tell the user if no seed makes a difference: an interval of no width says nothing. */
 static void note_equal_seeds(const struct figure_data *data)
 {
 	bool any = false;

@@ -11,9 +11,9 @@ struct figure_data;
 struct sim_error;
 
 /*
- * Describe the runs that a figure makes in @runs, figure_made_runs() of them: runs for the cache to make, or the folders
- * that the user names, which are read. Returns 0 or a negative enum sim_exit; the caller calls
- * run_cache_destroy() in any case.
+ * Describe the runs of a figure in @runs, figure_made_runs() of them: runs for the cache to make,
+ * or the folders that the user names, which are read. Returns 0 or a negative enum sim_exit; the
+ * caller calls run_cache_destroy() in any case.
  */
 int figure_prepare_runs(const struct figure *figure, const struct figure_request *request,
 			struct cached_run *runs, struct sim_error *err);
