@@ -153,8 +153,14 @@ static int print_made(const struct measured *measured, struct sim_error *err)
 		printf("%-11.*s%s\n", length, text, text + length);
 	}
 	if (!todos) {
-		todos = config_load(&machine_registry, request->out, NULL, 0, &config,
-				    &missing) != 0;
+		int status = config_load(&machine_registry, request->out, NULL, 0, &config,
+					 &missing);
+
+		if (status == -SIM_EXIT_RUNTIME) {
+			*err = missing;
+			return status;
+		}
+		todos = status != 0;
 		if (todos)
 			printf("TODO        %s\n", missing.text);
 		else

@@ -55,9 +55,9 @@ static int bind_key(struct cfg_load *load, const struct cfg_key *key, const char
 	setting = cfg_settings_find(&load->settings, path);
 	if (!setting && !key->fallback)
 		return cfg_reject_missing(load, key, path);
-	if (!setting)
-		cfg_value_default(key, &value);
-	else if (cfg_load_value(load, key, setting, &value))
+	if (!setting && cfg_value_default(key, &value))
+		return sim_runtime_error(load->err, "out of memory");
+	if (setting && cfg_load_value(load, key, setting, &value))
 		return -SIM_EXIT_USER;
 	cfg_value_store(key, &value, base);
 	return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "config/value.h"
 
-#include <assert.h>
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,7 +283,7 @@ json_t *cfg_value_from_text(const char *text, json_error_t *ret_error)
 	return json ? json : json_string(text);
 }
 
-void cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value)
+int cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value)
 {
 	char wrong[CFG_WRONG_MAX];
 	json_error_t error;
@@ -292,12 +292,12 @@ void cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value)
 
 	*ret_value = (struct cfg_value){ 0 };
 	if (!key->fallback || !*key->fallback)
-		return;
+		return 0;
 	json = cfg_value_from_text(key->fallback, &error);
-	right = cfg_value_parse(key, json, ret_value, wrong);
-	assert(right);
-	(void)right;
+	right = json && cfg_value_parse(key, json, ret_value, wrong);
 	json_decref(json);
+	/* Defaults are right. Without memory a number is read as a text. */
+	return right ? 0 : -ENOMEM;
 }
 
 void *cfg_keys_defaults(const struct cfg_keys *set)
@@ -307,7 +307,10 @@ void *cfg_keys_defaults(const struct cfg_keys *set)
 	for (size_t i = 0; base && i < set->key_count; i++) {
 		struct cfg_value value;
 
-		cfg_value_default(&set->keys[i], &value);
+		if (cfg_value_default(&set->keys[i], &value)) {
+			free(base);
+			return NULL;
+		}
 		cfg_value_store(&set->keys[i], &value, base);
 	}
 	return base;

@@ -24,8 +24,11 @@ struct cfg_value {
 bool cfg_value_parse(const struct cfg_key *key, const json_t *json, struct cfg_value *ret_value,
 		     char ret_wrong[CFG_WRONG_MAX]);
 
-/* The default of @key, which is written as in a scenario. A required key, or "", has zeros. */
-void cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value);
+/*
+ * The default of @key, which is written as in a scenario. A required key, or "", has zeros. Returns
+ * 0 or -ENOMEM.
+ */
+int cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value);
 
 /* Store @value where @key is bound in @base, a struct of the key's scope. */
 void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, void *base);

@@ -34,7 +34,15 @@ static void note(struct measured *measured, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	json_array_append_new(measured->notes, json_string(text));
+	if (json_array_append_new(measured->notes, json_string(text)))
+		measured->failed = true;
+}
+
+/* Set a member of @object, a part of the scenario. Takes @value; NULL: there was no memory. */
+static void put(struct measured *measured, json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value))
+		measured->failed = true;
 }
 
 static json_t *duration_json(u64 ns)
@@ -88,28 +96,35 @@ static void add_gpu(struct measured *measured)
 		     *measured->card ? measured->card : "a card that the folder does not name");
 		measured->todos++;
 	}
-	json_object_set_new(measured->scenario, "gpu", json_pack("{ss}", "profile", profile));
+	put(measured, measured->scenario, "gpu", json_pack("{ss}", "profile", profile));
 }
 
-/* The memory of the scenario's GPU; 0: it is not known. */
-static u64 gpu_memory(const struct measured *measured)
+/*
+ * The memory of the scenario's GPU; 0: it is not known, as of a profile beside the scenario, which
+ * is not found from here. Returns 0 or -SIM_EXIT_RUNTIME.
+ */
+static int gpu_memory(const struct measured *measured, u64 *ret_memory, struct sim_error *err)
 {
 	const char *profile = json_string_value(
 		json_object_get(json_object_get(measured->scenario, "gpu"), "profile"));
-	char set[CFG_NAME_MAX + 16];
+	char set[CFG_NAME_MAX + 16], name[CFG_NAME_MAX + 16], path[PATH_MAX];
 	const struct cfg_override override = { .path_and_value = set };
 	struct sim_error ignored = { 0 };
 	struct config config;
-	u64 memory;
 
+	*ret_memory = 0;
+	profile = profile ? profile : MEASURED_TODO;
+	snprintf(name, sizeof(name), "gpus/%s", profile);
+	if (!cfg_path_find_data("scenarios", name, ".json", path, sizeof(path)))
+		return 0;
 	snprintf(set, sizeof(set), "gpu.profile=%s", profile);
 	/* Its applications do not run: of the scenario, only the machine counts. */
 	if (config_load(&machine_registry, "vllm-diffusion-80g", &override, 1, &config,
 			&ignored))
-		return 0;
-	memory = config.gpu.memory_total;
+		return sim_runtime_error(err, "out of memory");
+	*ret_memory = config.gpu.memory_total;
 	config_destroy(&config);
-	return memory;
+	return 0;
 }
 
 /* The date of the first request that was answered; the trace's zero. False: there is none. */
@@ -144,25 +159,25 @@ static void trace_name(const struct measured *measured, const char *container, c
 }
 
 /* What a server was asked, and what it had promised. */
-static void add_server(struct measured *measured, size_t index, u64 start_ns, json_t *app)
+static int add_server(struct measured *measured, size_t index, u64 start_ns, json_t *app,
+		      struct sim_error *err)
 {
 	static const char *const promises[] = { "slo_ttft", "slo_itl" };
 	const struct summary_container *container = &measured->folder.summary.containers[index];
 	const json_t *logged =
 		json_object_get(container_config(measured, container->name), "app");
 	const struct summary_value *peak = &container->values[SUMMARY_GMEM_PEAK];
-	u64 memory = gpu_memory(measured), first_ns = 0;
 	char file[PATH_MAX] = MEASURED_TODO;
+	u64 memory, first_ns = 0;
+	int status = gpu_memory(measured, &memory, err);
 
 	if (first_answered(measured, index, &first_ns)) {
 		trace_name(measured, container->name, file, sizeof(file));
 		measured->trace_count++;
 		first_ns += measured->request->lead_ns;
-		json_object_set_new(app, "client",
-				    json_pack("{so}", "start",
-					      duration_json(first_ns > start_ns ?
-								    first_ns - start_ns :
-								    0)));
+		put(measured, app, "client",
+		    json_pack("{so}", "start",
+			      duration_json(first_ns > start_ns ? first_ns - start_ns : 0)));
 	} else {
 		note(measured,
 		     "TODO containers.%s.app.trace.file: requests.csv has no answered request "
@@ -170,26 +185,27 @@ static void add_server(struct measured *measured, size_t index, u64 start_ns, js
 		     container->name);
 		measured->todos++;
 	}
-	json_object_set_new(app, "trace", json_pack("{ss}", "file", file));
+	put(measured, app, "trace", json_pack("{ss}", "file", file));
 	for (size_t i = 0; i < ARRAY_SIZE(promises); i++) {
 		json_t *promise = json_object_get(logged, promises[i]);
 
 		if (json_is_string(promise))
-			json_object_set(app, promises[i], promise);
+			put(measured, app, promises[i], json_incref(promise));
 	}
-	if (!peak->known || !peak->count || peak->count > memory)
-		return;
-	json_object_set_new(app, "gpu_memory_utilization",
-			    json_real((double)(peak->count * 1000 / memory) / 1000));
+	if (status || !peak->known || !peak->count || peak->count > memory)
+		return status;
+	put(measured, app, "gpu_memory_utilization",
+	    json_real((double)(peak->count * 1000 / memory) / 1000));
 	note(measured,
 	     "estimate containers.%s.app.gpu_memory_utilization: its peak of %.1f GB over the "
 	     "GPU's %.1f GB; better is what its command line said",
 	     container->name, (double)peak->count / 1e9, (double)memory / 1e9);
+	return 0;
 }
 
-/* The application of a container: what its log and the user say of it. */
-static json_t *app_json(struct measured *measured, size_t index, u64 start_ns, bool early,
-			bool sampled)
+/* Add the application of a container to @object: what its log and the user say of it. */
+static int add_app(struct measured *measured, size_t index, u64 start_ns, bool early,
+		   bool sampled, json_t *object, struct sim_error *err)
 {
 	const struct summary_container *container = &measured->folder.summary.containers[index];
 	const struct measured_app *said = app_of(measured, container->name);
@@ -198,7 +214,9 @@ static json_t *app_json(struct measured *measured, size_t index, u64 start_ns, b
 						 MEASURED_TODO;
 	json_t *app = json_pack("{ssss}", "type", type, "profile",
 				said ? said->profile : MEASURED_TODO);
+	int status = 0;
 
+	put(measured, object, "app", app);
 	if (!strcmp(type, MEASURED_TODO)) {
 		note(measured,
 		     "TODO containers.%s.app.type: no log says what it was; --app "
@@ -215,17 +233,17 @@ static json_t *app_json(struct measured *measured, size_t index, u64 start_ns, b
 	}
 	/* Without GVM's driver or shim, frameworks allocate by cudaMalloc(). */
 	if (!sampled && !strcmp(measured->folder.summary.system, "stock"))
-		json_object_set_new(app, "memory", json_string("unmanaged"));
+		put(measured, app, "memory", json_string("unmanaged"));
 	if (!strcmp(type, report_requests.type))
-		add_server(measured, index, start_ns, app);
+		status = add_server(measured, index, start_ns, app, err);
 	/* It ran before the collection: the server is ready, the pipeline's weights are loaded. */
 	if (!strcmp(type, report_requests.type) && early)
-		json_object_set_new(app, "boot", duration_json(start_ns));
+		put(measured, app, "boot", duration_json(start_ns));
 	if (!strcmp(type, report_images.type) && early) {
-		json_object_set_new(app, "load_bandwidth", json_string("1e15"));
-		json_object_set_new(app, "warmup", json_string("0s"));
+		put(measured, app, "load_bandwidth", json_string("1e15"));
+		put(measured, app, "warmup", json_string("0s"));
 	}
-	return app;
+	return status;
 }
 
 /* A date of a container in the folder's config.json; 0: it has none. */
@@ -261,17 +279,17 @@ static int add_container(struct measured *measured, size_t index,
 	json_t *object = json_pack("{so}", "start", duration_json(start_ns));
 	int status;
 
-	json_object_set_new(json_object_get(measured->scenario, "containers"), container->name,
-			    object);
+	put(measured, json_object_get(measured->scenario, "containers"), container->name,
+	    object);
 	status = measured_controls_take(controls, index, start_ns, lead_ns, object, err);
-	json_object_set_new(object, "app",
-			    app_json(measured, index, start_ns, early,
-				     measured_controls_has(controls, index)));
-	if (last_ns)
-		json_array_append_new(controls->events,
-				      json_pack("{sosssb}", "at",
-						duration_json(lead_ns + last_ns), "container",
-						container->name, "stop", 1));
+	if (!status)
+		status = add_app(measured, index, start_ns, early,
+				 measured_controls_has(controls, index), object, err);
+	if (last_ns &&
+	    json_array_append_new(controls->events,
+				  json_pack("{sosssb}", "at", duration_json(lead_ns + last_ns),
+					    "container", container->name, "stop", 1)))
+		measured->failed = true;
 	return status;
 }
 
@@ -335,7 +353,8 @@ static int add_events(struct measured *measured, json_t *events, struct sim_erro
 	}
 	qsort(sorted, count, sizeof(*sorted), compare_dates);
 	for (size_t i = 0; i < count && i < CFG_EVENTS_MAX; i++)
-		json_array_append(array, sorted[i].event);
+		if (json_array_append(array, sorted[i].event))
+			measured->failed = true;
 	free(sorted);
 	measured->event_count = json_array_size(array);
 	if (count > CFG_EVENTS_MAX) {
@@ -346,7 +365,7 @@ static int add_events(struct measured *measured, json_t *events, struct sim_erro
 		measured->todos++;
 	}
 	if (measured->event_count)
-		json_object_set_new(measured->scenario, "events", array);
+		put(measured, measured->scenario, "events", array);
 	else
 		json_decref(array);
 	return 0;
@@ -373,14 +392,13 @@ static void add_head(struct measured *measured)
 		 "collection begins at %s.",
 		 summary->name, *measured->card ? measured->card : "an unknown GPU",
 		 date ? date : "at an unknown date", lead);
-	json_object_set_new(measured->scenario, "name", json_string(*name ? name : "measured"));
-	json_object_set_new(measured->scenario, "description", json_string(text));
-	json_object_set_new(measured->scenario, "duration",
-			    duration_json(measured->request->lead_ns + end_ns));
+	put(measured, measured->scenario, "name", json_string(*name ? name : "measured"));
+	put(measured, measured->scenario, "description", json_string(text));
+	put(measured, measured->scenario, "duration",
+	    duration_json(measured->request->lead_ns + end_ns));
 	add_gpu(measured);
-	json_object_set_new(measured->scenario, "system",
-			    json_pack("{ss}", "name", summary->system));
-	json_object_set_new(measured->scenario, "containers", json_object());
+	put(measured, measured->scenario, "system", json_pack("{ss}", "name", summary->system));
+	put(measured, measured->scenario, "containers", json_object());
 }
 
 /* Is there a profile in @kind, "apps" or "gpus", beside the scenario or of gvmsim? */
@@ -477,6 +495,8 @@ int measured_open(struct measured *measured, const struct measured_request *requ
 	if (!status)
 		status = add_events(measured, controls.events, err);
 	measured_controls_destroy(&controls);
+	if (!status && measured->failed)
+		status = sim_runtime_error(err, "out of memory");
 	return status;
 }
 

@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 #include <limits.h>
+#include <stdbool.h>
 
 #include "config/config.h"
 #include "engine/types.h"
@@ -51,6 +52,7 @@ struct measured {
 	json_t *scenario; /* what is to be written */
 	json_t *notes;	  /* texts for the user: "TODO gpu.profile: ...", "estimate ..." */
 	size_t todos;	  /* keys that are not known */
+	bool failed;	  /* there was no memory for a part of it */
 	char card[CFG_TEXT_MAX];
 	size_t trace_count, event_count;
 };

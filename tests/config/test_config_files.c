@@ -13,6 +13,7 @@
 #include "config/paths.h"
 #include "config/schema.h"
 #include "config/steps.h"
+#include "config/value.h"
 #include "machine/machine.h"
 #include "suite.h"
 
@@ -146,6 +147,23 @@ START_TEST(a_lack_of_memory_is_no_mistake_in_a_file)
 }
 END_TEST
 
+/* It was a broken invariant. */
+START_TEST(defaults_without_memory_are_none)
+{
+	const struct cfg_keys *keys = machine_registry.apps[0];
+	void *base = NULL;
+	size_t failures = 0;
+
+	for (; !base; failures++) {
+		limit_memory(failures);
+		base = cfg_keys_defaults(keys);
+		json_set_alloc_funcs(malloc, free);
+	}
+	ck_assert_uint_gt(failures, 20);
+	free(base);
+}
+END_TEST
+
 /* Without memory the schema is given up: it took hours. */
 START_TEST(a_schema_without_memory_ends)
 {
@@ -177,6 +195,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, data_is_found_in_the_source_tree_at_last);
 	tcase_add_test(tests, missing_data_says_where_it_was_sought);
 	tcase_add_test(tests, a_lack_of_memory_is_no_mistake_in_a_file);
+	tcase_add_test(tests, defaults_without_memory_are_none);
 	tcase_add_test(tests, a_schema_without_memory_ends);
 }
 
