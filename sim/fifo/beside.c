@@ -242,6 +242,8 @@ static void beside_share_memory(struct beside_user *users, u32 count, u32 total)
 			if (rates[i] + rates[j] > total)
 				longer += beside_part(both, rates[i] + rates[j] - total);
 		}
+		/* The memory is busy or it is not, with however many of them. */
+		waiting = min(waiting, (u64)FIFO_ALL_PPM);
 		longer = longer * times[i] / FIFO_ALL_PPM +
 			 waiting * users[i].burst->claim.fixed / FIFO_ALL_PPM;
 		users[i].speed =

@@ -275,6 +275,29 @@ START_TEST(latencies_do_not_depend_on_limits_but_on_the_memory_beside)
 }
 END_TEST
 
+static void beside_two_that_stream(void)
+{
+	struct fifo_burst fixed = kernel(1000, 250000, 0),
+			  one = kernel(9000, 250000, FIFO_ALL_PPM);
+	struct fifo_burst other = one;
+
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+	/* The memory is busy all of the time, with one of them or with both: 800 + 600. */
+	fixed.sm_fixed_ppm = 400000;
+	fifo_submit(&tsg_a, &fixed);
+	fifo_submit(&tsg_b, &one);
+	fifo_submit(&tsg_c, &other);
+	expect_end(&fixed, 1401);
+}
+
+START_TEST(latencies_are_twice_as_long_beside_any_number_that_use_the_memory)
+{
+	simulate(&everything_in_space, NULL, beside_two_that_stream);
+}
+END_TEST
+
 static void limited_beside_others(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
@@ -683,6 +706,7 @@ TEST_MAIN("partitions", two_that_can_use_all_sms_take_twice_as_long_beside_each_
 	  a_small_kernel_takes_no_turn_where_blocks_leave_room,
 	  a_long_kernel_of_a_millionth_of_a_turn_takes_nearly_all_sms,
 	  latencies_do_not_depend_on_limits_but_on_the_memory_beside,
+	  latencies_are_twice_as_long_beside_any_number_that_use_the_memory,
 	  a_limited_kernel_is_slower_beside_others,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
 	  a_client_below_normal_gets_the_sms_that_others_leave,
