@@ -88,7 +88,7 @@
  *   8. Kernels share SMs as means of their bursts. Two kernels of 10 ms that come together and
  *      need 60 % of the SMs each both end at 12 ms. Block by block the first one would end at
  *      10 ms and the second one at 13.3 ms. Both schedules do the same work until 10 ms, and
- *      of many such kernels each takes 12 ms in both (tests/fifo/test_partition.c).
+ *      of many such kernels each takes 12 ms in both (tests/fifo/test_beside.c).
  *   9. Paging in one context is ours, not the paper's. A kernel of one container cannot end
  *      while another one's waits for its faults, as on an H200 (sim/fifo/fifo.h). So a fenced
  *      group does not do away with the hidden interference of page faults (GVM 7.5).
