@@ -12,14 +12,8 @@
 
 #define NS_PER_S 1000000000ull
 
-/*
- * The gap between two queued kernels of a stream. Measured on an H200 with
- * PyTorch 2.11: medians of 1183, 1183 and 1216 ns for launches, 449 to 480 ns in a CUDA graph.
- * They stand in for a step that has fewer than GAPS_MIN of such pairs.
- */
-#define GAP_NS	     1200
-#define GRAPH_GAP_NS 480
-#define GAPS_MIN     8
+/* A step with fewer gaps between queued kernels has gpu.kernel_gap and gpu.graph_gap. */
+#define GAPS_MIN 8
 
 /* A kernel was queued if its launch had ended so long before the kernel before it. */
 #define QUEUED_NS 10000
@@ -347,9 +341,10 @@ static void read_step(struct stepping *stepping, const struct torch_span *span)
 	struct torch_step *step = stepping->step;
 
 	read_calls(stepping, span);
-	step->gap_ns = median_gap(stepping->gaps, stepping->gap_count, GAP_NS);
-	step->graph_gap_ns =
-		median_gap(stepping->graph_gaps, stepping->graph_gap_count, GRAPH_GAP_NS);
+	step->gap_ns =
+		median_gap(stepping->gaps, stepping->gap_count, stepping->gpu->kernel_gap);
+	step->graph_gap_ns = median_gap(stepping->graph_gaps, stepping->graph_gap_count,
+					stepping->gpu->graph_gap);
 	stepping->gap_count = stepping->graph_gap_count = 0;
 	read_calls(stepping, span);
 	step->profiled_ns = span_ns(span);

@@ -17,6 +17,8 @@ static const struct cfg_gpu gpu = {
 	.memory_bandwidth = 1000000000,
 	.flops_bf16 = 1000000000,
 	.kernel_overhead = 1000,
+	.kernel_gap = 1200,
+	.graph_gap = 480,
 	.sms = 4,
 	.clock = 1000000000,
 	.l2 = 1000,
@@ -456,6 +458,8 @@ static const struct cfg_gpu fast_gpu = {
 	.memory_bandwidth = 4800000000000,
 	.flops_bf16 = 989000000000000,
 	.kernel_overhead = 3800,
+	.kernel_gap = 1200,
+	.graph_gap = 480,
 	.sms = 132,
 	.clock = 1980000000,
 };
