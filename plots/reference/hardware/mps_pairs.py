@@ -11,10 +11,10 @@ beside others, without limits. The clock is sampled meanwhile;
 nvidia-smi's power is a mean over a second, so of more than one row. Needs PyTorch 2; starts an MPS
 daemon of its own and ends it.
 """
+import contextlib
 import itertools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -194,53 +194,65 @@ def together(workers, names, seconds, clocks):
     return [r["us"] for r in results], mhz, watts
 
 
+@contextlib.contextmanager
+def daemon(name):
+    """An MPS daemon of our own: the environment of its clients, and the clocks meanwhile."""
+    with tempfile.TemporaryDirectory(prefix=name) as folder:
+        mps = dict(CUDA_MPS_PIPE_DIRECTORY=folder + "/pipe", CUDA_MPS_LOG_DIRECTORY=folder + "/log")
+        for path in mps.values():
+            os.makedirs(path)
+        environment = dict(os.environ, **mps)
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True, env=environment)
+        time.sleep(1)
+        clocks = Clocks(folder)
+        try:
+            yield mps, clocks
+        finally:
+            clocks.child.terminate()
+            subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=environment)
+
+
 def main():
     """All kinds alone, all pairs, some of three."""
     arguments = [a for a in sys.argv[1:] if a != "--small"]
     seconds, only_small = float(arguments[0]) if arguments else 0.7, "--small" in sys.argv
-    folder = tempfile.mkdtemp(prefix="mps-pairs")
-    mps = dict(CUDA_MPS_PIPE_DIRECTORY=folder + "/pipe", CUDA_MPS_LOG_DIRECTORY=folder + "/log")
-    for path in mps.values():
-        os.makedirs(path)
-    subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True, env=dict(os.environ, **mps))
-    time.sleep(1)
-    clocks = Clocks(folder)
+    with daemon("mps-pairs") as (mps, clocks):
+        measure(seconds, only_small, mps, clocks)
+
+
+def measure(seconds, only_small, mps, clocks):
+    """Run the kinds alone and beside each other, and print a row for each run."""
     names, small = NAMES, SMALL if only_small else [name for name in SMALL if name not in NAMES]
-    try:
-        for limits in ((None, None, None),) if only_small else ((None, None, None), (50, 50)):
-            workers = [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
-                       for p in limits]
-            for name in dict.fromkeys(names + small):
-                for worker in workers:
-                    worker.ask("make", name)
-                for worker in workers:
-                    worker.answer()
-            print(f"# limits {limits}", flush=True)
-            alone = {}
-            for name in dict.fromkeys(names + small):
-                (us,), mhz, watts = together(workers[:1], [name], seconds, clocks)
-                alone[name] = us
-                print(f"alone {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
-            for a, b in () if only_small else itertools.combinations_with_replacement(names, 2):
+    for limits in ((None, None, None),) if only_small else ((None, None, None), (50, 50)):
+        workers = [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
+                   for p in limits]
+        for name in dict.fromkeys(names + small):
+            for worker in workers:
+                worker.ask("make", name)
+            for worker in workers:
+                worker.answer()
+        print(f"# limits {limits}", flush=True)
+        alone = {}
+        for name in dict.fromkeys(names + small):
+            (us,), mhz, watts = together(workers[:1], [name], seconds, clocks)
+            alone[name] = us
+            print(f"alone {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
+        for a, b in () if only_small else itertools.combinations_with_replacement(names, 2):
+            (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
+            print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
+                  f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
+        if limits[0] is None:
+            for a, b in itertools.product(small, names[:-1]):
                 (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
                 print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
                       f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
-            if limits[0] is None:
-                for a, b in itertools.product(small, names[:-1]):
-                    (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
-                    print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
-                          f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
-                for trio in () if only_small else TRIOS:
-                    us, mhz, watts = together(workers, trio, seconds, clocks)
-                    print("trio", *trio, "speeds",
-                          *(f"{alone[n] / u:.3f}" for n, u in zip(trio, us)),
-                          f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
-            for worker in workers:
-                worker.stop()
-    finally:
-        clocks.child.terminate()
-        subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=dict(os.environ, **mps))
-        shutil.rmtree(folder, ignore_errors=True)
+            for trio in () if only_small else TRIOS:
+                us, mhz, watts = together(workers, trio, seconds, clocks)
+                print("trio", *trio, "speeds",
+                      *(f"{alone[n] / u:.3f}" for n, u in zip(trio, us)),
+                      f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
+        for worker in workers:
+            worker.stop()
 
 
 NAMES = ["product-8192", "product-1024", "prefill-256", "decode-32", "decode-32-small",

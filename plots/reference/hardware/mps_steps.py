@@ -4,8 +4,8 @@
 
     python3 mps_steps.py [SECONDS] > h200-580-mps-steps.txt
 
-As mps_pairs.py, with its kinds of kernels (but the longest) and with steps of the applications of tools/corun:
-decoding steps of 16 and 64 sequences, a step with a prompt in it, a denoising step, and the
+As mps_pairs.py, with its kinds of kernels (but the longest) and with steps of the applications of
+tools/corun: decoding steps of 16 and 64 sequences, a step with a prompt in it, a denoising step, and the
 decoder of an image. Each is a CUDA graph of one step. Each kind of step runs beside each kind of
 kernel and beside the other kinds of steps, for SECONDS (1.4), without limits and with half of the
 SMs for both. First comes a table of the kernels of each step: how many there are, how long they
@@ -14,11 +14,9 @@ take, how many thread blocks they have. Needs PyTorch 2 with Triton.
 import collections
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../tools/corun"))
 import mps_pairs
@@ -117,15 +115,8 @@ def main():
     """All steps alone, beside kernels and beside each other."""
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.4
     subprocess.run([sys.executable, __file__, "--describe"], check=True)
-    folder = tempfile.mkdtemp(prefix="mps-steps")
-    mps = dict(CUDA_MPS_PIPE_DIRECTORY=folder + "/pipe", CUDA_MPS_LOG_DIRECTORY=folder + "/log")
-    for path in mps.values():
-        os.makedirs(path)
-    subprocess.run(["nvidia-cuda-mps-control", "-d"], check=True, env=dict(os.environ, **mps))
-    time.sleep(1)
-    clocks = mps_pairs.Clocks(folder)
     mps_pairs.__file__ = __file__  # the workers are of this program
-    try:
+    with mps_pairs.daemon("mps-steps") as (mps, clocks):
         for limit in (None, 50):
             limits = {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(limit)} if limit else {}
             workers = [mps_pairs.Worker(dict(mps, **limits)) for _ in range(2)]
@@ -148,10 +139,6 @@ def main():
                       f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
             for worker in workers:
                 worker.stop()
-    finally:
-        clocks.child.terminate()
-        subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=dict(os.environ, **mps))
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 KERNELS = ["product-1024", "decode-32", "attention-4096", "convolution-64",
