@@ -84,7 +84,7 @@ void turns_changed(void)
 }
 
 /*
- * Forget the groups that go with @object of @client. RM frees what is below an object with it.
+ * Forget the groups that go with @object of @client. RM frees an object with all objects below it.
  * LOCKING: turns_lock.
  */
 static void forget(u32 client, u32 object)

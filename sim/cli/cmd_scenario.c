@@ -19,7 +19,7 @@ static const struct command_option import_options[] = {
 	{ "app", "NAME=PROFILE", true,
 	  "the application of a container, a profile of scenarios/apps;\n"
 	  "NAME=TYPE:PROFILE where no log says what it was" },
-	{ "gpu", "PROFILE", false, "a profile of scenarios/gpus; by default that of the card" },
+	{ "gpu", "PROFILE", false, "a profile of scenarios/gpus; by default the card's own" },
 	{ "lead", "DURATION", false,
 	  "time before the collection, in which applications load;\n"
 	  "by default " LEAD_STANDARD },
@@ -130,7 +130,10 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return 0;
 }
 
-/* Print what was made. Does it run? A key that is still missing is a line, too. */
+/*
+ * Print what was made, and whether it runs. If a key is still missing, a line names it. Returns 0
+ * or -SIM_EXIT_RUNTIME.
+ */
 static int print_made(const struct measured *measured, struct sim_error *err)
 {
 	const struct measured_request *request = measured->request;

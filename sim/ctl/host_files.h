@@ -43,8 +43,8 @@ int ctl_list(const char *root, struct ctl_list *ret_list);
 void ctl_list_destroy(struct ctl_list *list);
 
 /*
- * What is wrong with a root that a user gives; NULL: nothing. One that is missing may come with
- * its first process.
+ * Check the folder that a user gives as root. Returns a text that says what is wrong, or NULL. A
+ * missing folder is right: the first process may make it.
  */
 const char *ctl_wrong_root(const char *root);
 

@@ -418,7 +418,7 @@ static int check_profile(const struct measured *measured, const char *option, co
 			      option, profile, kind, kind, measured->request->out);
 }
 
-/* The scenario must not replace what was measured. */
+/* Refuse an output that is a file of the results folder. */
 static int check_out(const struct measured_request *request, struct sim_error *err)
 {
 	static const char *const own[] = {

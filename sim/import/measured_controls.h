@@ -43,7 +43,7 @@ bool measured_controls_has(const struct measured_controls *controls, size_t cont
 
 /*
  * Set what a container had first in @object, its part of a scenario, and append an event for
- * each later change to controls->events. What is the same as without a setting is left out.
+ * each later change to controls->events. A setting that equals its default is left out.
  * Dates are @lead_ns later than in the collection; the container starts at @start_ns. Returns 0
  * or -SIM_EXIT_RUNTIME: out of memory.
  */

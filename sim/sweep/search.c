@@ -165,7 +165,7 @@ static void search_one(const struct search_bound *bound, const struct sweep_numb
 	}
 }
 
-/* Keys may have texts, of which none is less than another one. */
+/* A bound or an aim needs numbers. A key of the points may have texts, which have no order. */
 static int check_numbers(const struct sweep *sweep, const char *option, const char *name,
 			 struct sim_error *err)
 {

@@ -67,7 +67,7 @@ static struct object *find(u32 client, u32 handle)
 	return NULL;
 }
 
-/* RM frees what is below an object first. */
+/* As RM: first the objects below this one, then itself. */
 static void remove_object(struct object *object)
 {
 	object->class = 0;
