@@ -206,24 +206,24 @@ static double take(const client &c)
 // Run @kinds side by side; print a row.
 static void together(const client *clients, const std::vector<kind> &kinds, double seconds)
 {
-	static std::map<std::string, double> alone;
+	static std::map<std::string, double> alone[CLIENTS]; // lengths are a client's own
 	double start;
 
 	for (size_t i = 0; i < kinds.size(); i++)
 		give(clients[i], kinds[i], 0, 0);
 	for (size_t i = 0; i < kinds.size(); i++)
 		take(clients[i]);
-	for (const kind &k : kinds) {
-		if (alone.count(k.name()))
+	for (size_t i = 0; i < kinds.size(); i++) {
+		if (alone[i].count(kinds[i].name()))
 			continue;
-		give(clients[0], k, now() + 0.01, now() + 0.01 + seconds);
-		alone[k.name()] = take(clients[0]);
+		give(clients[i], kinds[i], now() + 0.01, now() + 0.01 + seconds);
+		alone[i][kinds[i].name()] = take(clients[i]);
 	}
 	start = now() + 0.01;
 	for (size_t i = 0; i < kinds.size(); i++)
 		give(clients[i], kinds[i], start, start + seconds);
 	for (size_t i = 0; i < kinds.size(); i++)
-		printf("%s%s, %.2f, %.2f", i ? "; " : "", kinds[i].name().c_str(), alone[kinds[i].name()],
+		printf("%s%s, %.2f, %.2f", i ? "; " : "", kinds[i].name().c_str(), alone[i][kinds[i].name()],
 		       take(clients[i]));
 	printf("\n");
 	fflush(stdout);
