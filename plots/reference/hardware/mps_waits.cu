@@ -164,6 +164,9 @@ static void serve(int in, int out)
 
 	CHECK(cudaStreamCreate(&stream));
 	CHECK(cudaFuncSetAttribute(hold, cudaFuncAttributeMaxDynamicSharedMemorySize, SM_MEMORY));
+	/* A pause must not take the shared memory of its SM from a kernel. */
+	CHECK(cudaFuncSetAttribute(hold, cudaFuncAttributePreferredSharedMemoryCarveout,
+				   cudaSharedmemCarveoutMaxShared));
 	CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
 	cycles_per_us = khz / 1e3;
 	while (read(in, &job, sizeof(job)) == sizeof(job)) {
@@ -268,8 +271,13 @@ int main(int argc, char **argv)
 							 { { a, g, 132, 1, how }, { b, h, 132, 1, how } },
 							 seconds);
 	// Many waves; kernels that hold a part of the SMs; three clients.
-	for (double g : pauses)
-		together(clients, { { 100, g, 132, 8, EXPONENTIAL }, { 100, 0, 132, 8, EXPONENTIAL } }, seconds);
+	for (spread how : { FIXED, EXPONENTIAL })
+		for (int waves : { 8, 32 })
+			for (double a : { 30, 100, 300 })
+				for (double g : pauses)
+					together(clients,
+						 { { a, g, 132, waves, how }, { 100, 0, 132, waves, how } },
+						 seconds);
 	for (int blocks : { 40, 80 })
 		for (double g : pauses)
 			for (double h : gaps)
