@@ -199,7 +199,8 @@ void app_work_burst(const struct app_work *work, const struct cfg_gpu *gpu,
 	/* Products of many tokens and elementwise kernels: gpu.fault.front has the measurement. */
 	burst->in_fronts = true;
 	burst->kernel_ns = max(1ull, work->ns / burst->kernels + overhead_ns);
-	burst->sm_ppm = cost_share(work->held_ns, max(work->ns, 1ull));
+	/* Kernels of overhead alone wait for their turns as others do. */
+	burst->sm_ppm = work->ns ? cost_share(work->held_ns, work->ns) : CFG_PPM;
 	burst->sm_need_ppm = cost_share(work->needed_ns, max(work->ns, 1ull));
 	/* At least 1, which is not 0, "all". */
 	burst->sm_busy_ppm = max(CFG_PPM - cost_part(gap_ns, burst->kernel_ns), 1u);

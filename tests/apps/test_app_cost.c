@@ -139,9 +139,13 @@ START_TEST(a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has)
 }
 END_TEST
 
-START_TEST(a_kernel_without_work_takes_nothing)
+START_TEST(a_kernel_without_work_takes_nothing_but_its_turn)
 {
 	struct cuda_burst_config burst = burst_of(0, 0, 0);
+
+	/* It comes behind blocks that fill all SMs, though it needs none to speak of. */
+	ck_assert_uint_eq(burst.sm_ppm, 1000000);
+	ck_assert_uint_eq(burst.sm_need_ppm, 1);
 
 	ck_assert_uint_eq(burst.kernel_ns, 100);
 	ck_assert_uint_eq(burst.sm_busy_ppm, 600000);
@@ -204,6 +208,6 @@ TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  no_block_runs_in_the_gap_between_two_kernels,
 	  products_and_few_blocks_leave_room_for_small_kernels,
 	  a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has,
-	  a_kernel_without_work_takes_nothing,
+	  a_kernel_without_work_takes_nothing_but_its_turn,
 	  an_empty_kernel_whose_overhead_is_its_gap_is_hardly_ever_on_the_sms,
 	  blocks_follow_from_shapes, an_all_reduce_goes_around_a_ring)
