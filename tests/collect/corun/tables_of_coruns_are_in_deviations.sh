@@ -35,6 +35,7 @@ predict "$programs/programs-blind" --deviations written.md >>.told
 predict "$programs/programs-second" --deviations written.md >>.told
 predict "$programs/programs-third" --deviations written.md >>.told
 predict "$programs/programs-mps" --deviations written.md >>.told
+predict "$programs/programs-mps-second" --deviations written.md >>.told
 grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' .told || fail "$(cat .told)"
 diff "$source/DEVIATIONS.md" written.md || fail "run tools/corun/predict.py --deviations, see docs/corun.md"
 
