@@ -42,6 +42,7 @@ typedef unsigned long long cu_ptr;
 #define CU_CAPTURE_RELAXED     2u
 #define CU_NODE_KERNEL	       0u
 #define CU_NODE_GRAPH	       4u
+#define CU_NODE_MEM_ALLOC      10u
 #define CU_NODE_CONDITIONAL    13u
 #define CU_ADVISE_LOCATION     3u
 #define CU_DEVICE_CPU	       (-1)
@@ -60,6 +61,10 @@ typedef unsigned long long cu_ptr;
 #define CU_DEVICE_MAJOR	       75u /* of the compute capability */
 #define CU_DEVICE_MINOR	       76u
 #define CU_ACCESS_ALL	       3u /* a device may read and write */
+#define CU_ARRAY_LAYERED       0x01u
+#define CU_ARRAY_CUBEMAP       0x04u
+#define CU_ARRAY_SPARSE	       0x40u
+#define CU_ARRAY_DEFERRED      0x80u
 
 struct CUctx_st;
 struct CUstream_st;
@@ -70,6 +75,10 @@ struct CUgraph_st;
 struct CUgraphNode_st;
 struct CUgraphExec_st;
 struct CUmemPoolHandle_st;
+struct CUarray_st;
+struct CUmipmappedArray_st;
+struct CUDA_ARRAY_DESCRIPTOR_st;
+struct CUDA_ARRAY3D_DESCRIPTOR_st;
 struct CUmod_st;
 struct CUlib_st;
 struct CUmemAccessDesc_st;
@@ -105,6 +114,18 @@ struct shim_allocation_prop_whole {
 	struct shim_allocation_prop head;
 	void *security;
 	unsigned char flags[8];
+};
+
+/* All of it. */
+struct shim_array {
+	size_t width, height;
+	unsigned int format, channels;
+};
+
+/* All of it. */
+struct shim_array3d {
+	size_t width, height, depth;
+	unsigned int format, channels, flags;
 };
 
 struct shim_location {
@@ -156,6 +177,15 @@ cu_result cuMemGetMemPool(struct CUmemPoolHandle_st **pool, struct CUmemLocation
 			  unsigned int type);
 cu_result cuMemSetMemPool(struct CUmemLocation_st *location, unsigned int type,
 			  struct CUmemPoolHandle_st *pool);
+cu_result cuArrayCreate_v2(struct CUarray_st **array,
+			   const struct CUDA_ARRAY_DESCRIPTOR_st *asked);
+cu_result cuArray3DCreate_v2(struct CUarray_st **array,
+			     const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked);
+cu_result cuArrayDestroy(struct CUarray_st *array);
+cu_result cuMipmappedArrayCreate(struct CUmipmappedArray_st **array,
+				 const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked,
+				 unsigned int levels);
+cu_result cuMipmappedArrayDestroy(struct CUmipmappedArray_st *array);
 cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total);
 cu_result cuDeviceTotalMem_v2(size_t *bytes, int device);
 cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
@@ -311,6 +341,11 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemGetDefaultMemPool, "cuMemGetDefaultMemPool", 13000, 0)                         \
 	X(cuMemGetMemPool, "cuMemGetMemPool", 13000, 0)                                       \
 	X(cuMemSetMemPool, "cuMemSetMemPool", 13000, 0)                                       \
+	X(cuArrayCreate_v2, "cuArrayCreate", 3020, 0)                                         \
+	X(cuArray3DCreate_v2, "cuArray3DCreate", 3020, 0)                                     \
+	X(cuArrayDestroy, "cuArrayDestroy", 2000, 0)                                          \
+	X(cuMipmappedArrayCreate, "cuMipmappedArrayCreate", 5000, 0)                          \
+	X(cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy", 5000, 0)                        \
 	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \
 	X(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020, 0)                                   \
 	X(cuMemCreate, "cuMemCreate", 10020, 0)                                               \

@@ -3,7 +3,8 @@
  * How many kernels a graph launches: its kernel nodes and those of its child graphs, counted
  * when it is instantiated. An update keeps the nodes, so the number stays;
  * cuGraphNodeSetEnabled() changes it. The bodies of conditional nodes run as often as the GPU
- * decides: they are not counted, and the log says so.
+ * decides: they are not counted, and the log says so. It says so, too, of memory that a graph
+ * allocates: the driver keeps it, and gives it to other graphs, without a call that we see.
  *
  * Also here: which calls begin and end the capture of a stream into a graph.
  */
@@ -48,7 +49,7 @@ static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph)
 	struct CUgraphNode_st **nodes;
 	struct CUgraph_st *child;
 	unsigned int type;
-	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static atomic_flag told = ATOMIC_FLAG_INIT, told_memory = ATOMIC_FLAG_INIT;
 	u64 kernels = 0;
 	size_t count = 0;
 
@@ -65,6 +66,9 @@ static u64 count_kernels(const struct shim_real *real, struct CUgraph_st *graph)
 		else if (type == CU_NODE_CONDITIONAL && !atomic_flag_test_and_set(&told))
 			shim_warn("a graph has a conditional node: the kernels of its body "
 				  "cannot be counted");
+		else if (type == CU_NODE_MEM_ALLOC && !atomic_flag_test_and_set(&told_memory))
+			shim_warn(
+				"a graph allocates memory: it is neither counted nor limited");
 		else if (type == CU_NODE_GRAPH &&
 			 real->cuGraphChildGraphNodeGetGraph(nodes[i], &child) == CU_OK)
 			kernels += count_kernels(real, child);

@@ -11,6 +11,7 @@
  *     memory.c   device memory becomes managed memory; memory information
  *     pools.c    likewise for stream-ordered memory
  *     vmm.c      memory of cuMemCreate() is counted
+ *     arrays.c   likewise arrays
  *     books.c    what is allocated, by address; the limit
  *     limits.c   what the environment says of it, GPU by GPU; number.c which GPU is which
  *     cold.c     what is used least is kept on the host

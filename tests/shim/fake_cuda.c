@@ -443,6 +443,11 @@ FAKE struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfu
 	return node;
 }
 
+FAKE void fake_graph_add_memory(struct CUgraph_st *graph)
+{
+	graph->nodes[graph->count++].type = CU_NODE_MEM_ALLOC;
+}
+
 FAKE cu_result cuGraphGetNodes(struct CUgraph_st *graph, struct CUgraphNode_st **nodes,
 			       size_t *count)
 {
@@ -506,7 +511,7 @@ static void run_graph(const struct CUgraph_st *graph, const bool *disabled,
 			continue;
 		if (node->type == CU_NODE_GRAPH)
 			run_graph(node->child, NULL, stream);
-		else
+		else if (node->type == CU_NODE_KERNEL)
 			start(stream, node->kernel, node->parameters);
 	}
 }

@@ -31,6 +31,8 @@ void fake_await_stay(void);
 /* Meanwhile the first @count of all launches have ended. */
 void fake_end_first(unsigned long count);
 cu_result fake_graph_create(struct CUgraph_st **graph);
+/* Append a node that allocates memory. */
+void fake_graph_add_memory(struct CUgraph_st *graph);
 /* Append a kernel, or a graph where @child is one. */
 struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st *f,
 				      void **parameters, struct CUgraph_st *child);
@@ -54,6 +56,11 @@ struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st
 	X(cuDeviceGetMemPool, "cuDeviceGetMemPool", 11020, 0)                                 \
 	X(cuDeviceGetDefaultMemPool, "cuDeviceGetDefaultMemPool", 11020, 0)                   \
 	X(cuDeviceSetMemPool, "cuDeviceSetMemPool", 11020, 0)                                 \
+	X(cuArrayCreate_v2, "cuArrayCreate", 3020, 0)                                         \
+	X(cuArray3DCreate_v2, "cuArray3DCreate", 3020, 0)                                     \
+	X(cuArrayDestroy, "cuArrayDestroy", 2000, 0)                                          \
+	X(cuMipmappedArrayCreate, "cuMipmappedArrayCreate", 5000, 0)                          \
+	X(cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy", 5000, 0)                        \
 	X(cuMemGetInfo_v2, "cuMemGetInfo", 3020, 0)                                           \
 	X(cuDeviceTotalMem_v2, "cuDeviceTotalMem", 3020, 0)                                   \
 	X(cuMemCreate, "cuMemCreate", 10020, 0)                                               \

@@ -299,6 +299,67 @@ FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 	return fake_is_reserved(ptr) ? CU_OK : cuMemFree_v2(ptr);
 }
 
+/* Arrays have a handle, and no memory behind it. An array without a width is refused. */
+
+struct CUarray_st {
+	char unused[64];
+};
+
+struct CUmipmappedArray_st {
+	char unused[64];
+};
+
+static unsigned long arrays;
+
+static void *new_array(size_t width)
+{
+	if (!width)
+		return NULL;
+	arrays++;
+	return calloc(1, sizeof(struct CUarray_st));
+}
+
+static cu_result end_array(void *array)
+{
+	if (!array || !arrays)
+		return CU_INVALID_VALUE;
+	arrays--;
+	free(array);
+	return CU_OK;
+}
+
+FAKE cu_result cuArrayCreate_v2(struct CUarray_st **array,
+				const struct CUDA_ARRAY_DESCRIPTOR_st *asked)
+{
+	*array = new_array(((const struct shim_array *)asked)->width);
+	return *array ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuArray3DCreate_v2(struct CUarray_st **array,
+				  const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked)
+{
+	*array = new_array(((const struct shim_array3d *)asked)->width);
+	return *array ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuArrayDestroy(struct CUarray_st *array)
+{
+	return end_array(array);
+}
+
+FAKE cu_result cuMipmappedArrayCreate(struct CUmipmappedArray_st **array,
+				      const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked,
+				      unsigned int levels)
+{
+	*array = levels ? new_array(((const struct shim_array3d *)asked)->width) : NULL;
+	return *array ? CU_OK : CU_INVALID_VALUE;
+}
+
+FAKE cu_result cuMipmappedArrayDestroy(struct CUmipmappedArray_st *array)
+{
+	return end_array(array);
+}
+
 FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)
 {
 	const struct block *block = block_of(ptr);
