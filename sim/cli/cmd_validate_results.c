@@ -6,6 +6,9 @@
  * median and the worst of them. The metrics are those that a comparison of two runs shows, but
  * for counts.
  *
+ * Allocations that a limit refused, or that found no memory, are counts: they grow with the
+ * length of a run. They have a row without an error if either side has some.
+ *
  * A bound ("> 12.5 s") has no error. The client's view of a metric stands in where the metric
  * itself is a bound in one of the folders, and nowhere else, since it would count the same
  * requests twice.
@@ -36,7 +39,8 @@ const struct command command_validate_results = {
 "Puts a results folder that gvmcollect wrote on real hardware beside a simulated one.\n"
 "For every metric that both know of a container of the same name (times, rates, kernel\n"
 "launches, SLO attainment, memory): measured, predicted, and the error max(p/m, m/p) - 1.\n"
-"A bound, \"> 12.5 s\", has no error. The last line has the median and the worst.\n",
+"A bound, \"> 12.5 s\", has no error, nor has the number of allocations that found no memory.\n"
+"The last line has the median and the worst.\n",
 	.examples =
 "    gvmsim run vllm-diffusion-80g --system stock --out results/simulated\n"
 "    gvmsim validate results results/hardware results/simulated\n",
@@ -52,7 +56,7 @@ struct row {
 	char name[ROW_NAME_MAX]; /* "vllm TTFT p99" */
 	const struct metric *metric;
 	struct summary_value values[SIDES];
-	bool bound; /* a value is a bound: there is no error */
+	bool bound; /* a value is a bound or a count: there is no error */
 	double error;
 };
 
@@ -100,6 +104,36 @@ static bool has_better(const struct summary_container *const both[SIDES],
 	return false;
 }
 
+/* The same of allocations that were refused. False: one does not know it, or both are 0. */
+static bool find_refusals(const struct summary_container *const both[SIDES],
+			  const struct metric *metric, struct summary_value ret_values[SIDES])
+{
+	u64 sum = 0;
+
+	if (metric < &summary_metrics[SUMMARY_EVENTS_HIGH] ||
+	    metric > &summary_metrics[SUMMARY_EVENTS_OOM])
+		return false;
+	for (int side = 0; side < SIDES; side++) {
+		const struct summary_value *value;
+
+		if (summary_find_metric(both[side], metric->key, &value) != metric ||
+		    !value->known)
+			return false;
+		ret_values[side] = *value;
+		sum += value->count;
+	}
+	return sum > 0;
+}
+
+/* Name a row that is complete, and count it. */
+static void keep_row(struct validation *validation, struct row *row,
+		     const struct summary_container *container)
+{
+	snprintf(row->name, sizeof(row->name), "%s %s", container->name, row->metric->label);
+	validation->bounds += row->bound;
+	validation->count++;
+}
+
 /* Add a row if both sides know the value and it is above 0. */
 static void add_row(struct validation *validation,
 		    const struct summary_container *const both[SIDES],
@@ -108,17 +142,19 @@ static void add_row(struct validation *validation,
 	struct row *row = &validation->rows[validation->count];
 
 	*row = (struct row){ .metric = metric };
+	if (find_refusals(both, metric, row->values)) {
+		row->bound = true;
+		keep_row(validation, row, both[SIDE_MEASURED]);
+		return;
+	}
 	if (!metric->compared || metric->unit == METRIC_COUNT ||
 	    !find_values(both, metric, row->values) || has_better(both, metric))
 		return;
-	snprintf(row->name, sizeof(row->name), "%s %s", both[SIDE_MEASURED]->name,
-		 metric->label);
 	row->error = summary_number(&row->values[SIDE_PREDICTED], metric) /
 		     summary_number(&row->values[SIDE_MEASURED], metric);
 	row->error = fmax(row->error, 1 / row->error) - 1;
 	row->bound = row->values[SIDE_MEASURED].bound || row->values[SIDE_PREDICTED].bound;
-	validation->bounds += row->bound;
-	validation->count++;
+	keep_row(validation, row, both[SIDE_MEASURED]);
 }
 
 /* Compare two containers of one name: of the same application, or of an unknown one. */
@@ -202,7 +238,7 @@ static void print_errors(struct validation *validation)
 
 	qsort(validation->rows, validation->count, sizeof(*rows), by_error);
 	if (!count) {
-		printf("\nnone compared: all values are bounds\n");
+		printf("\nnone compared: all values are bounds or counts\n");
 		return;
 	}
 	median = (rows[(count - 1) / 2].error + rows[count / 2].error) / 2;

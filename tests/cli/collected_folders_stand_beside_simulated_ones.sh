@@ -67,6 +67,9 @@ tail -n 1 .out | grep -q "^[0-9]* compared: median error [0-9.]* %, worst [0-9.]
 	fail "$(cat .out)"
 grep -q "^vllm kernel launches *[0-9.]* /s *[0-9.]* /s *[0-9.]* %$" .out || fail "$(cat .out)"
 ! grep -q "^diffusion kernel launches" .out || fail "no shim counted there: $(cat .out)"
+# Pressure: the host's container met its limit. A count has no error, and is not among those that are compared.
+grep -q "^vllm refused at gmem.limit.high *3 *0 *-$" .out || fail "$(cat .out)"
+! grep -q "refused at hmem.limit\|^diffusion refused" .out || fail "nothing was refused there: $(cat .out)"
 # Values that hardware does not report have no row.
 ! grep -q "fault\|stall\|share" .out || fail "made up: $(cat .out)"
 
