@@ -17,6 +17,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +45,11 @@ static const char *const names[FILES] = {
 };
 
 struct report_device {
-	bool ready;
+	_Atomic bool known;	    /* the two below are set */
+	bool ready;		    /* for files */
 	int number;		    /* among the host's GPUs */
+	struct shim_descriptor gvm; /* /dev/gvm; none: it is not there */
 	int watch;		    /* of inotify */
-	struct shim_descriptor gvm; /* /dev/gvm; none: it is not there, or does not know us */
-	bool gvm_tried;
 	u64 told_launched, told_ended;
 	char text[FILES][TEXT_MAX];  /* what the files hold, as far as we have looked */
 	char was[FILES][TEXT_MAX];   /* what the ones before them hold */
@@ -60,6 +61,7 @@ static struct report_device devices[SHIM_DEVICES];
 static bool opened;
 static _Atomic bool publishing;
 static bool failed;
+static pthread_mutex_t know_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shim_descriptor watch_fd = SHIM_NO_DESCRIPTOR;
 
 /* As where fs.inotify.max_user_instances or max_user_watches is reached. */
@@ -99,14 +101,12 @@ static void open_device(int index)
 	struct report_device *device = &devices[index];
 	char path[SHIM_PATH_MAX + 64];
 
-	device->number = number_of(index);
 	path_of(device, "", path, sizeof(path));
 	mkdir(path, 0755);
 	device->watch =
 		inotify_add_watch(descriptor_of(&watch_fd), path, IN_CLOSE_WRITE | IN_ONLYDIR);
 	if (device->watch < 0 && watch_fd.fd >= 0)
 		tell_unwatched();
-	descriptor_set(&device->gvm, -1);
 	device->ready = true;
 }
 
@@ -198,6 +198,20 @@ static void drop(struct report_device *device, enum report_file file)
 	device->again[file] = false;
 }
 
+/* By the thread that first uses the GPU: a signal handler may be the next to tell of launches. */
+void report_know(int index)
+{
+	struct report_device *device = &devices[index];
+
+	pthread_mutex_lock(&know_lock);
+	if (!device->known) {
+		device->number = number_of(index);
+		descriptor_set(&device->gvm, open("/dev/gvm", O_RDWR | O_CLOEXEC));
+		device->known = true;
+	}
+	pthread_mutex_unlock(&know_lock);
+}
+
 /*
  * gvm.ko counts by open file. It answers ESRCH as long as the process has no managed memory
  * there: it is asked again at the next report.
@@ -210,16 +224,23 @@ static void tell_module(struct report_device *device, u64 launched, u64 ended)
 		.ended = ended - device->told_ended,
 	};
 
-	if (!device->gvm_tried) {
-		device->gvm_tried = true;
-		descriptor_set(&device->gvm, open("/dev/gvm", O_RDWR | O_CLOEXEC));
-	}
 	if ((!report.submitted && !report.ended) || descriptor_of(&device->gvm) < 0)
 		return;
 	if (syscall(SYS_ioctl, device->gvm.fd, GVM_IOCTL_LAUNCHES, &report))
 		return;
 	device->told_launched = launched;
 	device->told_ended = ended;
+}
+
+/* gvm.ko hears of launches also where there are no control files. */
+void report_launches(void)
+{
+	u64 launched, ended;
+
+	for (int i = streams_next_device(-1); i >= 0; i = streams_next_device(i)) {
+		streams_counts(i, &launched, &ended);
+		tell_module(&devices[i], launched, ended);
+	}
 }
 
 static void put_bytes(struct report_device *device, enum report_file file, u64 bytes)
@@ -239,7 +260,6 @@ static void put_launches(struct report_device *device, int index)
 	char text[TEXT_MAX];
 
 	streams_counts(index, &launched, &ended);
-	tell_module(device, launched, ended);
 	snprintf(text, sizeof(text),
 		 "nr_submitted_kernels: %llu\nnr_ended_kernels: %llu\nnr_pending_kernels: "
 		 "%llu\n",
@@ -314,6 +334,8 @@ void report_publish(bool last)
 	int first = streams_next_device(-1);
 
 	publishing = true;
+	if (last || !shim_closing())
+		report_launches();
 	if (first >= 0 && (last ? opened : !shim_closing()) && open_all())
 		for (int i = first; i >= 0; i = streams_next_device(i))
 			publish_device(i);
@@ -443,7 +465,7 @@ void report_take_writes(void)
 
 /*
  * System calls only, so locks that the thread below holds do not matter. The worker may be
- * writing a file; it starts no new one.
+ * writing a file; it starts no new one. If the thread below is at it, the rest stays untold.
  */
 void report_abandon(void)
 {
@@ -452,6 +474,8 @@ void report_abandon(void)
 
 	for (int i = 0; publishing && i < 1000; i++)
 		nanosleep(&pause, NULL);
+	if (!publishing)
+		report_launches();
 	if (!opened)
 		return;
 	for (int i = 0; i < SHIM_DEVICES; i++) {
@@ -474,11 +498,11 @@ void report_abandon(void)
 
 void report_close(void)
 {
+	for (int i = 0; i < SHIM_DEVICES; i++)
+		if (devices[i].known)
+			descriptor_close(&devices[i].gvm);
 	if (!opened)
 		return;
-	for (int i = 0; i < SHIM_DEVICES; i++)
-		if (devices[i].ready)
-			descriptor_close(&devices[i].gvm);
 	descriptor_close(&watch_fd);
 	folder_remove();
 	opened = false;
@@ -488,9 +512,10 @@ void report_close(void)
 void report_reset(void)
 {
 	for (int i = 0; i < SHIM_DEVICES; i++)
-		if (devices[i].ready)
+		if (devices[i].known)
 			descriptor_close(&devices[i].gvm);
 	descriptor_close(&watch_fd);
+	pthread_mutex_init(&know_lock, NULL);
 	memset(devices, 0, sizeof(devices));
 	opened = false;
 	failed = false;

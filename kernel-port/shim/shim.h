@@ -456,6 +456,10 @@ void folder_abandon(void);
 /* report.c */
 
 void report_publish(bool last);
+/* A GPU is about to be used for the first time: find its number, and gvm.ko. */
+void report_know(int index);
+/* Tell gvm.ko of launches, where it is there. System calls only. */
+void report_launches(void);
 /* Descriptor to wait on for writes to our control files, or -1. */
 int report_watch_fd(void);
 void report_take_writes(void);

@@ -99,8 +99,10 @@ static struct shim_stream *find_recent(const struct recent_set *set,
 
 void streams_note_device(int device)
 {
-	if (device >= 0 && device < SHIM_DEVICES)
-		atomic_fetch_or(&device_used, 1u << device);
+	if (device < 0 || device >= SHIM_DEVICES || device_used >> device & 1)
+		return;
+	report_know(device); /* first: others tell of each GPU that is used */
+	atomic_fetch_or(&device_used, 1u << device);
 }
 
 int streams_next_device(int device)

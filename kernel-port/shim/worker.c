@@ -157,6 +157,7 @@ static void at_exit(void)
 {
 	shim_close_begins();
 	worker_stop();
+	report_launches(); /* gvm.ko does not take them once libcuda has closed its files */
 }
 
 static void start_locked(void)
