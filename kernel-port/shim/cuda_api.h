@@ -53,6 +53,7 @@ typedef unsigned long long cu_ptr;
 #define CU_ALLOC_MANAGED       2u /* pools of managed memory: CUDA 13.0 */
 #define CU_POINTER_MEMORY_TYPE 2u
 #define CU_POINTER_HOST	       4u
+#define CU_POINTER_SYNC_MEMOPS 6u
 #define CU_POINTER_IS_MANAGED  8u
 #define CU_POINTER_START       11u
 #define CU_MEMORY_DEVICE       2u
@@ -198,6 +199,7 @@ cu_result cuMemUnmap(cu_ptr ptr, size_t bytes);
 cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr);
 cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes, void **data,
 				 cu_ptr ptr);
+cu_result cuPointerSetAttribute(const void *value, unsigned int attribute, cu_ptr ptr);
 cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr);
 cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, size_t bytes,
 					unsigned int type, unsigned long long flags);
@@ -355,6 +357,7 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemUnmap, "cuMemUnmap", 10020, 0)                                                 \
 	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000, 0)                            \
 	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000, 0)                          \
+	X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000, 0)                            \
 	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010, 0)                                    \
 	X(cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", 11070, 0)           \
 	X(cuLaunchKernel, "cuLaunchKernel", 4000, 0)                                          \

@@ -355,15 +355,34 @@ SHIM_EXPORT cu_result cuPointerGetAttributes(unsigned int count, unsigned int *a
 }
 
 /* Memory for other processes and devices has to be device memory from its first day. */
-static void cannot_export(const char *call)
+static void cannot_export(const char *call, atomic_flag *told)
 {
+	if (atomic_flag_test_and_set(told))
+		return;
 	shim_warn("%s: memory of cuMemAlloc() is managed and cannot be exported; start this "
 		  "program with GVM_SHIM_MANAGED=0, which counts and limits it all the same",
 		  call);
 }
 
+/* SYNC_MEMOPS is what a program sets before it hands memory to another device, as a network card. */
+SHIM_EXPORT cu_result cuPointerSetAttribute(const void *value, unsigned int attribute,
+					    cu_ptr ptr)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+	const struct shim_real *real = shim_real();
+	cu_result result;
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	result = real->cuPointerSetAttribute(value, attribute, ptr);
+	if (result != CU_OK && attribute == CU_POINTER_SYNC_MEMOPS && redirected(real, ptr))
+		cannot_export("cuPointerSetAttribute", &told);
+	return result;
+}
+
 SHIM_EXPORT cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
 {
+	static atomic_flag told = ATOMIC_FLAG_INIT;
 	const struct shim_real *real = shim_real();
 	cu_result result;
 
@@ -371,13 +390,14 @@ SHIM_EXPORT cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr
 		return CU_NOT_INITIALIZED;
 	result = real->cuIpcGetMemHandle(handle, ptr);
 	if (result != CU_OK && redirected(real, ptr))
-		cannot_export("cuIpcGetMemHandle");
+		cannot_export("cuIpcGetMemHandle", &told);
 	return result;
 }
 
 SHIM_EXPORT cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, size_t bytes,
 						    unsigned int type, unsigned long long flags)
 {
+	static atomic_flag told = ATOMIC_FLAG_INIT;
 	const struct shim_real *real = shim_real();
 	cu_result result;
 
@@ -385,6 +405,6 @@ SHIM_EXPORT cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, si
 		return CU_NOT_INITIALIZED;
 	result = real->cuMemGetHandleForAddressRange(handle, ptr, bytes, type, flags);
 	if (result != CU_OK && redirected(real, ptr))
-		cannot_export("cuMemGetHandleForAddressRange");
+		cannot_export("cuMemGetHandleForAddressRange", &told);
 	return result;
 }

@@ -68,6 +68,7 @@ struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st
 	X(cuMemMap, "cuMemMap", 10020, 0)                                                     \
 	X(cuMemUnmap, "cuMemUnmap", 10020, 0)                                                 \
 	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000, 0)                            \
+	X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000, 0)                            \
 	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010, 0)                                    \
 	X(cuStreamCreate, "cuStreamCreate", 2000, 0)                                          \
 	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000, 0)                                     \

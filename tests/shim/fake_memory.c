@@ -391,6 +391,16 @@ FAKE cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attribut
 	return CU_OK;
 }
 
+/* Managed memory is not for other devices of the bus. */
+FAKE cu_result cuPointerSetAttribute(const void *value, unsigned int attribute, cu_ptr ptr)
+{
+	const struct block *block = block_of(ptr);
+
+	if (!value || attribute != CU_POINTER_SYNC_MEMOPS || !block)
+		return CU_INVALID_VALUE;
+	return block->managed ? CU_NOT_SUPPORTED : CU_OK;
+}
+
 FAKE cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
 {
 	const struct block *block = block_of(ptr);

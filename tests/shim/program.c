@@ -451,13 +451,18 @@ static void task_reset(int number)
 
 static void task_export(int number)
 {
+	unsigned int exported = 0, for_devices = 0, on = 1;
 	char handle[64];
 
 	open_device();
 	allocate_numbers();
-	printf("exported %u\n",
-	       cu.cuIpcGetMemHandle((struct CUipcMemHandle_st *)handle, memory) == CU_OK);
-	(void)number;
+	for (int i = 0; i < number; i++) {
+		exported += cu.cuIpcGetMemHandle((struct CUipcMemHandle_st *)handle, memory) ==
+			    CU_OK;
+		for_devices +=
+			cu.cuPointerSetAttribute(&on, CU_POINTER_SYNC_MEMOPS, memory) == CU_OK;
+	}
+	printf("exported %u, for devices %u\n", exported, for_devices);
 }
 
 /* NULL in what dlsym() returns stays NULL, and RTLD_NEXT stays the caller's. */

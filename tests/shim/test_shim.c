@@ -431,13 +431,21 @@ END_TEST
 
 START_TEST(memory_that_cannot_be_exported_is_said)
 {
+	static const char *const calls[] = { "cuIpcGetMemHandle: ", "cuPointerSetAttribute: " };
 	struct program program;
 
-	run(&program, true, "ask", "export", 1, NULL);
-	ck_assert_str_eq(program.out, "exported 0\n");
-	ck_assert_ptr_nonnull(strstr(content("log"), "GVM_SHIM_MANAGED=0"));
-	run(&program, true, "ask", "export", 1, "GVM_SHIM_MANAGED=0");
-	ck_assert_str_eq(program.out, "exported 1\n");
+	run(&program, true, "ask", "export", 3, NULL);
+	ck_assert_str_eq(program.out, "exported 0, for devices 0\n");
+	for (int i = 0; i < 2; i++) {
+		const char *line = strstr(content("log"), calls[i]);
+
+		ck_assert_msg(line && strstr(line, "GVM_SHIM_MANAGED=0"), "%s", content("log"));
+		ck_assert_ptr_null(strstr(line + 1, calls[i])); /* once */
+	}
+	forget_files();
+	run(&program, true, "ask", "export", 3, "GVM_SHIM_MANAGED=0");
+	ck_assert_str_eq(program.out, "exported 3, for devices 3\n");
+	ck_assert_ptr_null(strstr(content("log"), "exported"));
 }
 END_TEST
 

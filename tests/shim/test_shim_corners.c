@@ -54,6 +54,10 @@ START_TEST(calls_that_pass_the_shim_are_said)
 	ck_assert_ptr_nonnull(
 		strstr(content("log"), "calls the driver's cuMemAlloc_v2 and not"));
 	ck_assert_int_eq(last_number("log", "redirected "), 1);
+	/* What came past the shim was freed by its calls, and no sum has changed. */
+	ck_assert_int_eq(last_number("report", "wrong_frees "), 0);
+	ck_assert_int_eq(last_number("report", " live "), 1);
+	ck_assert_int_eq(last_number("log", " current "), 1 << 20);
 	forget_files();
 	run(&program, true, "dlsym", "elsewhere", 2, NULL);
 	ck_assert_ptr_null(strstr(content("log"), "calls the driver's"));
