@@ -6,7 +6,8 @@
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
 # rates. On request: calls (ns of a call), pairs (steps a second, five turns of processes), resident (GVM_RESIDENT),
-# pressure (the Python package), pools (answers about memory pools); resident and pressure need gvmd and gvmctl in the folder TOOLS.
+# pressure (the Python package), pools (answers about memory pools), running (timeslices of running programs by gvmctl), beyond
+# (arrays and other memory without an address); resident, pressure and running need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -209,6 +210,8 @@ VARIANTS = [("plain", None), ("counted", COUNTED), ("none", {"GVM_SHIM_PLACE": "
 
 
 RATED = {"torch_train": "300", "torch_graphs": "1500", "torch_infer": "100"}
+# Likewise for pairs, with ONLY. jax_train makes one measurement.
+MORE_RATED = {"jax_train": "5000", "triton_rows": "20000", "torch_streams": "500"}
 
 
 # With BACKWARDS set the variants come in the opposite order.
@@ -252,7 +255,7 @@ def pairs():
             for label, variables in kinds[::-1 if number % 2 else 1]:
                 if left() < 15:
                     continue
-                r = run(name, variables, label, extra={"STEPS": RATED[name], "REPEAT": "3"})
+                r = run(name, variables, label, extra={"STEPS": dict(RATED, **MORE_RATED)[name], "REPEAT": "3"})
                 rate[label] = sorted(r["rates"])[len(r["rates"]) // 2] if r["rates"] else 0
                 launched[label] = list(r["launched"].values())
             say("pairs %s %d %s" % (name, number, " ".join("%s %.1f" % item for item in sorted(rate.items()))))
@@ -342,6 +345,58 @@ def pressure():
         say("pressure gvmd: %s" % daemon.communicate(timeout=20)[0].strip())
 
 
+# Kernels of a process that have ended, by its control file.
+def ended(root, pid):
+    with open(os.path.join(root, str(pid), "0", "gcgroup.stat")) as file:
+        return int(re.search(r"nr_ended_kernels: (\d+)", file.read()).group(1))
+
+
+# Two applications run side by side, and gvmctl changes their timeslices meanwhile: what each has done in each window.
+def running():
+    seconds = float(os.environ.get("TURN_SECONDS", "4"))
+    cases = [("as begun", None), ("train 0.5 ms", ("512us", "131072us")), ("train 131 ms", ("131072us", "512us"))]
+    root = tempfile.mkdtemp()
+    begin = time.time() + 15
+    children = []
+    for name, batch in (("torch_train", "256"), ("torch_infer", "64")):
+        env = dict(os.environ, LD_PRELOAD=SHIM, GVM_SHIM_DIR=root, GVM_SHIM_LOG=os.path.join(SCRATCH, name + ".running"),
+                   BATCH=batch, START_AT=str(begin), SECONDS=str(len(cases) * (seconds + 1) + 3), **COUNTED)
+        children.append((name, subprocess.Popen(command(name), env=env, cwd=PROGRAMS, stdin=subprocess.DEVNULL,
+                                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)))
+    try:
+        time.sleep(max(0.0, begin + 1 - time.time()))
+        for label, slices in cases:
+            for (_, child), us in zip(children, slices or ()):
+                subprocess.run([os.path.join(TOOLS, "gvmctl"), "set", str(child.pid), "compute.timeslice", us, "--root", root],
+                               check=True, timeout=20, stdout=subprocess.DEVNULL)
+            time.sleep(0.5)
+            start, before = time.time(), [ended(root, child.pid) for _, child in children]
+            time.sleep(seconds)
+            taken, after = time.time() - start, [ended(root, child.pid) for _, child in children]
+            say("running %-13s %s" % (label, "  ".join("%s %.0f kernels/s" % (name, (a - b) / taken) for (name, _), a, b in
+                                                       zip(children, after, before))))
+    finally:
+        for name, child in children:
+            try:
+                out = child.communicate(timeout=60)[0]
+            except subprocess.TimeoutExpired:
+                child.kill()
+                out = child.communicate()[0]
+            log = os.path.join(SCRATCH, name + ".running")
+            text = open(log).read() if os.path.exists(log) else ""
+            say("running %s rc %s %s %s" % (name, child.returncode, re.findall(r"^hash \w+", out, re.M),
+                                            re.findall(r"timeslice (\d+ us set and read back on \d+ of \d+)", text)))
+
+
+# Memory without an address, and calls that managed memory answers in another way: without the shim, and with it.
+def beyond():
+    for label, shim in (("plain", None), ("managed", {"GVM_LIMIT": "1G"}), ("counted", dict(COUNTED, GVM_LIMIT="1G"))):
+        r = run("beyond", shim, label)
+        for line in r["out"].splitlines():
+            say("beyond %-8s %s" % (label, line))
+        say("beyond %-8s rc %s %s" % (label, r["rc"], re.findall(r"shim\[\d+\]: ((?:GPU 0: launched|a graph|cu\w+:).*)", r["log"])))
+
+
 # What an application hears of memory pools: answers that differ from those without the shim, and what is managed.
 def pools():
     plain = run("pools", None, "plain")
@@ -376,7 +431,7 @@ for part in PARTS:
     try:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
          "places": places, "resident": resident, "pressure": pressure, "calls": calls,
-         "pairs": pairs, "pools": pools}[part]()
+         "pairs": pairs, "pools": pools, "running": running, "beyond": beyond}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))
