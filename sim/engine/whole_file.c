@@ -2,29 +2,37 @@
 #include "engine/whole_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err)
+#include "engine/temporary.h"
+
+static void whole_file_unlock(const struct whole_file *file)
 {
-	struct stat st;
+	if (file->lock >= 0)
+		close(file->lock);
+}
+
+/*
+ * Make the temporary file and lock its folder. A file that is replaced keeps its mode (@mode; 0:
+ * there is none). Returns 0 or an errno.
+ */
+static int whole_file_begin(struct whole_file *file, mode_t mode)
+{
+	char folder[PATH_MAX];
+	const char *name = strrchr(file->path, '/');
 	int fd, failed;
 
-	if (!*path)
-		return sim_user_error(err, "the name of the file to write is empty, allowed: "
-					   "the path of a file");
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
-		return sim_user_error(err, "%s: cannot write: is not a regular file", path);
-	if (snprintf(file->beside, sizeof(file->beside), "%s.tmp-%ld", path, (long)getpid()) >=
-	    (int)sizeof(file->beside))
-		return sim_user_error(err, "%s: cannot write: %s", path,
-				      strerror(ENAMETOOLONG));
-	strcpy(file->path, path);
-	/* A killed process of this number may have left one. O_EXCL: no link is followed. */
-	unlink(file->beside);
-	fd = open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	name = name ? name + 1 : file->path;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - file->path), file->path);
+	if (name == file->path)
+		strcpy(folder, ".");
+	temporary_remove_stale(folder, name);
+	file->lock = temporary_lock(folder);
+	fd = temporary_create(file->beside);
+	if (fd >= 0 && mode)
+		fchmod(fd, mode);
 	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
 	if (file->stream)
 		return 0;
@@ -33,7 +41,35 @@ int whole_file_open(struct whole_file *file, const char *path, struct sim_error 
 		close(fd);
 		unlink(file->beside);
 	}
-	return sim_runtime_error(err, "%s: cannot write: %s", path, strerror(failed));
+	whole_file_unlock(file);
+	return failed;
+}
+
+int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err)
+{
+	char mark[TEMPORARY_MARK_MAX];
+	mode_t mode = 0;
+	struct stat st;
+	int failed;
+
+	if (!*path)
+		return sim_user_error(err, "the name of the file to write is empty, allowed: "
+					   "the path of a file");
+	if (!stat(path, &st)) {
+		if (!S_ISREG(st.st_mode))
+			return sim_user_error(err, "%s: cannot write: is not a regular file",
+					      path);
+		mode = st.st_mode & 0777;
+	}
+	temporary_mark(mark);
+	if (snprintf(file->beside, sizeof(file->beside), "%s%s", path, mark) >=
+	    (int)sizeof(file->beside))
+		return sim_user_error(err, "%s: cannot write: %s", path,
+				      strerror(ENAMETOOLONG));
+	strcpy(file->path, path);
+	failed = whole_file_begin(file, mode);
+	return failed ? sim_runtime_error(err, "%s: cannot write: %s", path, strerror(failed)) :
+			0;
 }
 
 bool whole_file_is(const char *path, const char *other)
@@ -61,9 +97,11 @@ int whole_file_commit(struct whole_file *file, struct sim_error *err)
 		failed = errno;
 	if (!failed && rename(file->beside, file->path))
 		failed = errno;
+	if (failed)
+		unlink(file->beside);
+	whole_file_unlock(file);
 	if (!failed)
 		return 0;
-	unlink(file->beside);
 	return sim_runtime_error(err, "%s: cannot write: %s", file->path, strerror(failed));
 }
 
@@ -71,4 +109,5 @@ void whole_file_abort(struct whole_file *file)
 {
 	fclose(file->stream);
 	unlink(file->beside);
+	whole_file_unlock(file);
 }

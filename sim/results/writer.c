@@ -3,28 +3,20 @@
 #include "results/writer.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "engine/error.h"
+#include "engine/temporary.h"
 #include "results/packed.h"
 
 /* A file of this size proves, before a simulation starts, that its results can be written. */
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
-
-/* The names of temporary files end with ".tmp-PID-" and so many digits. */
-#define TEMPORARY     ".tmp-"
-#define RANDOM_DIGITS 8
-#define HEXADECIMAL   "0123456789abcdef"
 
 static int writer_error(struct sim_error *err, const char *path, const char *what, int error)
 {
@@ -41,37 +33,6 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 			   size_t size)
 {
 	snprintf(ret_path, size, "%s/%s%s", writer->folder, name, writer->mark);
-}
-
-/*
- * Two writers into one folder do not mix. The PID is for people: two processes have the same one
- * if they are in different containers.
- */
-static void make_mark(struct writer *writer)
-{
-	unsigned int random;
-
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t)sizeof(random)) {
-		struct timespec now;
-
-		clock_gettime(CLOCK_REALTIME, &now);
-		random = (unsigned int)now.tv_nsec;
-	}
-	snprintf(writer->mark, sizeof(writer->mark), TEMPORARY "%ld-%0*x", (long)getpid(),
-		 RANDOM_DIGITS, random);
-}
-
-/*
- * Hold a shared lock on the folder. Waits while another process removes what killed ones have
- * left. Without locks on the file system none is held, and then none removes anything.
- */
-static void lock_folder(struct writer *writer)
-{
-	if (writer->lock >= 0)
-		return;
-	writer->lock = open(writer->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (writer->lock >= 0 && flock(writer->lock, LOCK_SH) && errno == EINTR)
-		;
 }
 
 static void unlock_folder(struct writer *writer)
@@ -125,12 +86,6 @@ static void remove_made_folders(struct writer *writer)
 	}
 }
 
-/* Create a temporary file. Returns a descriptor, or -1 and errno. */
-static int create_temporary(const char *path)
-{
-	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-}
-
 /*
  * Write a page into a file whose name is removed first, so that a kill leaves no file. A kill
  * between open() and unlink() leaves an empty one, for writer_remove_stale(). Returns 0 or an
@@ -145,7 +100,7 @@ static int probe_folder(const struct writer *writer)
 	int fd;
 
 	writer_temporary_path(writer, PROBE_NAME, path, sizeof(path));
-	fd = create_temporary(path);
+	fd = temporary_create(path);
 	if (fd < 0)
 		return errno;
 	unlink(path);
@@ -162,7 +117,7 @@ int writer_open(struct writer *writer, const char *folder, struct sim_error *err
 	int length;
 
 	*writer = (struct writer){ .lock = -1 };
-	make_mark(writer);
+	temporary_mark(writer->mark);
 	length = snprintf(writer->folder, sizeof(writer->folder), "%s", folder);
 	if (length > 0 && (size_t)length < sizeof(writer->folder))
 		error = make_folders(writer);
@@ -205,9 +160,10 @@ int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
 		sprintf(packed, "%s" PACKED_ENDING, name);
 		name = packed;
 	}
-	lock_folder(writer);
+	if (writer->lock < 0)
+		writer->lock = temporary_lock(writer->folder);
 	writer_temporary_path(writer, name, path, sizeof(path));
-	fd = create_temporary(path);
+	fd = temporary_create(path);
 	if (fd < 0)
 		return writer_error(err, path, "be made", errno);
 	strcpy(writer->names[writer->count++], name);
@@ -343,32 +299,9 @@ void writer_remove(const struct writer *writer, const char *name)
 	}
 }
 
-/* Is it the name of a writer's temporary file? */
-static bool is_temporary(const char *name)
-{
-	const char *mark = strstr(name, TEMPORARY);
-	size_t digits;
-
-	if (!mark)
-		return false;
-	mark += strlen(TEMPORARY);
-	digits = strspn(mark, "0123456789");
-	return digits && mark[digits] == '-' &&
-	       strspn(mark + digits + 1, HEXADECIMAL) == RANDOM_DIGITS &&
-	       !mark[digits + 1 + RANDOM_DIGITS];
-}
-
 void writer_remove_stale(const struct writer *writer)
 {
-	DIR *folder = opendir(writer->folder);
-	const struct dirent *entry;
-
-	if (folder && !flock(dirfd(folder), LOCK_EX | LOCK_NB))
-		while ((entry = readdir(folder)))
-			if (is_temporary(entry->d_name))
-				unlinkat(dirfd(folder), entry->d_name, 0);
-	if (folder)
-		closedir(folder);
+	temporary_remove_stale(writer->folder, NULL);
 }
 
 void writer_abort(struct writer *writer)

@@ -17,12 +17,13 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "engine/temporary.h"
+
 struct sim_error;
 
 #define WRITER_FILES_MAX  12
 #define WRITER_MADE_MAX	  32 /* folders beyond that stay when writing fails */
 #define WRITER_NAME_MAX	  64
-#define WRITER_MARK_MAX	  40
 #define WRITER_FOLDER_MAX (PATH_MAX - 2 * WRITER_NAME_MAX)
 
 /* Owned by the caller: writer_open(), then writer_commit() or writer_abort(). */
@@ -32,7 +33,7 @@ struct writer {
 	size_t made_count;
 	char names[WRITER_FILES_MAX][WRITER_NAME_MAX]; /* files that have a temporary file */
 	size_t count;
-	char mark[WRITER_MARK_MAX]; /* what the names of its temporary files end with */
+	char mark[TEMPORARY_MARK_MAX]; /* what the names of its temporary files end with */
 	int lock;     /* descriptor of the folder while it has temporary files; -1: none */
 	bool packs;   /* CSV files get PACKED_ENDING and are compressed (results/packed.h) */
 	FILE *stream; /* the last file, while it is open */
@@ -75,8 +76,7 @@ void writer_remove(const struct writer *writer, const char *name);
 
 /*
  * Remove temporary files that killed processes left, if no other writer has any in the folder.
- * This writer has none yet. Locks tell that, and not the PIDs in their names: a PID is used
- * again, and means another process in each container. Removes nothing where there are no locks.
+ * This writer has none yet. Removes nothing where there are no locks.
  */
 void writer_remove_stale(const struct writer *writer);
 
