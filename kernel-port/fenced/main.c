@@ -55,7 +55,9 @@ static const struct command command_serve = {
 	.about =
 "gvmfenced has one CUDA context and runs the kernels of all its clients in it, side by side. Each client\n"
 "gets a partition of memory, and its code is patched and verified so that it cannot leave that.\n"
-"Programs that use CUDA's driver library find the client library in its place: LD_LIBRARY_PATH.\n",
+"Programs that use CUDA's driver library find the client library in its place: LD_LIBRARY_PATH.\n"
+"SIGTERM and SIGINT end it. SIGHUP, as of a terminal that closes, does not: clients would lose their\n"
+"memory. It has no file of settings to read again; fence.sample is read whenever it changes.\n",
 	.options = options,
 	.examples =
 "    gvmfenced serve --mode once --memory 64G\n"
@@ -240,6 +242,23 @@ static void end_all(int number)
 		kill(child_pid, SIGKILL);
 }
 
+/*
+ * The terminal has closed, or a service manager wants settings to be read again. Clients keep
+ * their memory. There is no file of settings: options hold until the end, and fence.sample is
+ * read whenever it changes.
+ */
+static void hang_up(int number)
+{
+	static const char line[] = "gvmfenced: SIGHUP: goes on; it has no file of settings to "
+				   "read again, and ends by SIGTERM or SIGINT\n";
+	int error = errno;
+
+	(void)number;
+	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+		errno = 0; /* the terminal has gone */
+	errno = error;
+}
+
 /* Would another child end like this one, which has ended with @status? */
 static bool is_hopeless(int status)
 {
@@ -257,6 +276,7 @@ static int supervise(const struct fenced_args *args, int listener, struct sim_er
 		return sim_runtime_error(err, "out of memory");
 	signal(SIGTERM, end_all);
 	signal(SIGINT, end_all);
+	signal(SIGHUP, hang_up);
 	/* A reader of the lines may go: no client is to lose its memory for it. */
 	signal(SIGPIPE, SIG_IGN);
 	for (;;) {
@@ -269,6 +289,7 @@ static int supervise(const struct fenced_args *args, int listener, struct sim_er
 		if (!child) {
 			signal(SIGTERM, SIG_DFL);
 			signal(SIGINT, SIG_DFL);
+			signal(SIGHUP, SIG_IGN);
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != parent)
 				_exit(1);

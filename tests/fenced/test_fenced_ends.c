@@ -278,8 +278,42 @@ START_TEST(a_reader_of_its_lines_may_go)
 }
 END_TEST
 
+/* The process that has the context. */
+static pid_t child_of_manager(void)
+{
+	char path[64];
+	FILE *stream;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", manager, manager);
+	stream = fopen(path, "r");
+	ck_assert_ptr_nonnull(stream);
+	ck_assert_int_eq(fscanf(stream, "%d", &pid), 1);
+	fclose(stream);
+	return pid;
+}
+
+/* A terminal that closes sends it to both processes; "reload" of a service manager to the first. */
+START_TEST(a_hangup_ends_no_client)
+{
+	struct client client;
+
+	start_manager("fence", "10s");
+	start(&client, "stay", 1, "16M");
+	wait_ready(&client);
+	kill(child_of_manager(), SIGHUP);
+	kill(manager, SIGHUP);
+	await_log("SIGHUP: goes on", 1);
+	finish(&client);
+	ck_assert_msg(strstr(client.out, "then 0"), "%s %s", client.out, log_end());
+	ck_assert_int_eq(count_in_log("serving"), 1);
+	stop_manager();
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, a_hangup_ends_no_client);
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, a_kernel_behind_a_short_one_that_never_ends_is_survived);
