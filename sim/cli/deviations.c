@@ -302,8 +302,10 @@ int deviations_update(const struct published *published, const char *path, bool 
 		return status;
 	}
 	status = copy(published, path, all, in, file.stream, err);
-	if (ferror(in) && !status)
-		status = sim_runtime_error(err, "%s: cannot be read", path);
+	/* Without memory a line fails, too. Half a document must not replace the whole one. */
+	if (!status && !feof(in))
+		status =
+			sim_runtime_error(err, "%s: cannot be read: %s", path, strerror(errno));
 	fclose(in);
 	if (!status)
 		return whole_file_commit(&file, err);

@@ -77,8 +77,9 @@ static int print_page(FILE *out, const struct page *page, struct sim_error *err)
 		fputs(rest, out);
 	}
 	free(line);
-	if (!status && ferror(template))
-		status = sim_user_error(err, "%s: cannot be read", file);
+	if (!status && !feof(template))
+		status =
+			sim_runtime_error(err, "%s: cannot be read: %s", file, strerror(errno));
 	fclose(template);
 	return status;
 }

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "trace/trace_lines.h"
 #include "validate/hardware.h"
 
-#define FIELDS_MAX 80
+#define FIELDS_MAX	  80
+#define BYTES_OF_LINE_MAX 65536
 
 /* Bounds of parameters: more than the loops have, and less than a simulation can bear. */
 #define BYTES_MAX  (64ull << 30)
@@ -261,7 +264,7 @@ static int parse_line(struct hw_line *line, char *text)
 	char *rest = text;
 	char *field;
 
-	text[strcspn(text, "#\n")] = '\0';
+	text[strcspn(text, "#")] = '\0';
 	for (line->count = 0; (field = strsep(&rest, " \t\r"));) {
 		if (!*field)
 			continue;
@@ -279,23 +282,23 @@ static int parse_line(struct hw_line *line, char *text)
 
 static int parse_stream(FILE *stream, struct hw_line *line)
 {
-	char *text = NULL;
-	size_t room = 0;
-	int status = 0;
+	struct trace_lines lines = { .file = stream,
+				     .path = line->file,
+				     .max = BYTES_OF_LINE_MAX };
+	int status;
 
-	while (!status && getline(&text, &room, stream) >= 0) {
-		line->number++;
-		status = parse_line(line, text);
+	lines.buf = malloc(lines.max + 1);
+	if (!lines.buf)
+		return sim_runtime_error(line->err, "out of memory");
+	while ((status = trace_lines_next(&lines, line->err)) > 0) {
+		line->number = (unsigned int)lines.line;
+		status = parse_line(line, lines.buf);
+		if (status)
+			break;
 	}
-	if (!status && ferror(stream) && errno == EISDIR)
-		status = sim_user_error(line->err, "%s: is a folder, allowed: a file",
-					line->file);
-	else if (!status && ferror(stream))
-		status = sim_runtime_error(line->err, "%s: cannot be read: %s", line->file,
-					   strerror(errno));
 	if (!status && !line->rows->count)
 		status = sim_user_error(line->err, "%s: has no measurement", line->file);
-	free(text);
+	free(lines.buf);
 	return status;
 }
 
@@ -303,12 +306,16 @@ int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err)
 {
 	struct hw_line line = { .file = file, .rows = rows, .err = err };
 	FILE *stream = fopen(file, "r");
+	struct stat info;
 	int status;
 
 	*rows = (struct hw_rows){ 0 };
 	if (!stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
-	status = parse_stream(stream, &line);
+	if (!fstat(fileno(stream), &info) && S_ISDIR(info.st_mode))
+		status = sim_user_error(err, "%s: is a folder, allowed: a file", file);
+	else
+		status = parse_stream(stream, &line);
 	fclose(stream);
 	if (status)
 		hw_destroy(rows);

@@ -4,6 +4,7 @@
 #include "validate/hardware.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static char file[] = "/tmp/test_hardware_rows.XXXXXX";
@@ -154,6 +155,26 @@ START_TEST(mistakes_name_file_and_line)
 }
 END_TEST
 
+/* A file without a line's end takes no memory. */
+START_TEST(a_line_without_end_is_refused)
+{
+	static char text[2000000];
+	struct sim_error err;
+	struct hw_rows rows;
+
+	memset(text, ' ', sizeof(text) - 1);
+	memcpy(text, "pcie 4096 1.5 2.5 3.5\n", 22);
+	ck_assert_int_eq(load(text, &rows, &err), -SIM_EXIT_USER);
+	ck_assert_ptr_nonnull(strstr(err.text, ":2: the line is too long, allowed are 65536 "
+					       "bytes"));
+	ck_assert_uint_eq(rows.count, 0);
+	unlink(file);
+	ck_assert_int_eq(hw_load("/dev/zero", &rows, &err), -SIM_EXIT_USER);
+	ck_assert_str_eq(err.text,
+			 "/dev/zero:1: the line is too long, allowed are 65536 bytes");
+}
+END_TEST
+
 START_TEST(an_error_is_the_same_in_both_directions)
 {
 	struct hw_row row = { .measured = 100, .predicted = 125 };
@@ -167,4 +188,4 @@ END_TEST
 TEST_MAIN("hardware rows", rows_have_units_and_repeated_ones_their_geometric_mean,
 	  a_walk_is_its_misses_and_the_same_place_in_the_next_block_is_the_same_row,
 	  rows_of_two_processes_are_several_measurements, mistakes_name_file_and_line,
-	  an_error_is_the_same_in_both_directions)
+	  a_line_without_end_is_refused, an_error_is_the_same_in_both_directions)
