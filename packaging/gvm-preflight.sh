@@ -316,13 +316,77 @@ check_files() {
 			"use /sys/kernel/gvm, which has the same files"
 		;;
 	esac
+	check_options
 	check_hmm
 }
 
-# A loaded nvidia-uvm says whether HMM is on. For the next load modprobe's configuration decides; without a line there
-# HMM is on.
+# Parameters of the kernel's command line, one a line: "MODULE.NAME=VALUE" with underscores in the module's name, as
+# modprobe and the kernel read it. Spaces in quotes are part of a value.
+boot_parameters() {
+	first /proc/cmdline | awk '{
+		quoted = 0
+		for (i = 1; i <= length($0); i++) {
+			letter = substr($0, i, 1)
+			if (letter == "\"")
+				quoted = !quoted
+			if (letter == " " && !quoted) {
+				print word
+				word = ""
+			} else {
+				word = word letter
+			}
+		}
+		print word
+	}' | awk '{
+		end = match($0, /[.=]/) ? RSTART : length($0) + 1
+		name = substr($0, 1, end - 1)
+		gsub("-", "_", name)
+		print name substr($0, end)
+	}'
+}
+
+# Modules of ours and the driver's that it needs, of a list with commas. Debian's driver has names of its own.
+our_modules() {
+	echo "$1" | tr , '\n' | grep -xE 'gvm|gvm_nvidia|nvidia(_current)?(_open)?(_uvm)?' | paste -sd ' '
+}
+
+# Of several module_blacklist= the kernel has the last one, and compares all letters. modprobe has all
+# modprobe.blacklist=, and takes nvidia-uvm for nvidia_uvm.
+check_options() {
+	parameters=$(boot_parameters)
+	remedy="remove it from the kernel's command line, and reboot"
+	refused=$(our_modules "$(echo "$parameters" | sed -n 's/^module_blacklist=//p' | tail -n 1)")
+	skipped=$(our_modules "$(echo "$parameters" | sed -n 's/^modprobe[.]blacklist=//p' | tr '\n-' ',_')")
+	options=$(echo "$parameters" | grep -E '^(gvm|gvm_nvidia|nvidia(_current)?(_open)?(_uvm)?)[.]' | paste -sd ' ')
+	if [ -n "$refused" ]; then
+		say missing "kernel options" "module_blacklist: the kernel refuses $refused" "$remedy"
+	elif [ -n "$skipped" ]; then
+		say warn "kernel options" "modprobe.blacklist: not loaded by itself: $skipped" "$remedy, or load it by name"
+	else
+		say ok "kernel options" "${options:-none for these modules}"
+	fi
+}
+
+hmm_off_in_files() {
+	cat "$root"/etc/modprobe.d/*.conf "$root"/run/modprobe.d/*.conf "$root"/usr/local/lib/modprobe.d/*.conf \
+		"$root"/usr/lib/modprobe.d/*.conf "$root"/lib/modprobe.d/*.conf 2>/dev/null |
+		grep -qE '^[[:blank:]]*options[[:blank:]]+nvidia[-_]uvm[[:blank:]]+(.*[[:blank:]])?uvm_disable_hmm=[1yY]'
+}
+
+# A loaded nvidia-uvm says whether HMM is on. For the next load the kernel's command line decides, then modprobe's
+# configuration. Without a word in either HMM is on.
 check_hmm() {
 	remedy="gvm-dkms sets uvm_disable_hmm=1, which holds when nvidia-uvm is loaded next"
+	boot=$(boot_parameters | grep -E '^nvidia(_current)?(_open)?_uvm[.]uvm_disable_hmm(=|$)' | tail -n 1)
+	off=
+	case $boot in
+	'') ;;
+	*=[1yY] | *=[oO][nN] | *_hmm) off=boot ;;
+	*)
+		off=never
+		remedy="remove $boot from the kernel's command line, and reboot"
+		;;
+	esac
 	if [ -d "$root/sys/module/nvidia_uvm" ]; then
 		case $(first /sys/module/nvidia_uvm/parameters/uvm_disable_hmm) in
 		Y) say ok "hmm" "off in nvidia-uvm" ;;
@@ -331,9 +395,7 @@ check_hmm() {
 		esac
 		return
 	fi
-	if cat "$root"/etc/modprobe.d/*.conf "$root"/run/modprobe.d/*.conf "$root"/usr/local/lib/modprobe.d/*.conf \
-		"$root"/usr/lib/modprobe.d/*.conf "$root"/lib/modprobe.d/*.conf 2>/dev/null |
-		grep -qE '^[[:blank:]]*options[[:blank:]]+nvidia[-_]uvm[[:blank:]]+(.*[[:blank:]])?uvm_disable_hmm=[1yY]'; then
+	if [ "$off" = boot ] || { [ -z "$off" ] && hmm_off_in_files; }; then
 		say ok "hmm" "nvidia-uvm is not loaded; modprobe will load it with HMM off"
 	else
 		say warn "hmm" "nvidia-uvm is not loaded; modprobe will load it with HMM on" "$remedy"

@@ -43,6 +43,7 @@ process() {
 good_host() {
 	rm -rf "$host"
 	put proc/sys/kernel/osrelease "$release\n"
+	put proc/cmdline "BOOT_IMAGE=/boot/vmlinuz-$release root=/dev/sda1 ro quiet\n"
 	put sys/bus/pci/devices/0000:00:07.0/vendor "0x10de\n"
 	put sys/bus/pci/devices/0000:00:07.0/class "0x030200\n"
 	put sys/bus/pci/devices/0000:00:07.0/device "0x20b5\n"
@@ -104,7 +105,7 @@ expect() {
 
 good_host
 run
-[ "$status" = 0 ] && [ "$(grep -c '^ok ' "$work/out")" = 15 ] && grep -qx 'Nothing is missing; warnings: 0' "$work/out" ||
+[ "$status" = 0 ] && [ "$(grep -c '^ok ' "$work/out")" = 16 ] && grep -qx 'Nothing is missing; warnings: 0' "$work/out" ||
 	complain "the good host"
 
 # The card.
@@ -201,10 +202,34 @@ expect warn hmm "with HMM on"
 good_host && rm "$host/sys/module/nvidia_uvm/parameters/uvm_disable_hmm"
 expect warn hmm "no parameter"
 
+# The kernel's command line. modprobe reads it after its files, so its options win. The kernel refuses a module of
+# the last module_blacklist=, also to a modprobe by name; modprobe.blacklist= is for loading by itself alone.
+boot="root=/dev/sda1 quiet"
+good_host && put proc/cmdline "$boot module_blacklist=gvm,gvm_nvidia\n"
+expect missing "kernel options" "the kernel refuses gvm gvm_nvidia"
+good_host && put proc/cmdline "$boot module_blacklist=nouveau,nvidia_uvm\n"
+expect missing "kernel options" "the kernel refuses nvidia_uvm"
+good_host && put proc/cmdline "module_blacklist=gvm $boot module_blacklist=nouveau,nvidia-uvm\n"
+expect ok "kernel options" "none for these modules"
+good_host && put proc/cmdline "$boot modprobe.blacklist=nouveau,nvidia-uvm modprobe.blacklist=nvidia\n"
+expect warn "kernel options" "not loaded by itself: nvidia_uvm nvidia"
+good_host && put proc/cmdline "$boot modprobe.blacklist=nouveau rd.driver.blacklist=nvidia nvidia-drm.modeset=1\n"
+expect ok "kernel options" "none for these modules"
+good_host && put proc/cmdline "$boot nvidia.NVreg_RegistryDwords=\"a=1; b=2\" gvm.first=2 single\n"
+expect ok "kernel options" 'nvidia.NVreg_RegistryDwords="a=1; b=2" gvm.first=2'
+good_host && rm -r "$host/sys/module/nvidia_uvm" && put proc/cmdline "$boot nvidia-uvm.uvm_disable_hmm=1\n"
+expect ok hmm "modprobe will load it with HMM off"
+good_host && rm -r "$host/sys/module/nvidia_uvm" && put usr/lib/modprobe.d/gvm.conf "options nvidia-uvm uvm_disable_hmm=1\n"
+put proc/cmdline "nvidia_uvm.uvm_disable_hmm=1 $boot nvidia_uvm.uvm_disable_hmm=0\n"
+expect warn hmm "HMM on. To do: remove nvidia_uvm.uvm_disable_hmm=0 from the kernel's command line"
+good_host && put sys/module/nvidia_uvm/parameters/uvm_disable_hmm "N\n"
+put proc/cmdline "$boot nvidia_uvm.uvm_disable_hmm=n\n"
+expect warn hmm "To do: remove nvidia_uvm.uvm_disable_hmm=n from the kernel's command line"
+
 # JSON says the same, whatever the names of processes.
 good_host && process 4201 'a"b\\c' "x\000" /dev/nvidia0
 run --json
-[ "$status" = 1 ] && [ "$(jq -r '.checks | length' "$work/out")" = 15 ] &&
+[ "$status" = 1 ] && [ "$(jq -r '.checks | length' "$work/out")" = 16 ] &&
 	[ "$(jq -r '[.missing, .warnings] | @csv' "$work/out")" = 1,0 ] &&
 	[ "$(jq -r '.checks[] | select(.check == "gpu clients") | .found' "$work/out")" = \
 		'the GPU is in use by 4201 (a"b\c)' ] || complain "JSON"
