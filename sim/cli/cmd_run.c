@@ -24,7 +24,9 @@ static const struct command_option options[] = {
 	{ "set", "PATH=VALUE", true,
 	  "change any key of the scenario or of the profiles that it\n"
 	  "names; as often as needed, later ones win" },
-	{ "out", "DIR", false, "where results go, by default results/NAME-SYSTEM" },
+	{ "out", "DIR", false,
+	  "where results go, by default results/NAME-SYSTEM; results of an\nearlier run there "
+	  "are replaced" },
 	{ "quiet", NULL, false,
 	  "no table, no advice and no progress; errors still go to\nstandard error" },
 	{ NULL, NULL, false, NULL },
@@ -53,6 +55,11 @@ const struct command command_run = {
 "With output.compress=zstd the CSV files are NAME.csv.zst; all commands read both forms.\n"
 "The same scenario and seed give the same bytes again, but for wall_seconds, speedup and\n"
 "requests_per_wall_second, which are of this machine.\n"
+"\n"
+"Results that the folder has from an earlier run are replaced, all at once at the end. A note\n"
+"says so if they had other settings; --out keeps both. Other files in the folder stay. If they\n"
+"have the name of a result and the folder has no summary.json of gvmsim, as a model's\n"
+"config.json, the run does not begin.\n"
 "\n"
 "Where the time of a container went: in the table and summary.json over the run, in\n"
 "timeline.csv over each interval:\n"
@@ -323,6 +330,11 @@ static int run_config(const struct run_args *args, const struct config *config,
 	run_signals_block();
 	status = results_prepare(&writer, args->out ? args->out : folder, err);
 	writer.packs = config->compress == CFG_COMPRESS_ZSTD;
+	if (!status && !args->quiet && results_differ(&writer, config->hash))
+		fprintf(stderr,
+			"gvmsim: note: %s: replaces results of other settings; --out DIR keeps "
+			"both\n",
+			writer.folder);
 	if (!status)
 		status = run_simulate(args, config, &writer, err);
 	run_signals_unblock();

@@ -67,7 +67,9 @@ const struct command command_sample = {
 "\n"
 "The folder gets timeline.csv (memory and pending kernels; fields that no driver can fill are\n"
 "empty), controls.csv (a row for each change of another control file), summary.json, config.json\n"
-"(host, driver, GPUs, containers, missing files) and an empty requests.csv.\n"
+"(host, driver, GPUs, containers, missing files) and an empty requests.csv. Earlier results there\n"
+"are replaced at the end, and a note says so. A file of that name that is none of gvmcollect or\n"
+"gvmsim is refused.\n"
 "\n"
 "Exit code: 0 done; 1 something failed, such as a full disk; 2 a mistake in the command line; 130\n"
 "interrupted: the results so far are written and marked with \"complete\": false.\n",
@@ -306,6 +308,11 @@ static int sample(const struct sample_args *args, struct sampler *sampler,
 	signals_take(&signals);
 	status = results_prepare(&writer, args->out, err);
 	if (!status) {
+		if (!args->quiet && results_differ(&writer, NULL))
+			fprintf(stderr,
+				"gvmcollect: note: %s: replaces earlier results; --out DIR "
+				"keeps both\n",
+				writer.folder);
 		collected.start_ns = clock_ns();
 		collected.start_date = time(NULL);
 		status = collect(args, sampler, &collected, &signals, err);

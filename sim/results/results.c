@@ -4,22 +4,75 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "engine/error.h"
 #include "results/fixed.h"
+#include "results/packed.h"
 #include "results/rows.h"
 
 static const char *const result_files[] = {
-	RESULTS_CONFIG,	   RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_CONTROLS,
-	RESULTS_EVICTIONS, RESULTS_POLICY,   RESULTS_SUMMARY,
+	RESULTS_CONFIG,	    RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_CONTROLS,
+	RESULTS_EVICTIONS,  RESULTS_ACTIVITY, RESULTS_POLICY,	RESULTS_TRACE,
+	RESULTS_TRACE_ZSTD, RESULTS_SUMMARY,
 };
+
+/* Does @writer's folder have results, of any version? Then take their hash. */
+static bool results_are_there(const struct writer *writer, char ret_hash[SUMMARY_HASH_MAX])
+{
+	struct sim_error ignored = { 0 };
+	const char *hash, *version;
+	char file[PATH_MAX];
+	json_t *root;
+
+	snprintf(file, sizeof(file), "%s/" RESULTS_SUMMARY, writer->folder);
+	if (access(file, F_OK) || results_load_json(file, "", &root, &ignored))
+		return false;
+	hash = json_string_value(json_object_get(root, "config_hash"));
+	version = json_string_value(json_object_get(root, "version"));
+	snprintf(ret_hash, SUMMARY_HASH_MAX, "%s", hash ? hash : "");
+	json_decref(root);
+	return hash && version;
+}
+
+bool results_differ(const struct writer *writer, const char *config_hash)
+{
+	char hash[SUMMARY_HASH_MAX];
+
+	return results_are_there(writer, hash) && (!config_hash || strcmp(hash, config_hash));
+}
+
+/*
+ * A user's file of the same name is not replaced: a model's config.json, a trace. @name may be
+ * there in either form.
+ */
+static int check_users_file(const struct writer *writer, const char *name,
+			    struct sim_error *err)
+{
+	static const char *const endings[] = { "", PACKED_ENDING };
+	char file[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		snprintf(file, sizeof(file), "%s/%s%s", writer->folder, name, endings[i]);
+		if (!access(file, F_OK))
+			return sim_user_error(err,
+					      "%s: is no result of gvmsim and would be "
+					      "replaced, allowed: another folder",
+					      file);
+	}
+	return 0;
+}
 
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err)
 {
+	char hash[SUMMARY_HASH_MAX];
 	int status = writer_open(writer, folder, err);
 
 	for (size_t i = 0; !status && i < ARRAY_SIZE(result_files); i++)
 		status = writer_check(writer, result_files[i], err);
+	if (!status && !results_are_there(writer, hash))
+		for (size_t i = 0; !status && i < ARRAY_SIZE(result_files); i++)
+			status = check_users_file(writer, result_files[i], err);
 	if (status)
 		writer_abort(writer);
 	return status;

@@ -62,9 +62,13 @@ extern const struct results_file results_files[];
 
 /*
  * Make sure that results can be written to @folder. To be called before anything is simulated.
- * Returns 0 with an open writer, or -SIM_EXIT_RUNTIME.
+ * Results that are there will be replaced; where there are none, a file with the name of one is
+ * a user's, and an error. Returns 0 with an open writer, or a negative enum sim_exit.
  */
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err);
+
+/* Does the folder have results, and not those of this configuration (NULL: any)? */
+bool results_differ(const struct writer *writer, const char *config_hash);
 
 /* The activities of activity.csv, by enum fifo_activity. */
 extern const char *const results_activities[FIFO_ACTIVITIES];

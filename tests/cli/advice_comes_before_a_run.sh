@@ -11,6 +11,7 @@ base=vllm-diffusion-40g
 advised() {
 	line=$1
 	shift
+	rm -rf out # results of other settings would be one more note
 	"$gvmsim" run "$@" --out out >.out 2>.err || fail "$*: $(cat .err)"
 	grep '^gvmsim: note: ' .err | grep -v ' events\.' >.notes || true
 	if [ "$line" = - ]; then

@@ -10,6 +10,7 @@
 put_all
 mkdir hw
 : >hw/evictions.csv # of a simulation, before
+echo '{ "config_hash": "0", "version": "0.1.0" }' >hw/summary.json
 collect --root "$tree" --interval 10ms --container "vllm=$nobody" --out hw
 wait_for "vllm: appeared, process $nobody"
 put gmem.current 6291456
@@ -24,7 +25,8 @@ wait_for "vllm: compute.priority is 2"
 rm -r "$tree/${nobody:?}"
 finish 0
 wait_for "vllm: gone"
-[ ! -s .notes ] || fail "has notes: $(cat .notes)"
+[ "$(cat .notes)" = "gvmcollect: note: hw: replaces earlier results; --out DIR keeps both" ] ||
+	fail "notes: $(cat .notes)"
 [ "$(ls hw | tr '\n' ' ')" = \
 	"config.json controls.csv requests.csv summary.json timeline.csv " ] ||
 	fail "files: $(ls hw)"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Two runs of one scenario and seed give the same files but for wall time and speed-up, in any
-# folder, also one that has older files. Usage: NAME.sh GVMSIM SOURCE
+# folder, also one that has older results. Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
 without_wall_time() {
@@ -17,6 +17,7 @@ for system in exclusive stock; do
 	mkdir "again-$system"
 	echo mine >"again-$system/notes.txt"
 	echo old >"again-$system/timeline.csv"
+	echo '{ "config_hash": "old", "version": "0" }' >"again-$system/summary.json"
 	# --system and --set system.name set the same key, and the last one wins.
 	"$gvmsim" run --quiet --system exclusive "$scenario" --out "again-$system" \
 		--set duration=120s --set system.name="$system"
