@@ -19,6 +19,31 @@
 #define TIMELINE_INTERVAL (100 * CFG_MSEC)
 #define TIMELINE_SAMPLES  36000
 
+/* The gaps between kernels are parts of a kernel's overhead. */
+static int check_gaps(struct cfg_load *load, const char *prefix, const struct cfg_gpu *gpu)
+{
+	const struct {
+		const char *leaf;
+		u64 ns;
+	} gaps[] = {
+		{ "kernel_gap", gpu->kernel_gap },
+		{ "graph_gap", gpu->graph_gap },
+	};
+
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+		char path[CFG_PATH_MAX];
+
+		if (gaps[i].ns <= gpu->kernel_overhead)
+			continue;
+		snprintf(path, sizeof(path), "%s.%s", prefix, gaps[i].leaf);
+		return cfg_reject(load, path,
+				  "%llu ns is too much, allowed: at most "
+				  "%s.kernel_overhead, %llu ns",
+				  gaps[i].ns, prefix, gpu->kernel_overhead);
+	}
+	return 0;
+}
+
 /* Check the GPU whose keys are below @prefix. */
 static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg_gpu *gpu)
 {
@@ -43,7 +68,7 @@ static int check_gpu(struct cfg_load *load, const char *prefix, const struct cfg
 				  "%llu is too much, allowed: at most %s.flops_bf16, %llu",
 				  gpu->flops_bf16_mma, prefix, gpu->flops_bf16);
 	}
-	return 0;
+	return check_gaps(load, prefix, gpu);
 }
 
 /* Check a container's MPS server: all its clients are on one GPU. A limit is a client's. */

@@ -127,7 +127,7 @@ at_limit "$(most low-0)" || fail "a pager without a promise took the worker's me
 # Kernels without products fill the SMs, too: one that adds vectors and one that multiplies matrices share them, so their speeds
 # add up to one. With overlap the vectors once had the blocks of a product without operations: one.
 cat >fill.json <<'END'
-{"name": "fill", "duration": "500ms", "seed": 1, "gpu": {"profile": "rtx-a4000-16g", "kernel_overhead": "0s"},
+{"name": "fill", "duration": "500ms", "seed": 1, "gpu": {"profile": "rtx-a4000-16g", "kernel_overhead": "0s", "kernel_gap": "0s", "graph_gap": "0s"},
  "system": {"name": "guardian", "mode": "noprot"},
  "containers": {
   "vectors": {"app": {"type": "phases", "memory": "unmanaged", "overlap": true, "efficiency": 1, "memory_efficiency": 1, "kernel_launch": "1us",

@@ -391,6 +391,12 @@ START_TEST(relations_are_checked)
 	assert_bad_set("gpu.flops_bf16_mma=313e12",
 		       "--set:gpu.flops_bf16_mma: 313000000000000 is too much, allowed: at "
 		       "most gpu.flops_bf16, 312000000000000");
+	assert_bad_set("gpu.kernel_gap=3001ns",
+		       "--set:gpu.kernel_gap: 3001 ns is too much, allowed: at most "
+		       "gpu.kernel_overhead, 3000 ns");
+	assert_bad_set("gpu.graph_gap=4us",
+		       "--set:gpu.graph_gap: 4000 ns is too much, allowed: at most "
+		       "gpu.kernel_overhead, 3000 ns");
 	assert_bad_set(
 		"containers.vllm.enabled=false",
 		"s.json:containers: all are disabled, allowed: at least one enabled container");
