@@ -38,12 +38,22 @@ static const struct architecture {
 	bool experts;
 	bool key_per_query; /* without num_key_value_heads, each query head has its own */
 	u64 head_dim;	    /* without head_dim; 0: hidden_size / num_attention_heads */
+	u64 window;	    /* without sliding_window; 0: none */
+	bool window_unused; /* without use_sliding_window */
 } architectures[] = {
 	{ .name = "LlamaForCausalLM", .key_per_query = true },
-	{ .name = "MistralForCausalLM" },
-	{ .name = "Qwen2ForCausalLM", .qkv_bias = true },
-	{ .name = "Qwen3ForCausalLM", .qk_norm = true, .head_dim = 128 },
-	{ .name = "Qwen3MoeForCausalLM", .qk_norm = true, .experts = true },
+	{ .name = "MistralForCausalLM", .window = 4096 },
+	{ .name = "Qwen2ForCausalLM", .qkv_bias = true, .window = 4096, .window_unused = true },
+	{ .name = "Qwen3ForCausalLM",
+	  .qk_norm = true,
+	  .head_dim = 128,
+	  .window = 4096,
+	  .window_unused = true },
+	{ .name = "Qwen3MoeForCausalLM",
+	  .qk_norm = true,
+	  .experts = true,
+	  .window = 4096,
+	  .window_unused = true },
 };
 
 /*
@@ -212,6 +222,30 @@ static void read_quantization(struct reader *reader, struct hf_config *config)
 		       "a list of two integers of at least 1");
 }
 
+/*
+ * As vLLM does: the window is the file's, or that of Hugging Face's class where the file has no
+ * such key. Null is none.
+ */
+static void check_window(struct reader *reader, const struct architecture *architecture)
+{
+	const char *name = architecture->name;
+	char wrong[ALLOWED_MAX] = "is not modelled";
+
+	if (!read_bool(reader, "use_sliding_window", !architecture->window_unused))
+		return;
+	if (!json_object_get(reader->root, "sliding_window")) {
+		if (!architecture->window)
+			return;
+		snprintf(wrong, sizeof(wrong),
+			 "is missing, which is %llu in %.*sConfig, and a window is not "
+			 "modelled",
+			 architecture->window, (int)(strstr(name, "For") - name), name);
+	} else if (!read_value(reader, "sliding_window")) {
+		return;
+	}
+	reject(reader, "sliding_window", wrong, "null, or use_sliding_window false");
+}
+
 int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_config,
 		   struct sim_error *err)
 {
@@ -252,10 +286,7 @@ int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_c
 	if (architecture->experts)
 		read_experts(&reader, &config);
 	read_quantization(&reader, &config);
-	if (read_value(&reader, "sliding_window") &&
-	    read_bool(&reader, "use_sliding_window", true))
-		reject(&reader, "sliding_window", "is not modelled",
-		       "null, or use_sliding_window false");
+	check_window(&reader, architecture);
 	*ret_config = config;
 	return reader.status;
 }

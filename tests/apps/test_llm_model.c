@@ -208,6 +208,57 @@ START_TEST(other_models_must_say_their_heads_of_keys)
 END_TEST
 
 /*
+ * vLLM takes the window of Hugging Face's class: 4096 for Mistral where the key is missing, none
+ * where it is null. The classes of Qwen have a window with use_sliding_window only, which is
+ * false where it is missing.
+ */
+START_TEST(windows_of_attention_are_those_of_vllm)
+{
+	static const char text[] =
+		"{\"architectures\": [\"%sForCausalLM\"], \"hidden_size\": 8, "
+		"\"intermediate_size\": 100, \"num_hidden_layers\": 3, "
+		"\"num_attention_heads\": 2, \"num_key_value_heads\": 1, \"vocab_size\": 10, "
+		"\"torch_dtype\": \"bfloat16\"%s}";
+	static const char class_window[] =
+		"config.json:sliding_window: is missing, which is 4096 in MistralConfig, and a "
+		"window is not modelled, allowed: null, or use_sliding_window false";
+	static const char window[] = "config.json:sliding_window: is not modelled, allowed: "
+				     "null, or use_sliding_window false";
+	static const struct {
+		const char *architecture, *keys, *said;
+	} cases[] = {
+		{ "Mistral", "", class_window },
+		{ "Mistral", ", \"sliding_window\": null", "" },
+		{ "Mistral", ", \"sliding_window\": 4096", window },
+		{ "Mistral", ", \"use_sliding_window\": false", "" },
+		{ "Llama", "", "" },
+		{ "Llama", ", \"sliding_window\": 4096", window },
+		{ "Qwen2", "", "" },
+		{ "Qwen2", ", \"sliding_window\": 4096", "" },
+		{ "Qwen2", ", \"sliding_window\": 4096, \"use_sliding_window\": true", window },
+		{ "Qwen3", ", \"sliding_window\": null, \"use_sliding_window\": true", "" },
+		{ "Qwen3", ", \"use_sliding_window\": true",
+		  "config.json:sliding_window: is missing, which is 4096 in Qwen3Config, and a "
+		  "window is not modelled, allowed: null, or use_sliding_window false" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct sim_error error = { 0 };
+		char whole[512];
+		json_error_t bad;
+		json_t *root;
+
+		snprintf(whole, sizeof(whole), text, cases[i].architecture, cases[i].keys);
+		root = json_loads(whole, 0, &bad);
+		hf_config_read(root, "config.json", &config, &error);
+		ck_assert_msg(!strcmp(error.text, cases[i].said), "%s%s: %s",
+			      cases[i].architecture, cases[i].keys, error.text);
+		json_decref(root);
+	}
+}
+END_TEST
+
+/*
  * A byte for each element of a matrix of the layers, and a scale for each matrix or block of
  * 128 x 128.
  */
@@ -275,6 +326,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, sizes_that_llama_1_and_qwen3_leave_out_are_hugging_faces);
 	tcase_add_test(tests, other_models_must_say_their_heads_of_keys);
 	tcase_add_test(tests, biases_are_counted_where_a_model_has_them);
+	tcase_add_test(tests, windows_of_attention_are_those_of_vllm);
 	tcase_add_test(tests, weights_in_fp8_are_a_byte_and_their_scales);
 	tcase_add_test(tests, few_tokens_use_a_part_of_the_experts);
 	tcase_add_test(tests, the_largest_model_is_too_large_for_a_number);
