@@ -24,6 +24,9 @@ const struct gvmd_setting gvmd_common_settings[] = {
 const size_t gvmd_common_setting_count =
 	sizeof(gvmd_common_settings) / sizeof(gvmd_common_settings[0]);
 
+/* A key of any policy's file, for people. */
+#define DESCRIPTION "description"
+
 static int plan_error(const struct gvmd_plan *plan, const char *key, struct sim_error *err,
 		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
@@ -245,12 +248,13 @@ static bool plan_is_unknown(const struct gvmd_plan *plan, const char *key)
 	for (size_t i = 0; i < policy->setting_count; i++)
 		if (!strcmp(policy->settings[i].name, key))
 			return false;
-	return strcmp(key, "policy") && strcmp(key, "plugin") && strcmp(key, "description");
+	return strcmp(key, "policy") && strcmp(key, "plugin") && strcmp(key, DESCRIPTION);
 }
 
 static int plan_check_keys(const struct gvmd_plan *plan, struct sim_error *err)
 {
 	const struct gvmd_policy *policy = plan->policy;
+	const json_t *description = json_object_get(plan->root, DESCRIPTION);
 	char known[256] = "", right[300];
 	size_t length = 0;
 	const char *key;
@@ -264,11 +268,14 @@ static int plan_check_keys(const struct gvmd_plan *plan, struct sim_error *err)
 						   "%s, ", policy->settings[i].name);
 		if (length < sizeof(known))
 			snprintf(known + length, sizeof(known) - length,
-				 "period, deadline, description");
+				 "period, deadline, " DESCRIPTION);
 		guess_describe(key, known, right, sizeof(right));
 		return plan_error(plan, key, err, "is no setting of \"%.60s\", %s",
 				  policy->name, right);
 	}
+	if (description && !json_is_string(description))
+		return plan_error(plan, DESCRIPTION, err,
+				  "is no text, allowed: what the policy is for");
 	return 0;
 }
 

@@ -117,6 +117,10 @@ START_TEST(mistakes_name_the_file_and_the_key)
 	assert_bad("{\"policy\": \"rules\"}", "rules: missing, and without a default");
 	assert_bad("{\"policy\": \"rules\", \"rule\": []}",
 		   "rule: is no setting of \"rules\", did you mean \"rules\"?");
+	assert_bad("{\"policy\": \"rules\", \"description\": [\"a\", 7], \"rules\": []}",
+		   "description: is no text, allowed: what the policy is for");
+	assert_bad("{\"policy\": \"rules\", \"description\": null, \"rules\": []}",
+		   "description: is no text, allowed: what the policy is for");
 	assert_bad("{\"policy\": \"rules\", \"rules\": []}",
 		   "rules: allowed: a list of 1 to 64 rules");
 	assert_bad("{\"policy\": \"rules\", \"period\": \"1us\", \"rules\": []}",
