@@ -132,6 +132,31 @@ check_targets() {
 	done
 }
 
+# All rows of a table have as many cells as its head. A bare | ends a cell, also within backticks.
+check_tables() {
+	awk '
+		/^ *```/ { code = !code }
+		code || !/^ *\|/ { cells = 0; next }
+		{
+			row = $0
+			gsub(/\\\|/, "", row)
+			found = gsub(/\|/, "", row)
+			if (!cells)
+				cells = found
+			else if (found != cells)
+				print FILENAME ":" FNR ": " found - 1 " cells in a table of " cells - 1
+		}
+	' "$1"
+}
+
+printf '%s\n' '| a | b |' '|---|---|' '| `x\|y` | c |' '| `x|y` | c |' >"$work/table.md"
+[ "$(check_tables "$work/table.md")" = "$work/table.md:4: 3 cells in a table of 2" ] ||
+	complain "a bare | is not found: $(check_tables "$work/table.md")"
+{ git ls-files '*.md' 2>/dev/null || find . -name '*.md' ! -path './build/*'; } | while read -r document; do
+	check_tables "$document"
+done >"$work/found"
+[ ! -s "$work/found" ] || complain "$(cat "$work/found")"
+
 for document in $documents; do
 	[ -f "$document" ] || { complain "no $document"; continue; }
 	{
