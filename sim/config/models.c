@@ -3,12 +3,12 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "config/message.h"
 #include "config/paths.h"
 #include "config/steps.h"
 #include "engine/error.h"
-#include "engine/guess.h"
 
 /* The models that come with gvmsim are folders. */
 static void list_models(char *text, size_t size)
@@ -21,17 +21,26 @@ static void list_models(char *text, size_t size)
 		cfg_path_list_folders(folder, text, size);
 }
 
-void cfg_describe_models(const char *wrong, char *text, size_t size)
+bool cfg_guess_model(const char *wrong, char ret_name[GUESS_NAME_MAX])
 {
-	static const char own[] = "the path of your model's config.json from Hugging Face";
 	struct guess guess;
 	char known[512];
 
 	list_models(known, sizeof(known));
 	guess_begin(&guess, wrong);
 	guess_offer_list(&guess, known);
-	if (*guess.name)
-		snprintf(text, size, "did you mean \"%s\"? Also allowed: %s", guess.name, own);
+	strcpy(ret_name, guess.name);
+	return *ret_name;
+}
+
+void cfg_describe_models(const char *wrong, char *text, size_t size)
+{
+	static const char own[] = "the path of your model's config.json from Hugging Face";
+	char known[512], name[GUESS_NAME_MAX];
+
+	list_models(known, sizeof(known));
+	if (cfg_guess_model(wrong, name))
+		snprintf(text, size, "did you mean \"%s\"? Also allowed: %s", name, own);
 	else
 		snprintf(text, size, "allowed: %s%s%s", known, *known ? ", or " : "", own);
 }

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "config/config.h"
+#include "engine/guess.h"
 
 struct sim_error;
 
@@ -16,6 +17,9 @@ struct sim_error;
  * to give another one.
  */
 void cfg_describe_models(const char *wrong, char *text, size_t size);
+
+/* The model of gvmsim with a name near @wrong. False: none. */
+bool cfg_guess_model(const char *wrong, char ret_name[GUESS_NAME_MAX]);
 
 /* Read the object in the config.json @file. On success the caller owns *ret_root. */
 int cfg_load_model(const char *file, json_t **ret_root, struct sim_error *err);

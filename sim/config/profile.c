@@ -16,6 +16,7 @@
 #include "engine/error.h"
 #include "engine/guess.h"
 #include "config/message.h"
+#include "config/models.h"
 #include "config/paths.h"
 #include "config/value.h"
 
@@ -173,6 +174,21 @@ static int profile_read(struct cfg_load *load, const struct profile_kind *kind,
 	return status;
 }
 
+/* Say that @name is no application. It may be a model, for another key of the container. */
+static int reject_app(struct cfg_load *load, const char *path, const char *name,
+		      const char *right)
+{
+	int length = (int)(strlen(path) - strlen("profile"));
+	bool listed = !strchr(right, '?');
+	char model[GUESS_NAME_MAX];
+
+	if (!listed || !cfg_guess_model(name, model))
+		return cfg_reject(load, path, "no profile \"%s\", %s%s", name, right,
+				  listed ? "; a language model's name goes to app.model" : "");
+	return cfg_reject(load, path, "no profile \"%s\", but a model \"%s\": set %.*smodel",
+			  name, model, length, path);
+}
+
 /*
  * Add the profile that the key at @path names. Without a setting, or with an empty name, there
  * is none.
@@ -193,7 +209,9 @@ static int profile_add(struct cfg_load *load, const struct profile_kind *kind, c
 	if (status || !*name.text)
 		return status;
 	if (!profile_find(load, kind, "", name.text, file, right, sizeof(right)))
-		return cfg_reject(load, path, "no profile \"%s\", %s", name.text, right);
+		return kind == &app_kind ? reject_app(load, path, name.text, right) :
+					   cfg_reject(load, path, "no profile \"%s\", %s",
+						      name.text, right);
 	return profile_read(load, kind, prefix, &(struct profile_chain){ file, NULL });
 }
 

@@ -136,8 +136,27 @@ START_TEST(unknown_profiles_list_the_known_ones)
 }
 END_TEST
 
+/* A model is no profile. The message says where its name goes. */
+START_TEST(a_models_name_for_a_profile_is_told_its_key)
+{
+	static const char end[] = "; a language model's name goes to app.model";
+
+	assert_bad_set("containers.vllm.app.profile=Llama-3.1-8B",
+		       "--set:containers.vllm.app.profile: no profile \"Llama-3.1-8B\", but a "
+		       "model \"Llama-3.1-8B\": set containers.vllm.app.model");
+	assert_bad_set("containers.vllm.app.profile=llama-3.1-8",
+		       "--set:containers.vllm.app.profile: no profile \"llama-3.1-8\", but a "
+		       "model \"Llama-3.1-8B\": set containers.vllm.app.model");
+	ck_assert_int_eq(load_path("s.json", "containers.vllm.app.profile=nothing", NULL),
+			 -SIM_EXIT_USER);
+	ck_assert_ptr_nonnull(strstr(error.text, "no profile \"nothing\", allowed: "));
+	ck_assert_str_eq(error.text + strlen(error.text) - strlen(end), end);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, a_models_name_for_a_profile_is_told_its_key);
 	tcase_add_test(tests,
 		       mistakes_in_the_profile_of_a_further_gpu_are_named_as_its_file_has_them);
 	tcase_add_test(tests, a_missing_key_of_a_further_gpu_is_named_as_its_profile_has_it);
