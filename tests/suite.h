@@ -7,6 +7,7 @@
 #define TESTS_SUITE_H
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,24 @@ static inline void suite_remove_folder(const char *path)
 
 	snprintf(command, sizeof(command), "rm -rf '%s'", path);
 	ck_assert_int_eq(system(command), 0);
+}
+
+/*
+ * Is @text like @pattern, in which each "*" stands for any text? For messages that list all keys
+ * or names: what matters are some of them, and the list grows.
+ */
+static inline bool suite_is_like(const char *text, const char *pattern)
+{
+	for (; *pattern != '*'; pattern++, text++) {
+		if (*pattern != *text)
+			return false;
+		if (!*pattern)
+			return true;
+	}
+	for (; !suite_is_like(text, pattern + 1); text++)
+		if (!*text)
+			return false;
+	return true;
 }
 
 /* Write @text into a file. */

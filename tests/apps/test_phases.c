@@ -363,22 +363,16 @@ static const struct {
 	{ "{}", "[{\"name\": \"b\", \"flops\": 3}]",
 	  "b: does nothing, allowed: a phase with kernels or host" },
 	{ "{}", "[{" PHASE ", \"small\": {\"name\": \"c\"}}]",
-	  "b: no field \"name\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, graph, launch, kernel_overhead, blocks, turns, layers, flops, "
-	  "flops_per_token, "
-	  "traffic, traffic_per_token, cycles, traffic_beside" },
+	  "b: no field \"name\", allowed: repeat, reads, *kernels, *flops, *traffic, *" },
 	{ "{}", "[{" PHASE ", \"small\": {\"once\": true}}]",
-	  "b: no field \"once\", allowed: repeat, reads, writes, samples, tokens, host, "
-	  "kernels, graph, launch, kernel_overhead, blocks, turns, layers, flops, "
-	  "flops_per_token, "
-	  "traffic, traffic_per_token, cycles, traffic_beside" },
+	  "b: no field \"once\", allowed: repeat, reads, *kernels, *flops, *traffic, *" },
 	{ "{\"w\": {\"bytes\": 1}}",
 	  "[{" PHASE ", \"layers\": 64, \"reads\": [\"w\", \"w\", \"w\", \"w\", \"w\"]}]",
 	  "b: touches 5 tensors in each of 64 layers, allowed: up to 256 in all" },
 	{ "{}", "[{\"name\": \"a\", \"small\": {\"phases\": []}, \"phases\": [{" PHASE "}]}]",
 	  "a: no field \"phases\", allowed: repeat, samples" },
 	{ "{}", "[{\"name\": \"a\", \"x\": 1, \"phases\": [{" PHASE "}]}]",
-	  "a: no field \"x\", allowed: name, once, small, phases, repeat, samples" },
+	  "a: no field \"x\", allowed: name, *phases, *repeat*" },
 	{ "{}", "[{\"name\": \"a\", \"phases\": [{" PHASE ", \"small\": {\"host\": 3}}]}]",
 	  "b.host: 3 has no unit, allowed: a duration from 0s to 3600s such as \"640s\", "
 	  "\"24.6ms\" or \"5us\"" },
@@ -394,7 +388,7 @@ START_TEST(a_mistake_is_named)
 	program = phases_program_read(&phases, &key, wrong);
 	ck_assert_ptr_null(program);
 	ck_assert_ptr_nonnull(key);
-	ck_assert_str_eq(wrong, mistakes[_i].wrong);
+	ck_assert_msg(suite_is_like(wrong, mistakes[_i].wrong), "%s", wrong);
 }
 END_TEST
 

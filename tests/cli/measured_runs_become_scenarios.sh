@@ -152,7 +152,7 @@ mistake '--app: .*shim-launches has no container "vllm"' "$measured" mine.json -
 mistake '--app: no profile "none", allowed: a file of scenarios/apps, or of apps beside mine.json' "$measured" mine.json --app llm=none
 mistake "option '--app': 'llm' is wrong, allowed: NAME=PROFILE or NAME=TYPE:PROFILE" "$measured" mine.json --app llm
 mistake '--gpu: no profile "none", allowed: a file of scenarios/gpus, or of gpus beside mine.json' "$measured" mine.json --gpu none
-mistake "option '--app': 'vllm' is no application type, allowed: llm-server, diffusion, pages, phases, llm-rank$" "$measured" mine.json --app llm=vllm:vllm
+mistake "option '--app': 'vllm' is no application type, allowed: llm-server, diffusion, .*phases" "$measured" mine.json --app llm=vllm:vllm
 mistake "option '--app': 'llm' is there twice" "$measured" mine.json --app llm=vllm --app llm=vllm
 mistake "option '--lead': '5' is wrong, allowed: a duration up to 1h" "$measured" mine.json --lead 5
 mistake "no/mine.json: cannot write: no such folder" "$measured" no/mine.json

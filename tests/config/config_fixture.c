@@ -155,7 +155,8 @@ void load_changed(const char *from, const char *to)
 void assert_failed(int status, const char *message)
 {
 	ck_assert_int_eq(status, -SIM_EXIT_USER);
-	ck_assert_str_eq(error.text, message);
+	ck_assert_msg(suite_is_like(error.text, message), "says \"%s\", expected \"%s\"",
+		      error.text, message);
 	ck_assert_ptr_null(config.containers);
 	ck_assert_ptr_null(config.resolved);
 }

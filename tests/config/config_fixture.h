@@ -52,7 +52,10 @@ void keep_hash(char hash[33], const char *set);
 /* The text that is written at start to a control file of the first container. */
 const char *control_text(const char *file);
 
-/* Assert that a load that returned @status failed with exactly @message and left nothing. */
+/*
+ * Assert that a load that returned @status failed with exactly @message and left nothing. A "*"
+ * stands for any text, as the rest of a list that grows.
+ */
 void assert_failed(int status, const char *message);
 
 /*

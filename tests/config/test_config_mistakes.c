@@ -57,9 +57,7 @@ START_TEST(unused_keys_are_checked)
 	assert_bad_set(
 		"system.mechanisms=all",
 		"--set:system.mechanisms: invalid token near 'all', allowed: an object with "
-		"sub_chunks, memory_isolation, compute_isolation, fast_paging, one_list, "
-		"clean_drop, "
-		"priority_batches, hint_faults, lirs, owner_prefetch, block");
+		"sub_chunks, *, lirs, *block*");
 	assert_bad_set("host.cores=0", "--set:host.cores: 0 is out of range, allowed: an "
 				       "integer from 1 to 4096");
 }
@@ -148,32 +146,18 @@ START_TEST(unknown_keys_are_named)
 {
 	assert_bad("\"duration\"", "\"durations\": 1, \"duration\"",
 		   "s.json:durations: unknown key, did you mean \"duration\"?");
-	assert_bad("\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
-		   "s.json:gpu.colour: unknown key, allowed: profile, memory, memory_total, "
-		   "context, memory_bandwidth, flops_bf16, flops_fp8, flops_bf16_mma, "
-		   "wgmma, kernel_overhead, kernel_gap, graph_gap, sms, clock, l2, memory_sms, "
-		   "limited_speed, "
-		   "product, link, peer, sched, fault");
+	assert_bad(
+		"\"profile\": \"tiny\"", "\"profile\": \"tiny\", \"colour\": 1",
+		"s.json:gpu.colour: unknown key, allowed: profile, memory, *, link, *, fault*");
 	assert_bad(
 		"\"events\": []", "\"\": {}",
 		"s.json: holds a key that is empty or far too long, allowed: the keys of the "
 		"schema");
-	assert_bad(
-		"\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
-		"s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
-		"profile, memory, read_mostly, pressure, model, quantization, weights, "
-		"embeddings, "
-		"expert_weights, tensor_parallel, token_bytes, "
-		"experts, experts_per_token, kv_bytes_per_token, workspace, "
-		"gpu_memory_utilization, block_tokens, max_batched_tokens, max_sequences, "
-		"max_model_len, prefix_caching, flops_per_token, head_flops, "
-		"traffic_per_token, "
-		"attention_flops, attention_tile, attention_group, efficiency, "
-		"product_ridge, attention_efficiency, attention_wgmma, "
-		"memory_efficiency, kv_bandwidth, kernels_per_step, weight_matrices, layers, "
-		"kernel_launch, host_per_step, host_per_sequence, host_per_prompt_token, "
-		"host_per_new_shape, graph_tokens, frontend, boot, slo_ttft, slo_itl, "
-		"trace, client");
+	assert_bad("\"profile\": \"llm\"", "\"profile\": \"llm\", \"steps\": 20",
+		   "s.json:containers.vllm.app.steps: no key of this app.type, allowed: type, "
+		   "profile, *, weights, *, max_sequences, *, trace, *client*");
+	/* Another type has it. */
+	ck_assert_ptr_null(strstr(error.text, ", steps"));
 }
 END_TEST
 
@@ -266,7 +250,7 @@ START_TEST(missing_keys_are_named)
 		   "s.json:duration: is missing, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad("\"type\": \"llm-server\",", "",
 		   "s.json:containers.vllm.app.type: is missing, allowed: \"llm-server\", "
-		   "\"diffusion\", \"pages\", \"phases\", \"llm-rank\"");
+		   "*\"diffusion\", *\"phases\"*");
 	assert_bad("\"file\": \"head.trace\"", "",
 		   "s.json:containers.vllm.app.trace.file: is missing, allowed: a text of 1 to "
 		   "511 bytes");
@@ -340,10 +324,8 @@ START_TEST(container_names_are_checked)
 		 "s.json:containers: \"vLLM\" is not a valid container name, %s", allowed);
 	assert_bad("\"vllm\"", "\"vLLM\"", message);
 	assert_bad("\"vllm\"", "\"v.llm\"",
-		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, gpu, mps, "
-		   "mig, vgpu, guardian, app, gmem.limit.high, gmem.limit.low, hmem.limit, "
-		   "compute.timeslice, "
-		   "compute.priority, compute.weight, compute.freeze");
+		   "s.json:containers.v.llm: unknown key, allowed: enabled, start, *, app, "
+		   "*gmem.limit.high, *compute.priority*");
 }
 END_TEST
 
@@ -357,19 +339,9 @@ START_TEST(gpus_are_checked)
 		"letters, digits, \"_\" and \"-\"");
 	assert_bad_set("gpus.big.memroy=1G", "--set:gpus.big.memroy: unknown key, did you mean "
 					     "\"gpus.big.memory\"?");
-	assert_bad_set(
-		"gpus.big.memory=1G",
-		"--set:gpus.big.memory_total: is missing, and so are gpus.big.context, "
-		"gpus.big.memory_bandwidth, gpus.big.flops_bf16, gpus.big.kernel_overhead, "
-		"gpus.big.link.bandwidth, gpus.big.link.bandwidth_both, gpus.big.link.setup, "
-		"gpus.big.link.piece_in, gpus.big.link.piece_out, gpus.big.sched.timeslice, "
-		"gpus.big.sched.timeslice_scale, gpus.big.sched.context_switch, "
-		"gpus.big.sched.context_state, gpus.big.sched.rpc, "
-		"gpus.big.fault.buffer_entries, gpus.big.fault.outstanding, "
-		"gpus.big.fault.per_block, gpus.big.fault.front, gpus.big.fault.interrupt, "
-		"gpus.big.fault.linger, "
-		"gpus.big.fault.cold_wake, gpus.big.fault.cold_after, gpus.big.fault.batch, "
-		"gpus.big.fault.entry, gpus.big.fault.block and 6 more");
+	assert_bad_set("gpus.big.memory=1G",
+		       "--set:gpus.big.memory_total: is missing, and so are gpus.big.context, "
+		       "*gpus.big.link.setup, * more");
 	assert_bad_set("gpus.big={\"profile\": \"tiny\", \"memory\": \"1G\"}",
 		       "--set:gpus.big.memory: 1073741824 is too much, allowed: at most "
 		       "gpus.big.memory_total, 35651584");

