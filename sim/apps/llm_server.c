@@ -279,13 +279,27 @@ static int server_live(struct llm_server *server)
 	return status;
 }
 
+/* When an event stops this server, which starts now; ENG_NEVER: none does. */
+static u64 server_stop_ns(const struct app_env *env)
+{
+	for (size_t i = 0; i < env->config->event_count; i++) {
+		const struct cfg_event *event = &env->config->events[i];
+
+		if ((event->stop || event->restart) && event->at > eng_now() &&
+		    !strcmp(event->container, env->container->name))
+			return event->at;
+	}
+	return ENG_NEVER;
+}
+
 static int llm_server_run(const struct app_env *env)
 {
 	struct llm_server server = { .env = env,
 				     .cfg = llm_group_cfg(env),
 				     .rank = { .env = env, .cfg = llm_group_cfg(env) },
 				     .begun_ns = max(env->container->start, (u64)eng_now()),
-				     .drop_ns = ENG_NEVER };
+				     .drop_ns = ENG_NEVER,
+				     .stop_ns = server_stop_ns(env) };
 	int status = server_init(&server);
 
 	env->log->has_server = true;

@@ -78,12 +78,19 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session, u64
 	struct app_record *record = app_log_at(server->env->log, session->record);
 	u64 now = llm_frontend_note(&server->frontend, &server->cfg->frontend,
 				    &server->env->config->host, sent_ns);
+	u64 gone_ns = min(server->drop_ns, (u64)server->env->config->duration);
 
-	/* The client has gone when it comes, or the run has ended. */
-	if (now > min(server->drop_ns, server->env->config->duration))
-		return session->request.state == LLM_FINISHED ?
-			       session_close(server, session, APP_GAPS_OTHERS) :
-			       0;
+	/* The client or the server has gone when it would come, or the run has ended. */
+	if (now > min(gone_ns, server->stop_ns)) {
+		if (session->request.state != LLM_FINISHED)
+			return 0;
+		if (server->stop_ns < gone_ns) {
+			record->outcome = APP_FAILED;
+			record->reason = APP_STOPPED;
+			record->finish_ns = server->stop_ns;
+		}
+		return session_close(server, session, APP_GAPS_OTHERS);
+	}
 	if (session->last_token_ns)
 		session->gaps_ns[session->gap_count++] = now - session->last_token_ns;
 	else
@@ -99,8 +106,8 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session, u64
 
 /*
  * The client may have stopped some time ago: the server then ends the step that was in flight.
- * Where an event or a signal ends the server, a token that was sent before may reach the client
- * later.
+ * Where the context dies or a signal ends the run, whose dates are not known before, a token
+ * that was sent may reach the client later.
  */
 int llm_sessions_close(struct llm_server *server, bool failed)
 {

@@ -20,6 +20,7 @@ u32 blocks_at_end;
 
 u64 kill_ns = ENG_NEVER;
 u64 interrupt_ns = ENG_NEVER;
+bool event_stops;
 u64 post_ns = ENG_NEVER;
 u64 post_bytes;
 u64 watch_ns[WATCHES];
@@ -29,6 +30,7 @@ static const struct sim_app *tested;
 static struct cuda_device device;
 static struct cuda_context cuda;
 static struct eng_actor *app_actor;
+static struct app_env app_env;
 
 void init_machine(const struct sim_app *app, void *keys)
 {
@@ -59,6 +61,7 @@ static void fire_kill(struct eng_timer *timer)
 static void fire_interrupt(struct eng_timer *timer)
 {
 	(void)timer;
+	app_env.stopping = event_stops;
 	eng_interrupt(app_actor);
 }
 
@@ -84,7 +87,7 @@ static void set_timer(struct eng_timer *timer, u64 date, void (*fire)(struct eng
 
 static void app_main(void *data)
 {
-	struct app_env env = {
+	app_env = (struct app_env){
 		.config = &config,
 		.container = &container,
 		.cuda = &cuda,
@@ -98,7 +101,7 @@ static void app_main(void *data)
 	GVM_ASSERT(!sim_process_start(&process, &gpu, 1000));
 	cuda_context_create(&cuda, &device, &process);
 	gvm_limit_set_high(process.container, limit_bytes);
-	app_status = tested->run(&env);
+	app_status = tested->run(&app_env);
 	cuda_context_destroy(&cuda);
 	app_end_ns = eng_now();
 	if (!process.running)
@@ -129,7 +132,8 @@ static void supervisor(void *data)
 
 void simulate(void)
 {
-	config.duration = interrupt_ns; /* that is how a run ends */
+	/* That is how a run ends, if it is no event. */
+	config.duration = event_stops ? 2 * interrupt_ns : interrupt_ns;
 	ck_assert_int_eq(eng_init(), 0);
 	ck_assert_int_eq(sim_gpu_init(&gpu, "gpu", &config.gpu, &policy), 0);
 	cuda_device_init(&device, &gpu);

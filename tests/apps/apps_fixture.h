@@ -41,6 +41,7 @@ extern u32 blocks_at_end; /* of its first allocation, that are resident: a bit e
  */
 extern u64 kill_ns;
 extern u64 interrupt_ns;
+extern bool event_stops; /* at interrupt_ns, and the run goes on; false at first */
 extern u64 post_ns;
 extern u64 post_bytes;
 

@@ -131,6 +131,38 @@ START_TEST(a_request_whose_last_token_is_on_its_way_has_not_ended)
 }
 END_TEST
 
+/* Likewise, and an event stops the server before. The answer fails with it. */
+static void stop_on_the_way(u32 tokens)
+{
+	static struct cfg_event stop = { .at = ZERO + 2500, .stop = true };
+
+	init_frontend();
+	interrupt_ns = ZERO + 2500;
+	event_stops = true;
+	strcpy(stop.container, container.name);
+	config.events = &stop;
+	config.event_count = 1;
+	arrive(0, 20, tokens);
+	simulate();
+	expect_record(0, APP_FAILED, ZERO, 0, 2500);
+	ck_assert_int_eq(app_log.records[0].reason, APP_STOPPED);
+	ck_assert_uint_eq(app_log.records[0].output_tokens, 0);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_COMPLETED].count, 0);
+	ck_assert_uint_eq(app_log.gaps[APP_GAPS_OPEN].count, 0);
+}
+
+START_TEST(a_token_on_its_way_as_an_event_stops_the_server_is_not_received)
+{
+	stop_on_the_way(3);
+}
+END_TEST
+
+START_TEST(a_request_whose_last_token_is_on_its_way_fails_with_the_stop)
+{
+	stop_on_the_way(1);
+}
+END_TEST
+
 START_TEST(a_request_does_not_fail_before_its_last_token)
 {
 	init_frontend();
@@ -162,5 +194,7 @@ TEST_MAIN("llm_frontend", a_token_takes_the_time_of_both_loops, tokens_of_a_step
 	  a_token_that_is_on_its_way_as_the_client_stops_is_dropped,
 	  a_token_on_its_way_at_the_end_of_the_run_is_not_received,
 	  a_request_whose_last_token_is_on_its_way_has_not_ended,
+	  a_token_on_its_way_as_an_event_stops_the_server_is_not_received,
+	  a_request_whose_last_token_is_on_its_way_fails_with_the_stop,
 	  a_request_does_not_fail_before_its_last_token,
 	  a_user_of_a_closed_loop_waits_for_the_frontend)
