@@ -26,7 +26,6 @@ struct run {
 	size_t name_count;
 	struct summary summary;
 	json_t *config;
-	u64 end_ns;
 };
 
 /* The thresholds of one container. */
@@ -34,7 +33,15 @@ struct thresholds {
 	struct threshold list[SWEEP_THRESHOLDS_MAX];
 	const char *names[SWEEP_THRESHOLDS_MAX];
 	size_t count;
-	u64 end_ns; /* of its log */
+};
+
+/* The log of one container, as a whole. Its records are in order. */
+struct whole {
+	const struct summary_container *container;
+	const struct app_log *log;
+	u64 promises_ns[APP_PROMISES];
+	u64 end_ns;	   /* requests that are open then have waited until then */
+	double rate_scale; /* of rates up to end_ns: the client may have ended before */
 };
 
 /* Block number b of a log is records [first[b], first[b + 1]). */
@@ -179,18 +186,47 @@ static bool is_of_records(const struct metric *metric)
 	       metric->source != METRIC_CACHED;
 }
 
+/* Describe the log of a container. Returns 0, or -1: out of memory. */
+static int take_whole(const struct run *run, const struct summary_container *container,
+		      const struct app_log *log, struct whole *ret_whole)
+{
+	struct summary_value computed[REPORT_METRICS_MAX] = { 0 };
+	const struct app_report *report = container->report;
+	u64 last_ns = 0;
+
+	*ret_whole = (struct whole){ .container = container, .log = log, .rate_scale = 1 };
+	read_promises(run, container, ret_whole->promises_ns);
+	for (size_t i = 0; i < log->record_count; i++) {
+		last_ns = max(last_ns, log->records[i].arrival_ns);
+		last_ns = max(last_ns, log->records[i].finish_ns);
+	}
+	ret_whole->end_ns = threshold_end_ns(&run->summary, container, run->config,
+					     log->records[0].arrival_ns, last_ns);
+	if (log_metrics_compute(report, log, ret_whole->promises_ns, ret_whole->end_ns,
+				computed))
+		return -1;
+	for (size_t i = 0; i < report->metric_count; i++) {
+		const struct summary_value *value = &container->values[SUMMARY_METRICS + i];
+
+		if (is_rate(&report->metrics[i]) && value->known && computed[i].real > 0) {
+			ret_whole->rate_scale = value->real / computed[i].real;
+			break;
+		}
+	}
+	return 0;
+}
+
 /*
  * The values of one draw, by metric. The first arrival of a draw can be later than the log's;
  * rates are a second of the log's own time. A bound is infinite, a missing value NAN.
  */
-static int draw_values(const struct run *run, const struct summary_container *container,
-		       const struct app_log *log, const struct app_log *drawn,
-		       const u64 promises_ns[APP_PROMISES], double *values, size_t stride)
+static int draw_values(const struct whole *whole, const struct app_log *drawn, double *values,
+		       size_t stride)
 {
-	const struct app_report *report = container->report;
+	const struct app_report *report = whole->container->report;
 	struct summary_value computed[REPORT_METRICS_MAX] = { 0 };
 
-	if (log_metrics_compute(report, drawn, promises_ns, run->end_ns, computed))
+	if (log_metrics_compute(report, drawn, whole->promises_ns, whole->end_ns, computed))
 		return -1;
 	for (size_t i = 0; i < report->metric_count; i++) {
 		const struct metric *metric = &report->metrics[i];
@@ -201,18 +237,18 @@ static int draw_values(const struct run *run, const struct summary_container *co
 		if (!computed[i].known)
 			*value = (double)NAN;
 		else if (is_rate(metric))
-			*value *= (double)(run->end_ns - drawn->records[0].arrival_ns) /
-				  (double)(run->end_ns - log->records[0].arrival_ns);
+			*value *= whole->rate_scale *
+				  (double)(whole->end_ns - drawn->records[0].arrival_ns) /
+				  (double)(whole->end_ns - whole->log->records[0].arrival_ns);
 	}
 	return 0;
 }
 
-/* The thresholds of the container that the sweep asks for. Its records are in order. */
+/* The thresholds of the container that the sweep asks for. */
 static void find_thresholds(const struct run *run, const struct summary_container *container,
-			    const struct app_log *log, struct thresholds *thresholds)
+			    struct thresholds *thresholds)
 {
 	struct sim_error ignored = { 0 };
-	u64 last_ns = 0;
 
 	thresholds->count = 0;
 	for (size_t i = 0; i < run->name_count; i++) {
@@ -223,17 +259,11 @@ static void find_thresholds(const struct run *run, const struct summary_containe
 			continue;
 		thresholds->names[thresholds->count++] = run->names[i];
 	}
-	for (size_t i = 0; i < log->record_count; i++) {
-		last_ns = max(last_ns, log->records[i].arrival_ns);
-		last_ns = max(last_ns, log->records[i].finish_ns);
-	}
-	thresholds->end_ns = threshold_end_ns(&run->summary, container, run->config,
-					      log->records[0].arrival_ns, last_ns);
 }
 
 /* The thresholds' values of one draw, as draw_values(). */
-static void draw_thresholds(const struct thresholds *thresholds, const struct app_log *drawn,
-			    double *values, size_t stride)
+static void draw_thresholds(const struct thresholds *thresholds, const struct whole *whole,
+			    const struct app_log *drawn, double *values, size_t stride)
 {
 	for (size_t i = 0; i < thresholds->count; i++) {
 		const struct threshold *threshold = &thresholds->list[i];
@@ -241,8 +271,7 @@ static void draw_thresholds(const struct thresholds *thresholds, const struct ap
 		struct summary_value value;
 
 		for (size_t k = 0; k < drawn->record_count; k++)
-			threshold_take(threshold, &drawn->records[k], thresholds->end_ns,
-				       &count);
+			threshold_take(threshold, &drawn->records[k], whole->end_ns, &count);
 		value = threshold_value(threshold, &count);
 		values[i * stride] = !value.known     ? (double)NAN :
 				     threshold->share ? value.real :
@@ -293,12 +322,12 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 			struct sim_error *err)
 {
 	u64 random = random_begin(RESAMPLE_SEED, container->name);
-	u64 promises_ns[APP_PROMISES];
 	struct app_log drawn = { .has_server = true };
 	size_t metrics = container->report->metric_count;
 	double *values =
 		calloc(run->resamples * (metrics + run->name_count) + 1, sizeof(*values));
 	struct thresholds thresholds;
+	struct whole whole;
 	unsigned int *times = NULL;
 	struct cut cut = { 0 };
 	int status = values ? cut_log(run, log, &cut) : -1;
@@ -310,18 +339,18 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 	/* One block is the same in each draw: an interval of no width would be no interval. */
 	if (!status && cut.count < 2)
 		goto out;
-	read_promises(run, container, promises_ns);
-	find_thresholds(run, container, log, &thresholds);
+	if (!status)
+		status = take_whole(run, container, log, &whole);
+	find_thresholds(run, container, &thresholds);
 	for (u64 k = 0; !status && k < run->resamples; k++) {
 		/* A draw of empty blocks alone has no metric. */
 		do
 			status = draw_blocks(log, &cut, &random, times, &drawn);
 		while (!status && !drawn.record_count);
 		if (!status)
-			status = draw_values(run, container, log, &drawn, promises_ns,
-					     &values[k], run->resamples);
+			status = draw_values(&whole, &drawn, &values[k], run->resamples);
 		if (!status)
-			draw_thresholds(&thresholds, &drawn,
+			draw_thresholds(&thresholds, &whole, &drawn,
 					&values[metrics * run->resamples + k], run->resamples);
 	}
 	if (!status)
@@ -344,7 +373,6 @@ static int resample_run(struct blocks *blocks, struct run *run, struct sim_error
 	snprintf(file, sizeof(file), "%s/" RESULTS_CONFIG, run->path);
 	if (!status)
 		status = results_load_json(file, RESULTS_WRITTEN, &run->config, err);
-	run->end_ns = (u64)(run->summary.sim_seconds * 1e9 + 0.5);
 	for (size_t i = 0; !status && i < run->summary.container_count; i++) {
 		const struct summary_container *container = &run->summary.containers[i];
 		struct app_log log = { .has_server = true };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Intervals over blocks of arrivals: they hold the estimate, are the same when drawn again, and are none where all
-# arrivals are in one block.
+# arrivals are in one block. Rates are those of the client's time, as in the results.
 . "$(dirname "$0")/common.inc"
 
 blocks() {
@@ -27,4 +27,21 @@ for name, row in drawn.items():
 for name in ("vllm.ttft_ms.p50", "vllm.requests.arrived"):
     assert float(drawn[name]["low"]) < float(drawn[name]["high"]), drawn[name]
 assert not any(name.startswith("vllm.itl") or name.endswith("faults") for name in drawn), list(drawn)
+EOF2
+
+# A client that ends before the run: by its stop, or as all is answered. Rates are of its time.
+for drops in true false; do
+	printf '{"scenario": "vllm-diffusion-80g", "set": {"duration": "120s", "containers.vllm.app.client.stop": "20s",
+		"containers.vllm.app.client.drop_in_flight": %s}, "grid": {"system.name": ["stock"]},
+		"interval": {"over": "blocks", "block": "2s"}}' $drops >early.json
+	"$gvmsim" sweep early.json --out "early-$drops" >/dev/null 2>.err || fail "an early end: $(cat .err)"
+done
+python3 - <<'EOF2' || fail "intervals of a client that ends early"
+import csv
+for drops in ("true", "false"):
+    rows = {row["metric"]: row for row in csv.DictReader(open(f"early-{drops}/intervals.csv"))}
+    for name in ("vllm.requests_per_s", "vllm.goodput_per_s", "vllm.tokens_per_s"):
+        low, estimate, high = (float(rows[name][key]) for key in ("low", "estimate", "high"))
+        assert low < estimate < high, (drops, rows[name])
+assert rows["vllm.requests_per_s"]["interval"], rows
 EOF2
