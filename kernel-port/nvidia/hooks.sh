@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # Write the hooked files of NVIDIA's driver into OUT: those that hooks/NAME.cocci patches, and the headers
 # that they include. TREE is the kernel-open folder of a driver; nothing is written there. Fails with one
-# line for each hook that does not land exactly once.
+# line for each hook that does not land exactly once, and one for each that the driver can pass by.
 #
 #   hooks.sh TREE OUT
 set -eu
@@ -51,6 +51,17 @@ check() {
 	done
 }
 
+# A hook that stands in place of a call: FUNCTION, defined in FILE, has no other caller there.
+check_callers() {
+	file=$1
+	function=$2
+	hook=$3
+	count=$(grep -v '^static' "$out/$file" | grep -c "\<$function(" || true)
+	[ "$count" = 0 ] && return
+	echo "$file of $version calls $function past the hook $hook" >&2
+	failures=$((failures + 1))
+}
+
 # gvm_uvm_version.h: what this driver has. GVM_UVM_FAULTS_SUPPORTED: a GPU says whether it has replayable faults.
 # Since 595 the driver knows only GPUs that have them, and the field is gone. Pascal's are the first that have
 # them: a driver without the field that knows Maxwell keeps this elsewhere.
@@ -79,6 +90,7 @@ for patch in "$ours"/hooks/*.cocci; do
 	# Without a change spatch writes nothing.
 	[ -f "$out/$file" ] || cp "$tree/nvidia-uvm/$file" "$out/$file"
 	check "$file" "$patch"
+	[ "$file" != uvm_va_block.c ] || check_callers "$file" block_alloc_gpu_chunk gvm_uvm_alloc_chunk
 	{
 		echo '#include "gvm_uvm_hooks.h"'
 		cat "$out/$file"
