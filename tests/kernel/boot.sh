@@ -114,7 +114,7 @@ make_initramfs() {
 	if [ "$program" = hooked ]; then
 		others=$(find "$source/tests/kernel" -name 'softgpu_*.c' ! -name softgpu_init.c)
 		# The tests of the fake GPU that run here, too: hooked_gpu.c is the GPU below them.
-		for shared in guest rounds integrity isolation limits protection freeze kill children waits; do
+		for shared in guest rounds integrity isolation limits protection freeze kill children victim waits; do
 			others="$others $source/tests/kernel/fakegpu_$shared.c"
 		done
 		# shellcheck disable=SC2086 # a list of names without blanks

@@ -98,6 +98,7 @@ void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
 void test_mps(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
+void test_hostile(void);
 void test_hooked_children(struct softgpu_tenant *tenant);
 void test_hooked_children_two_gpus(struct softgpu_tenant *tenant);
 void test_again(struct softgpu_tenant *tenant);

@@ -79,6 +79,7 @@ static const struct hooked_shared_test hooked_shared_tests[] = {
 	{ "gpufreeze", test_freeze },
 	{ "gpukill", test_kill },
 	{ "gpuchildren", test_children },
+	{ "hostile", test_hostile },
 	{ "numbers", test_numbers },
 	{ "mig", test_mig },
 	{ "ats", test_ats },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Eight processes at once, each over its limit, on a GPU that is smaller than their limits
- * together. Their control files are read and written meanwhile. Two of them
- * are killed in between.
+ * together, beside a quiet one whose memory is protected. Their control files are read and
+ * written meanwhile. Two of them are killed in between.
  */
 #include "fakegpu_guest.h"
 #include "hooked_guest.h"
@@ -16,6 +16,8 @@
 #define STORM_BYTES (32 * SOFTGPU_MB)
 #define STORM_LIMIT (18 * SOFTGPU_MB)
 #define ROUNDS	    3u
+#define QUIET_BYTES (16 * SOFTGPU_MB)
+#define QUIET_VALUE 77u
 
 static const long long limit = STORM_LIMIT;
 
@@ -42,19 +44,41 @@ static int storm_life(unsigned int number)
 	return failed;
 }
 
+/* It fills its memory, protects it, and leaves it alone. */
+static int quiet_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	int failed = softgpu_attach(&tenant, 4000 + number) != 0;
+	uint64_t *p = softgpu_managed(&tenant, QUIET_BYTES);
+
+	failed += hooked_set(getpid(), "gmem.limit.low", "16M") != 0;
+	failed += !hooked_write(&tenant, p, QUIET_BYTES, QUIET_VALUE);
+	hooked_ready();
+	failed += hooked_resident_mb(&tenant, p, QUIET_BYTES) != QUIET_BYTES / SOFTGPU_MB;
+	failed += !hooked_read(&tenant, p, QUIET_BYTES, QUIET_VALUE);
+	failed += !hooked_cpu_reads(p, QUIET_BYTES, QUIET_VALUE);
+	softgpu_detach(&tenant);
+	return failed;
+}
+
 /*
  * Read and write control files of all storms for @seconds. Files of memory are read
  * without a mutex and leave nothing in the trace; compute.* is written under the
- * device's. Returns how many steps failed.
+ * device's. Limits are raised and said again: a write that lowers one has to evict.
+ * Returns how many steps failed.
  */
 static unsigned int look_at_storms(const struct hooked_process *storms, long seconds)
 {
-	static const char *const reads[] = { "gmem.current",   "gmem.peak",
-					     "gmem.events",    "gmem.swap.current",
-					     "compute.freeze", "compute.timeslice" };
+	static const char *const reads[] = { "gmem.current",	 "gmem.peak",
+					     "gmem.events",	 "gmem.swap.current",
+					     "gmem.limit.high",	 "gmem.limit.low",
+					     "hmem.limit",	 "compute.freeze",
+					     "compute.priority", "compute.timeslice" };
+	char text[32];
 	long end = guest_seconds() + seconds;
 	unsigned int failed = 0;
 
+	snprintf(text, sizeof(text), "%lu", STORM_LIMIT);
 	while (guest_seconds() < end) {
 		for (unsigned int i = 0; i < STORMS; i++) {
 			pid_t pid = storms[i].pid;
@@ -62,7 +86,10 @@ static unsigned int look_at_storms(const struct hooked_process *storms, long sec
 			for (size_t file = 0; file < sizeof(reads) / sizeof(reads[0]); file++)
 				failed += hooked_get(pid, reads[file]) < 0;
 			failed += hooked_set(pid, "compute.priority", "2") != 0;
+			failed += hooked_set(pid, "compute.timeslice", "1ms") != 0;
 			failed += hooked_set(pid, "gmem.limit.low", "0") != 0;
+			failed += hooked_set(pid, "gmem.limit.high", text) != 0;
+			failed += hooked_set(pid, "hmem.limit", "max") != 0;
 		}
 		usleep(10000);
 	}
@@ -72,9 +99,12 @@ static unsigned int look_at_storms(const struct hooked_process *storms, long sec
 void test_storms(struct softgpu_tenant *tenant)
 {
 	struct hooked_process storms[STORMS];
+	struct hooked_process quiet = hooked_start(quiet_life, STORMS);
+	unsigned long long faults;
 	unsigned int killed = 0, failed;
 
 	(void)tenant;
+	hooked_wait_ready(&quiet);
 	for (unsigned int i = 0; i < STORMS; i++)
 		storms[i] = hooked_start(storm_life, i);
 	for (unsigned int i = 0; i < STORMS; i++)
@@ -82,13 +112,21 @@ void test_storms(struct softgpu_tenant *tenant)
 	waits_begin();
 	for (unsigned int i = 0; i < STORMS; i++)
 		hooked_go(&storms[i]);
+	faults = softgpu_stats().faults;
 	failed = look_at_storms(storms, 2);
-	guest_check(failed == 0, "control files of storms are read and written: %u errors",
-		    failed);
+	faults = softgpu_stats().faults - faults;
+	guest_check(failed == 0 && faults > STORMS,
+		    "control files of storms are read and written: %u errors, %llu faults "
+		    "meanwhile",
+		    failed, faults);
+	faults = softgpu_stats().faults;
 	for (unsigned int i = 0; i < 2; i++)
 		killed += kill(storms[i].pid, SIGKILL) == 0;
 	waits_end_of(getpid());
 	guest_check(killed == 2, "two of eight are killed");
+	for (unsigned int i = 0; i < 1000 && softgpu_stats().faults == faults; i++)
+		usleep(10000);
+	guest_check(softgpu_stats().faults > faults, "in the middle: the others go on");
 	for (unsigned int i = 2; i < STORMS; i++) {
 		hooked_wait_ready(&storms[i]);
 		guest_check(hooked_get(storms[i].pid, "gmem.peak") <= limit,
@@ -96,6 +134,12 @@ void test_storms(struct softgpu_tenant *tenant)
 			    hooked_get(storms[i].pid, "gmem.peak"));
 		hooked_go(&storms[i]);
 	}
+	guest_check(hooked_get(quiet.pid, "gmem.current") == (long long)QUIET_BYTES &&
+			    hooked_get(quiet.pid, "gmem.swap.current") == 0 &&
+			    hooked_event(quiet.pid, "taken") == 0,
+		    "the quiet one has all of its protected 16 MB, and nothing was taken");
+	hooked_go(&quiet);
+	guest_check(hooked_end(&quiet) == 0, "where they were, as they were");
 	for (unsigned int i = 0; i < STORMS; i++) {
 		int status = hooked_end(&storms[i]);
 

@@ -13,7 +13,24 @@
 
 #define BLOCK_BYTES (2 * SOFTGPU_MB)
 
-static unsigned int builtin_run;
+/* So many different tests run in this part. tests/kernel/builtin_tests.sh counts those of all. */
+#define BUILTIN_LEAST 60u
+#define BUILTIN_MOST  128u
+
+static unsigned long builtin_commands[BUILTIN_MOST]; /* each once */
+static unsigned int builtin_distinct, builtin_run;
+
+/* Count a call, and its test if that is new. */
+static void builtin_note(unsigned long command)
+{
+	unsigned int i = 0;
+
+	builtin_run++;
+	while (i < builtin_distinct && builtin_commands[i] != command)
+		i++;
+	if (i == builtin_distinct && i < BUILTIN_MOST)
+		builtin_commands[builtin_distinct++] = command;
+}
 
 static void builtin(struct softgpu_tenant *tenant, const char *name, unsigned long command,
 		    void *params, const NV_STATUS *status)
@@ -21,7 +38,7 @@ static void builtin(struct softgpu_tenant *tenant, const char *name, unsigned lo
 	long seconds = guest_seconds();
 	int got = softgpu_status(tenant->fd, command, params, status);
 
-	builtin_run++;
+	builtin_note(command);
 	guest_check(got == 0, "%s: %x, %ld s", name, got, guest_seconds() - seconds);
 }
 
@@ -228,6 +245,31 @@ static void builtin_memory(struct softgpu_tenant *tenant)
 	munmap(r, 8 * SOFTGPU_MB);
 }
 
+/*
+ * The reverse map of host memory. The test wants a block of 2 MB, and 2 MB in four ranges. Not
+ * tried with 580 and later.
+ */
+static void builtin_sysmem(struct softgpu_tenant *tenant)
+{
+#ifndef UVM_DISCARD
+	uint64_t *whole = softgpu_managed(tenant, BLOCK_BYTES);
+	uint64_t *cut = softgpu_managed(tenant, BLOCK_BYTES);
+
+	for (size_t i = 1; i < 4; i++)
+		BUILTIN_ALONE(VA_RANGE_SPLIT,
+			      .split_address = (uintptr_t)cut + i * BLOCK_BYTES / 4 - 1);
+	/* A block is there once its memory was touched. */
+	memset(whole, 1, BLOCK_BYTES);
+	memset(cut, 1, BLOCK_BYTES);
+	BUILTIN_ALONE(PMM_SYSMEM, .range_address1 = (uintptr_t)whole,
+		      .range_address2 = (uintptr_t)cut);
+	munmap(whole, BLOCK_BYTES);
+	munmap(cut, BLOCK_BYTES);
+#else
+	(void)tenant;
+#endif
+}
+
 /* Those that take long: GVM_TEST_LONG=1. */
 static void builtin_long(struct softgpu_tenant *tenant)
 {
@@ -238,6 +280,7 @@ static void builtin_long(struct softgpu_tenant *tenant)
 
 void test_builtin(struct softgpu_tenant *tenant)
 {
+	builtin_distinct = builtin_run = 0;
 	builtin_pure(tenant);
 	builtin_gpu(tenant);
 	builtin_pmm(tenant);
@@ -245,9 +288,12 @@ void test_builtin(struct softgpu_tenant *tenant)
 	builtin_tools(tenant);
 	builtin_range_groups(tenant);
 	builtin_memory(tenant);
+	builtin_sysmem(tenant);
 	if (guest_number("GVM_TEST_LONG", 0))
 		builtin_long(tenant);
-	guest_log("# %u calls of tests that are built into nvidia-uvm.ko", builtin_run);
+	guest_check(builtin_distinct >= BUILTIN_LEAST,
+		    "%u different tests that are built into nvidia-uvm.ko ran, in %u calls",
+		    builtin_distinct, builtin_run);
 }
 
 /*
