@@ -68,6 +68,13 @@ int hooked_end(struct hooked_process *process);
 /* In the process. */
 void hooked_ready(void);
 
+/*
+ * hooked_processes.c: the life of this program where a tenant has started it anew, with this
+ * word as its argument. Returns how many steps failed.
+ */
+#define HOOKED_AFTER_EXEC "after-exec"
+int hooked_after_exec(void);
+
 /* hooked_gpu.c: migrate memory of a context as far as there is room. */
 void hooked_migrate(int context, uint64_t va, uint64_t bytes, bool to_gpu);
 
@@ -98,6 +105,7 @@ void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
 void test_mps(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
+void test_hooked_processes(struct softgpu_tenant *tenant);
 void test_hostile(void);
 void test_hooked_children(struct softgpu_tenant *tenant);
 void test_hooked_children_two_gpus(struct softgpu_tenant *tenant);

@@ -9,6 +9,7 @@
 #include "replay.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct hooked_test {
@@ -44,6 +45,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "mps", true, "", "", test_mps },
 	{ "hmm", true, "", "", test_hmm_refused },
 	{ "storms", true, "", "", test_storms },
+	{ "processes", true, "", "", test_hooked_processes },
 	{ "children", true, "", "", test_hooked_children },
 	{ "childrentwogpus", true, "vidmem_mb=48 gpus=2", "", test_hooked_children_two_gpus },
 	{ "managedpaging", true, "", "", test_paging },
@@ -121,8 +123,10 @@ static bool is_wanted(const char *name)
 	return !wanted || guest_list_has(wanted, name);
 }
 
-int main(void)
+int main(int count, char **words)
 {
+	if (count == 2 && strcmp(words[1], HOOKED_AFTER_EXEC) == 0)
+		return hooked_after_exec();
 	guest_mount();
 	hooked_mount();
 	guest_log("begin");
