@@ -46,14 +46,14 @@ struct gvm_nvidia_gpu {
 	 * when a process unmaps a part of it. The page is credited with its last piece.
 	 */
 	u16 *freed;
-	unsigned long *unused; /* of each root chunk: it holds no data that is needed */
-	unsigned long
-		*forced; /* it was picked for RM, or for page tables, and has all its parts */
+	/* Bitmaps, by root chunk: it holds no data that is needed; */
+	unsigned long *unused;
+	/* it was picked for RM or for page tables, and no page of it has left yet. */
+	unsigned long *forced;
 	struct xarray pieces; /* payer of a chunk of 4 KB, by address / 4 KB */
 
-	struct mutex
-		tsgs_lock;  /* a channel comes or goes; taken before the device's tsg_mutex */
-	struct xarray tsgs; /* gvm_nvidia_tsgs.c, by the core's id */
+	struct mutex tsgs_lock; /* channels come and go; before the device's tsg_mutex */
+	struct xarray tsgs;	/* gvm_nvidia_tsgs.c, by the core's id */
 };
 
 /* Who pays for managed memory of a VA space. */

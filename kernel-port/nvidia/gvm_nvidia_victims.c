@@ -53,7 +53,7 @@ static u32 nvidia_free_chunks(void *memory)
 	return gpu->uvm->services->free_chunks(gpu->uvm->pmm) + (u32)atomic_read(&gpu->kept);
 }
 
-/* RM has some, for an allocation that has just found none. */
+/* RM has a free chunk by now, so nothing has to leave. */
 static bool victim_is_needless(struct gvm_nvidia_gpu *gpu)
 {
 	return gpu->uvm->services->free_chunks(gpu->uvm->pmm);

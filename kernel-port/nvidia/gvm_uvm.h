@@ -95,8 +95,8 @@ struct gvm_uvm_channel {
 	struct gvm_uvm_space *space;
 	u32 client, object; /* its handles of RM's */
 	u32 tsg;	    /* its client's handle of its TSG; others have another one */
-	u32 runlist,
-		tsg_id; /* its TSG, by the hardware's numbers. RM keeps it while it is registered */
+	/* Its TSG by the hardware's numbers, which RM gives to no other while it is registered. */
+	u32 runlist, tsg_id;
 	const volatile u32 *state; /* its NV_CHRAM_CHANNEL; NULL: the GPU has none */
 	struct list_head node;	   /* gvm_nvidia.ko's, like books */
 	void *books;

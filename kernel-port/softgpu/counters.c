@@ -19,7 +19,7 @@
 
 #include "clc365.h"
 
-#define SOFTGPU_PARTS 32u /* of a region, in a notification */
+#define SOFTGPU_TOUCHED_BITS 32u /* of a notification, for its region */
 
 #ifdef SOFTGPU_CONST_COUNTER
 #define SOFTGPU_ADDRESSES NVC365_NOTIFY_BUF_ENTRY_ADDR_TYPE_GVA
@@ -56,7 +56,7 @@ static struct softgpu_counter *softgpu_counter_find(struct softgpu_counters *cou
 
 /*
  * Write a notification, unless the buffer is full. Words of NVC365_NOTIFY_BUF_ENTRY:
- * kinds and instance, instance, address, parts that were accessed, tag, value, engine
+ * kinds and instance, instance, address, what of the region was accessed, tag, value, engine
  * and valid. LOCKING: counters.lock.
  */
 static bool softgpu_notify(struct softgpu_counters *counters,
@@ -75,7 +75,7 @@ static bool softgpu_notify(struct softgpu_counters *counters,
 	packet[1] = (u32)(instance >> 20);
 	packet[2] = lower_32_bits(address & ~(SOFTGPU_BIG_PAGE - 1));
 	packet[3] = upper_32_bits(address);
-	packet[4] = counter->parts;
+	packet[4] = counter->touched;
 	packet[5] = (u32)(counter - counters->counter);
 	packet[6] = counter->count;
 	smp_store_release(&packet[7],
@@ -105,8 +105,8 @@ void softgpu_count(const struct softgpu_user_channel *channel, u64 va, u64 physi
 			softgpu_counter_find(counters, owner, address / counters->granularity);
 	if (counter) {
 		counter->count = min(counter->count + 1, (u32)U16_MAX);
-		counter->parts |= BIT(address % counters->granularity /
-				      (counters->granularity / SOFTGPU_PARTS));
+		counter->touched |= BIT(address % counters->granularity /
+					(counters->granularity / SOFTGPU_TOUCHED_BITS));
 		if (!counter->notified && counter->count >= counters->threshold) {
 			posted = softgpu_notify(counters, channel, address, counter);
 			counter->notified = posted;

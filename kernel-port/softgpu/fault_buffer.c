@@ -114,8 +114,9 @@ void softgpu_faults_end(struct softgpu *gpu)
 }
 
 /*
- * Bits that clear conditions read as zero. Here they stay in GET until UVM writes it again. It
- * reads it only as it takes the buffer, which begins at zero, and as it wakes up.
+ * UVM writes bits above GET's number to clear conditions. A real register reads them as zero;
+ * this one keeps them until UVM's next write. UVM reads GET at two times only: as it takes the
+ * buffer, when GET is 0, and as it wakes up. So they are dropped before it wakes up.
  */
 void softgpu_faults_wake(struct softgpu *gpu)
 {

@@ -56,12 +56,13 @@ static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu, struct softgpu_u
 }
 
 /*
- * Preempt a channel's TSG. It waits without softgpu.lock: UVM's channels have to run meanwhile,
- * for a TSG with faults leaves when these are serviced. LOCKING: softgpu.lock.
+ * Preempt a channel's TSG. softgpu.lock is given up for the wait: a TSG with faults leaves the
+ * SMs once UVM has serviced these, and UVM's channels need the lock for that. What else the
+ * caller has looked up may be gone. LOCKING: softgpu.lock.
  */
-static NV_STATUS softgpu_control_leave(struct softgpu *gpu,
-				       struct softgpu_user_channel *channel, bool wait,
-				       u32 timeout_us)
+static NV_STATUS softgpu_control_preempt_tsg(struct softgpu *gpu,
+					     struct softgpu_user_channel *channel, bool wait,
+					     u32 timeout_us)
 {
 	NV_STATUS status;
 
@@ -83,7 +84,7 @@ static NV_STATUS softgpu_control_preempt(struct softgpu *gpu,
 		timeout_us = preempt->timeout_us;
 	if (timeout_us > SOFTGPU_PREEMPT_TIMEOUT_US)
 		return NV_ERR_INVALID_ARGUMENT;
-	return softgpu_control_leave(gpu, channel, preempt->wait, timeout_us);
+	return softgpu_control_preempt_tsg(gpu, channel, preempt->wait, timeout_us);
 }
 
 /* Disable or enable. All have to be there, or nothing happens. LOCKING: softgpu.lock. */
@@ -109,8 +110,8 @@ static NV_STATUS softgpu_control_disable(struct softgpu *gpu, void *params)
 		/* It may have gone while another one left. */
 		channel = softgpu_user_channel_find(gpu, list->client[i], list->channel[i]);
 		if (channel)
-			one = softgpu_control_leave(gpu, channel, true,
-						    SOFTGPU_PREEMPT_TIMEOUT_US);
+			one = softgpu_control_preempt_tsg(gpu, channel, true,
+							  SOFTGPU_PREEMPT_TIMEOUT_US);
 		if (status == NV_OK)
 			status = one;
 	}

@@ -125,7 +125,7 @@ int softgpu_tsg_join(struct softgpu *gpu, struct softgpu_user_channel *channel)
 	return 0;
 }
 
-void softgpu_tsg_part(struct softgpu *gpu, struct softgpu_user_channel *channel)
+void softgpu_tsg_quit(struct softgpu *gpu, struct softgpu_user_channel *channel)
 {
 	struct softgpu_user_tsg *tsg = channel->tsg;
 

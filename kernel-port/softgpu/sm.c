@@ -43,7 +43,7 @@ void softgpu_user_channel_put(struct softgpu *gpu, struct softgpu_user_channel *
 	if (!--channel->references) {
 		if (channel->engine)
 			softgpu_channel_free(channel->engine);
-		softgpu_tsg_part(gpu, channel);
+		softgpu_tsg_quit(gpu, channel);
 		kfree(channel);
 	}
 	mutex_unlock(&gpu->lock);
@@ -293,7 +293,7 @@ static struct softgpu_user_channel *softgpu_user_channel_new(struct softgpu_spac
 		return NULL;
 	}
 	if (object >= SOFTGPU_COPY_CHANNELS && softgpu_push_init(channel)) {
-		softgpu_tsg_part(gpu, channel);
+		softgpu_tsg_quit(gpu, channel);
 		kfree(channel);
 		return NULL;
 	}

@@ -22,10 +22,10 @@
  *                         of them
  *   softgpu_scheduler.lock or softgpu_fault_buffer.lock, then softgpu.events_lock;
  *   softgpu_pma.lock, softgpu_engine_faults.lock, softgpu_counters.lock: leaves. Spinlocks.
- *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone, but for
- *                         device.c's lock of the sleep
- *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come
- *   or go. Before pma.lock.
+ *   softgpu.uvm_lock      read: UVM is called. write: UVM comes or goes. Taken alone, or under
+ *                         softgpu_sleep_lock (device.c)
+ *   softgpu_pma.callbacks read: UVM evicts for RM. write: UVM's callbacks come or go. Before
+ *                         pma.lock
  */
 #ifndef SOFTGPU_H
 #define SOFTGPU_H
@@ -141,8 +141,8 @@ struct softgpu_channel {
 	struct list_head node; /* in softgpu.channels, if it is UVM's */
 	struct softgpu *gpu;
 	struct softgpu_space *space;
-	struct softgpu_user_channel
-		*user; /* whose faults UVM services; NULL: it is UVM's own */
+	/* NULL: it is UVM's own. Else it runs this channel's pushes, and UVM services its faults. */
+	struct softgpu_user_channel *user;
 	u32 id;
 	u64 *ring; /* GP entries */
 	u32 ring_entries;
@@ -167,12 +167,13 @@ struct softgpu_channel {
  * of several address spaces, as with MPS: each of these is a subcontext.
  */
 struct softgpu_user_tsg {
-	u32 client; /* and number: its name, softgpu_ioctl.h */
+	u32 client; /* this and the next one are its name: softgpu_ioctl.h */
 	u32 number;
 	u32 id;
-	struct list_head
-		channels; /* softgpu_user_channel.tsg_node; softgpu.lock and scheduler.lock to change */
-	struct list_head turn; /* in the runlist; this and all that follow: scheduler.lock */
+	/* By softgpu_user_channel.tsg_node. Changed under softgpu.lock and scheduler.lock, both. */
+	struct list_head channels;
+	/* Guarded by scheduler.lock, as all that follow: */
+	struct list_head turn; /* in the runlist */
 	u64 timeslice_us;
 	u64 ran;		      /* accesses since it got the SMs */
 	u32 users;		      /* calls of SOFTGPU_ACCESS that are under way */
@@ -261,11 +262,11 @@ struct softgpu_engine_faults {
 
 /* Accesses to one region that were counted. */
 struct softgpu_counter {
-	const void *
-		owner; /* the address space, or the GPU if addresses are physical; NULL: unused */
-	u64 region;    /* its address / granularity */
+	/* The address space, or the GPU if addresses are physical. NULL: unused. */
+	const void *owner;
+	u64 region; /* its address / granularity */
 	u32 count;
-	u32 parts;     /* of 32 in the region, those that were accessed */
+	u32 touched;   /* one bit for each 32nd of the region that was accessed */
 	bool notified; /* UVM knows, and has not cleared it yet */
 };
 
@@ -294,7 +295,8 @@ struct softgpu_pma {
 	u64 used_bytes;
 	u64 begin; /* the first chunk that it gives out, and the one behind the last */
 	u64 end;
-	u64 wanted; /* first page of a range that RM asks UVM for; its pages are given to no caller; lock */
+	/* A range of pages that RM asks UVM for: nobody gets one of them meanwhile. Under lock. */
+	u64 wanted;
 	u64 wanted_end;		       /* the page behind it; 0: there is none */
 	UvmPmaStatistics statistics;   /* read by UVM without a lock */
 	struct rw_semaphore callbacks; /* guards the three that follow */
@@ -318,8 +320,8 @@ struct softgpu {
 	u32 instances; /* of MIG; 0: it is off, and the first part has all memory */
 	struct softgpu_part parts[SOFTGPU_INSTANCES];
 	bool nvlink; /* GPUs are connected by it, not by PCIe */
-	unsigned long
-		peers; /* numbers of those with which RM has an object that lets each access the other */
+	/* One bit for each GPU, by number, with which RM has a P2P object: peer.c. */
+	unsigned long peers;
 	struct miscdevice device;
 	char device_name[16];
 	const struct softgpu_chip *chip;
@@ -350,8 +352,8 @@ struct softgpu {
 #else
 	struct UvmOpsUvmEvents *uvm;
 #endif
-	struct softgpu_stats
-		stats; /* counted without a lock where a number may be off by a few */
+	/* Counted without a lock where a number may be off by a few. */
+	struct softgpu_stats stats;
 	spinlock_t events_lock;
 	struct softgpu_event *events;
 	u64 events_head;
@@ -568,8 +570,8 @@ int softgpu_faults_init(struct softgpu *gpu, u32 entries);
 void softgpu_faults_destroy(struct softgpu *gpu);
 
 /*
- * An access begins to post its faults, and has posted all. UVM sees them when no access is in
- * between, or after a few more.
+ * A pass over a window of accesses begins, and ends: it has posted all its faults. UVM sees
+ * them when no pass is under way, or after a few more passes.
  */
 void softgpu_faults_begin(struct softgpu *gpu);
 void softgpu_faults_end(struct softgpu *gpu);
@@ -637,12 +639,12 @@ void softgpu_pma_give(struct softgpu_part *part);
 void softgpu_scheduler_init(struct softgpu *gpu);
 
 /*
- * A channel enters the TSG that its name says, which is made for the first one, and leaves
- * it: the last one frees it. Returns 0 or -ENOMEM, or -ENOSPC: it is of one address space
- * too many. LOCKING: softgpu.lock.
+ * A channel enters the TSG that its name says. The first one makes that TSG. Returns 0;
+ * -ENOMEM; or -ENOSPC: the TSG has as many address spaces as it may. quit: the channel leaves
+ * it, and the last one frees it. LOCKING: softgpu.lock.
  */
 int softgpu_tsg_join(struct softgpu *gpu, struct softgpu_user_channel *channel);
-void softgpu_tsg_part(struct softgpu *gpu, struct softgpu_user_channel *channel);
+void softgpu_tsg_quit(struct softgpu *gpu, struct softgpu_user_channel *channel);
 
 /* Whether the channel is in a TSG of that number, for its client. LOCKING: softgpu.lock. */
 bool softgpu_tsg_has(const struct softgpu_user_channel *channel, u32 client, u32 number);

@@ -32,6 +32,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "denied", true, "", "", test_denied },
 	{ "neighbour", true, "", "", test_neighbour },
 	{ "protection", true, "", "", test_hooked_protection },
+	{ "unused", true, "", "", test_unused },
 	{ "forced", true, "", "", test_forced },
 	{ "forcedrange", true, "", "", test_forced_range },
 	{ "unforced", true, "", "", test_unforced },
@@ -58,7 +59,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "failures", true, "", "", test_failures },
 	{ "channelerror", true, "", "", test_channel_error },
 	{ "ecc", true, "", "", test_ecc },
-	{ "lost", true, "", "", test_lost },
+	{ "lost", true, "", "", test_hooked_lost },
 };
 /* They take long, and run only when they are named. */
 static const struct hooked_test hooked_named_tests[] = {

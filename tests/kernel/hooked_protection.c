@@ -70,6 +70,80 @@ void test_hooked_protection(struct softgpu_tenant *tenant)
 	munmap(p, bytes);
 }
 
+#define UNUSED_MB	12ul
+#define WITH_PROTECTION 7u
+
+/*
+ * A tenant of 48 MB. The CPU takes the last 12 MB back, the ones that the GPU used last, and
+ * their chunks stay without data.
+ */
+static int unused_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	size_t bytes = PROTECTED_MB * SOFTGPU_MB, taken = UNUSED_MB * SOFTGPU_MB;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+	uint64_t *p = softgpu_managed(&tenant, bytes);
+
+	if (number == WITH_PROTECTION)
+		failed += hooked_set(getpid(), "gmem.limit.low", "48M") != 0;
+	failed += !hooked_write(&tenant, p, bytes, number);
+	for (size_t at = bytes - taken; at < bytes; at += SOFTGPU_PAGE)
+		p[at / 8] = number + at / SOFTGPU_PAGE;
+	hooked_ready();
+	failed += !hooked_cpu_reads(p, bytes, number);
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+static unsigned long long copied_out(void)
+{
+	return softgpu_stats().copy_bytes[SOFTGPU_FROM_VIDMEM];
+}
+
+/*
+ * Chunks without data that is needed leave first, although they were used last. A protected
+ * container keeps them.
+ */
+void test_unused(struct softgpu_tenant *tenant)
+{
+	static const unsigned int lives[] = { WITH_PROTECTION, 1 };
+	size_t bytes = (HOOKED_MB - PROTECTED_MB + UNUSED_MB / 2) * SOFTGPU_MB;
+
+	for (size_t i = 0; i < 2; i++) {
+		struct hooked_process owner = hooked_start(unused_life, lives[i]);
+		bool protected = lives[i] == WITH_PROTECTION;
+		unsigned long long copied;
+		long long left, swapped;
+		uint64_t *p;
+
+		hooked_wait_ready(&owner);
+		guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb,
+			    "48 MB are charged, of which 12 hold no data: %lld",
+			    hooked_get(owner.pid, "gmem.current"));
+		copied = copied_out();
+		p = softgpu_managed(tenant, bytes);
+		guest_check(hooked_write(tenant, p, bytes, 5), "a neighbour writes %zu MB",
+			    bytes / SOFTGPU_MB);
+		copied = copied_out() - copied;
+		left = hooked_get(owner.pid, "gmem.current");
+		swapped = hooked_get(owner.pid, "gmem.swap.current");
+		if (protected)
+			guest_check(left == 48 * mb && copied > 0,
+				    "protected, it keeps %lld bytes, and the neighbour pages",
+				    left);
+		else
+			guest_check(
+				left < 48 * mb && left >= 36 * mb && swapped == 0 &&
+					copied == 0,
+				"it has %lld bytes left, and nothing was copied: %llu, %lld",
+				left, copied, swapped);
+		guest_check(hooked_read(tenant, p, bytes, 5), "all is right");
+		munmap(p, bytes);
+		hooked_go(&owner);
+		guest_check(hooked_end(&owner) == 0, "and the owner's");
+	}
+}
+
 void test_forced(struct softgpu_tenant *tenant)
 {
 	struct hooked_process owner = hooked_start(protected_life, 3);

@@ -247,3 +247,20 @@ void test_compute(struct softgpu_tenant *tenant)
 	refused();
 	softgpu_kernel_free(&first);
 }
+
+/* A GPU that has fallen off the bus: no call of RM's succeeds, and each write says so. */
+void test_hooked_lost(struct softgpu_tenant *tenant)
+{
+	static const char *const writes[][2] = { { "compute.timeslice", "2048us" },
+						 { "compute.priority", "3" },
+						 { "compute.freeze", "1" } };
+
+	test_lost(tenant);
+	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+		int status = hooked_set(getpid(), writes[i][0], writes[i][1]);
+
+		guest_check(status != 0, "on a lost GPU a write of %s fails: %s", writes[i][0],
+			    guest_error_name(status));
+	}
+	guest_check(hooked_get(getpid(), "compute.freeze") == 0, "and nothing is frozen");
+}

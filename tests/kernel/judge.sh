@@ -5,7 +5,9 @@
 # pattern that is not the same fails, with the first difference, unless EXPECTED has its name: then it has to
 # differ. With gvm the driver is the published GVM's, which has patterns under a limit as well. With ghost-uvm it is the
 # hooked one, and only those are compared. Instead of the console's LOG a record can be given (published_gvm.txt):
-# transcripts without the invalidates, or the totals alone. Ends with 77, ctest's SKIP code, if there is no log of the
+# transcripts without the invalidates, or the totals alone. For the stock driver the sums over all patterns, also those
+# that differ, have to be within 2 %: faults, batches, evictions, and copies. A copy is a run of pages of 64 KB that
+# a block gets or loses between two replays. Ends with 77, ctest's SKIP code, if there is no log of the
 # driver.
 #
 #   judge.sh LOG MODEL EXPECTED OUT [gvm|ghost-uvm]
@@ -63,9 +65,9 @@ if ! grep -q '^out ' "$out/driver"; then
 	exit 1
 fi
 
-# The number of copies is only printed: a fault of the model is one of 64 KB, and the driver copies what
-# faulted and what it prefetched apart.
-awk -v names="$expected" -v discards="$discards" '
+# How many copies the driver makes of a run is only printed: a fault of the model is one of 64 KB, and the driver
+# copies what faulted and what it prefetched apart.
+awk -v names="$expected" -v discards="$discards" -v sums="$([ "$system" != stock ] || echo 1)" '
 	function without_copies(total) {
 		sub(/ copies .*/, "", total)
 		return total
@@ -99,6 +101,25 @@ awk -v names="$expected" -v discards="$discards" '
 		}
 		printf "\tdriver: %s\n\tmodel:  %s\n", total["driver", name], total["model", name]
 	}
+	# Sums over all patterns, of the driver and of the model.
+	function add(what, number) {
+		sum[world, what] += number
+	}
+	function sums_agree(    i, kinds, what, driver, model, count) {
+		count = split("faults batches evictions copies_in copies_out", kinds)
+		for (i = 1; i <= count; i++) {
+			what = kinds[i]
+			driver = sum["driver", what]
+			model = sum["model", what]
+			printf "all patterns: %s: driver %d, model %d\n", what, driver, model
+			if (!driver || model > 1.02 * driver || model < 0.98 * driver) {
+				printf "DIFFERS: %s of all patterns, by 2 %% or more\n", what
+				bad++
+			}
+		}
+		printf "all patterns: the driver makes %d copies in and %d out of these\n",
+			sum["driver", "made_in"], sum["driver", "made_out"]
+	}
 	BEGIN {
 		while ((getline text < names) > 0)
 			if (text !~ /^#/ && text != "")
@@ -113,7 +134,13 @@ awk -v names="$expected" -v discards="$discards" '
 		}
 		next
 	}
+	/^(in|out) / { add("copies_" $1, split($3, runs, ",") + (NF < 3)) }
 	/^total / {
+		add("faults", $3)
+		add("batches", $5)
+		add("evictions", $13)
+		add("made_in", $18)
+		add("made_out", $20)
 		total[world, name] = substr($0, 7)
 		line[world, name, ++count[world, name]] = without_copies($0)
 		next
@@ -127,6 +154,8 @@ awk -v names="$expected" -v discards="$discards" '
 				printf "%s names no pattern: %s\n", names, name
 				bad++
 			}
+		if (sums)
+			sums_agree()
 		printf "%d of %d patterns are the same, %d steps compared\n", same, patterns, steps
 		exit bad != 0
 	}' "$out/driver" "$out/model" >"$out/judgement" || {
