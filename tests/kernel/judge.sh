@@ -28,7 +28,7 @@ mkdir -p "$out"
 sed -n -e 's/^tap: judge: //p; t' -e '/^tap: /!p' "$log" | grep -E '^(pattern|in|out|tlb|replay|limit|usage|total) ' |
 	awk '/^pattern / { again = seen[$0]++ } !again' >"$out/driver"
 case $system in
-stock) sets="reference judge thrash" ;;
+stock) sets="reference judge crowd thrash" ;;
 gvm) sets="reference judge limits fulllimits" ;;
 ghost-uvm)
 	sets="limits fulllimits"

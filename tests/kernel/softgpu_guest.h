@@ -162,6 +162,7 @@ void test_engines(struct softgpu_tenant *tenant);
 void test_tlb(struct softgpu_tenant *tenant);
 void test_reference(struct softgpu_tenant *tenant);
 void test_judge(struct softgpu_tenant *tenant);
+void test_crowd(struct softgpu_tenant *tenant);
 void test_thrash(struct softgpu_tenant *tenant);
 void test_discard(struct softgpu_tenant *tenant);
 void test_limit_patterns(struct softgpu_tenant *tenant);

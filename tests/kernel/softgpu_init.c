@@ -34,6 +34,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "engines", "vidmem_mb=64", "", test_engines, false },
 	{ "reference", "", "", test_reference, false },
 	{ "judge", "vidmem_mb=64", "", test_judge, false },
+	{ "crowd", "vidmem_mb=64", "", test_crowd, false },
 	{ "thrash", "vidmem_mb=64", THRASH_LAPSE, test_thrash, false },
 	{ "discard", "vidmem_mb=64", "", test_discard, false },
 	{ "limits", "vidmem_mb=512", "", test_limit_patterns, false },

@@ -153,6 +153,61 @@ static void walk_two(const struct pattern_world *world, const struct pattern *pa
 	}
 }
 
+/* Each of @count processes has a range of that size. */
+static void map_ranges(const struct pattern_world *world, const struct pattern *pattern,
+		       unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		map_range(world, pattern, i, i, pattern_blocks(world, pattern));
+}
+
+/* Three processes take turns, a block each. */
+static void walk_three(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_ranges(world, pattern, 3);
+	for (size_t i = 0; i < ROUNDS * blocks; i++)
+		for (unsigned int range = 0; range < 3; range++)
+			touch_block(world, pattern, range, i % blocks);
+}
+
+/*
+ * Four processes, one after the other, walk through all they have. Then the first one comes
+ * back, then a random one of them with a random block.
+ */
+static void walk_four(const struct pattern_world *world, const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+	uint64_t x = 1;
+
+	map_ranges(world, pattern, 4);
+	for (unsigned int i = 0; i < 5; i++)
+		touch_blocks(world, pattern, i % 4, 0, blocks);
+	for (size_t i = 0; i < 4 * blocks; i++) {
+		unsigned int range = (unsigned int)(next_random(&x) % 4);
+
+		touch_block(world, pattern, range, next_random(&x) % blocks);
+	}
+}
+
+/* Two of four processes end their memory while it is full; the others go on. */
+static void walk_four_of_which_two_go(const struct pattern_world *world,
+				      const struct pattern *pattern)
+{
+	size_t blocks = pattern_blocks(world, pattern);
+
+	map_ranges(world, pattern, 4);
+	for (unsigned int i = 0; i < 4; i++)
+		touch_blocks(world, pattern, i, 0, blocks);
+	world->unmap(3);
+	world->unmap(1);
+	for (size_t i = 0; i < ROUNDS * blocks; i++) {
+		touch_block(world, pattern, 0, i % blocks);
+		touch_block(world, pattern, 2, i % blocks);
+	}
+}
+
 /* A thread of the driver has its time after each block: it maps what was evicted. */
 static void walk_settled(const struct pattern_world *world, const struct pattern *pattern)
 {
@@ -572,6 +627,15 @@ const struct pattern judge_patterns[] = {
 	{ "a batch larger than memory", walk_rounds, 174, 512, 40, true, false, PATTERN_NO_ADVICE },
 };
 const size_t judge_pattern_count = sizeof(judge_patterns) / sizeof(judge_patterns[0]);
+
+const struct pattern crowd_patterns[] = {
+	{ "three processes, 50 % of memory each", walk_three, 50, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "three processes, 40 % of memory each, reads", walk_three, 40, 16, 32, false, false, PATTERN_NO_ADVICE },
+	{ "four processes, 60 % of memory each", walk_four, 60, 16, 32, true, false, PATTERN_NO_ADVICE },
+	{ "four processes, written first by the GPU, 35 % of memory each", walk_four, 35, 1, 256, true, true, PATTERN_NO_ADVICE },
+	{ "four processes, two of which free all, 55 % of memory each", walk_four_of_which_two_go, 55, 16, 32, true, false, PATTERN_NO_ADVICE },
+};
+const size_t crowd_pattern_count = sizeof(crowd_patterns) / sizeof(crowd_patterns[0]);
 
 const struct pattern thrash_patterns[] = {
 	{ "CPU and GPU take turns on a page", walk_ping_pong, 0, 1, 1, true, false, PATTERN_NO_ADVICE },

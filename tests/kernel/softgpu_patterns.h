@@ -2,7 +2,7 @@
 /*
  * Patterns of access to managed memory, and the transcript of what a driver does for them. The
  * real nvidia-uvm.ko on the software GPU (softgpu_judge.c) and the simulator's model of it
- * (tests/nvuvm/judge.c) run the same patterns and write the same kind of transcript; judge.sh
+ * (tests/nvuvm/judged_model.c) run the same patterns and write the same kind of transcript; judge.sh
  * compares.
  *
  * Offsets and counts are in pages of 4 KB. Ranges are numbered by the pattern.
@@ -17,7 +17,7 @@
 #define PATTERN_BLOCK_PAGES 512u /* 4 KB pages in a VA block */
 #define PATTERN_RANGES_MAX  4u
 #define PATTERN_WINDOW_MAX  256u
-#define PATTERN_PROCESSES   2u
+#define PATTERN_PROCESSES   4u
 #define PATTERN_NO_LIMIT    SIZE_MAX
 
 /*
@@ -47,7 +47,7 @@ struct pattern_world {
 	 */
 	size_t chunks;
 	/*
-	 * Map range @range of process @process (0 or 1), @blocks VA blocks long. @on_host: the
+	 * Map range @range of process @process, @blocks VA blocks long. @on_host: the
 	 * CPU writes all of it.
 	 */
 	void (*map)(unsigned int range, unsigned int process, size_t blocks, bool on_host);
@@ -100,6 +100,10 @@ extern const struct pattern reference_patterns[];
 extern const size_t reference_pattern_count;
 extern const struct pattern judge_patterns[];
 extern const size_t judge_pattern_count;
+
+/* On the smaller GPU: those of more processes than two. Only here there are more. */
+extern const struct pattern crowd_patterns[];
+extern const size_t crowd_pattern_count;
 
 /*
  * On the smaller GPU: those of pages that thrash, and those of memory that

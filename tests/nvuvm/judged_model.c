@@ -25,8 +25,9 @@
 
 #define INVALIDATES_MAX 4u /* ranges in a batch of the driver's TLB invalidates */
 
-static struct sim_process *const model_processes[PATTERN_PROCESSES] = { &world_process,
-									&world_other };
+static struct sim_process *const model_processes[PATTERN_PROCESSES] = {
+	&world_process, &world_other, &world_more[0], &world_more[1]
+};
 static struct gvm_range *model_ranges[PATTERN_RANGES_MAX];
 static const struct gvm_mmu_ops *model_mmu; /* of the simulated GPU */
 static const struct pattern *model_pattern;
@@ -43,6 +44,7 @@ struct model_set {
 static const struct model_set model_sets[] = {
 	{ "reference", reference_patterns, &reference_pattern_count, REFERENCE_CHUNKS, 0 },
 	{ "judge", judge_patterns, &judge_pattern_count, JUDGE_CHUNKS, 0 },
+	{ "crowd", crowd_patterns, &crowd_pattern_count, JUDGE_CHUNKS, 0 },
 	{ "thrash", thrash_patterns, &thrash_pattern_count, JUDGE_CHUNKS, 0 },
 	{ "discard", discard_patterns, &discard_pattern_count, JUDGE_CHUNKS, 0 },
 	{ "limits", limit_patterns, &limit_pattern_count, LIMITS_CHUNKS, LIMITS_LIMIT },
@@ -328,7 +330,7 @@ static void model_body(void)
 	mmu.map = model_mmu_map;
 	mmu.map_remote = model_mmu_map_remote;
 	world_nvuvm()->config.mmu = &mmu;
-	/* Both have their page tables before the pattern begins. */
+	/* All have their page tables before the pattern begins. */
 	for (size_t i = 0; i < PATTERN_PROCESSES; i++)
 		ck_assert_int_eq(sim_process_start(model_processes[i], &world_gpu, (u32)i + 1),
 				 0);
@@ -378,9 +380,9 @@ int main(int argc, char **argv)
 	int failed;
 
 	if (!model_choose(argc, argv)) {
-		fprintf(stderr,
-			"usage: judged_model reference|judge|thrash|discard|limits|fulllimits "
-			"[stock|gvm|ghost-uvm]\n");
+		fprintf(stderr, "usage: judged_model "
+				"reference|judge|crowd|thrash|discard|limits|fulllimits "
+				"[stock|gvm|ghost-uvm]\n");
 		return 2;
 	}
 	tcase_set_timeout(tcase, 600);

@@ -22,7 +22,7 @@ struct cfg_gpu world_profile = {
 };
 
 struct sim_gpu world_gpu;
-struct sim_process world_process, world_other;
+struct sim_process world_process, world_other, world_more[2];
 
 const struct sim_memory_policy world_stock = { .manager = &sim_manager_nvuvm };
 const struct sim_memory_policy world_limits = { .manager = &sim_manager_nvuvm,
@@ -42,6 +42,8 @@ static void body_main(void *data)
 	world_body();
 	sim_process_exit(&world_process);
 	sim_process_exit(&world_other);
+	sim_process_exit(&world_more[0]);
+	sim_process_exit(&world_more[1]);
 	sim_gpu_stop(&world_gpu);
 	world_check();
 	ck_assert_uint_eq(world_gpu.device.bound_chunks, 0);

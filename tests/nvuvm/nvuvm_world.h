@@ -39,7 +39,7 @@
 
 extern struct cfg_gpu world_profile; /* a test may change it before world_run() */
 extern struct sim_gpu world_gpu;
-extern struct sim_process world_process, world_other;
+extern struct sim_process world_process, world_other, world_more[2];
 
 /* The model of world_gpu. */
 static inline struct nvuvm *world_nvuvm(void)
@@ -54,7 +54,7 @@ static inline struct nvuvm *world_nvuvm(void)
 extern const struct sim_memory_policy world_stock, world_limits, world_gvm, world_ghost_uvm;
 
 /*
- * Run @body in an actor beside a GPU with @chunks chunks. Then end the two processes and the
+ * Run @body in an actor beside a GPU with @chunks chunks. Then end all processes and the
  * GPU, and expect that nothing is left.
  */
 void world_run(u32 chunks, const struct sim_memory_policy *policy, void (*body)(void));
