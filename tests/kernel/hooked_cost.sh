@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # What the hooks cost where gvm.ko does not manage the GPU: the eleven patterns of the part stock, on the hooked
 # driver and on the stock one, in instructions of all tasks (GVM_BOOT_ICOUNT, vm.sh). These are counts, not times,
-# and repeat but for a few. Fails if the hooked driver takes 1 % more. SOFTGPU and HOOKED are what softgpu/build.sh
+# and repeat within 0.1 %. Fails if the hooked driver takes 1 % more. SOFTGPU and HOOKED are what softgpu/build.sh
 # and nvidia/build.sh have made. Ends with 77, ctest's SKIP code, if there is no driver.
 #
 #   hooked_cost.sh SOURCE SOFTGPU HOOKED VMLINUZ OUT
