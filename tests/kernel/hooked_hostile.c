@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A victim beside eight hostile neighbours at once, one of each kind: fakegpu_neighbours.c, for
+ * A victim beside nine hostile neighbours at once, one of each kind: fakegpu_neighbours.c, for
  * this GPU. A neighbour is a cgroup with a limit, in which processes attack until they are
  * killed. The limits together are more than the GPU has. The victim's chunks are protected: none
  * may be lost, no word of it may change, and nobody may see a word of another's in fresh memory.
@@ -8,12 +8,16 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "fakegpu_guest.h"
+#include "gvm_ioctl.h"
 #include "hooked_guest.h"
 
 #define GPU_CHUNKS     "chunks=24"
@@ -22,10 +26,22 @@
 #define PAGED_CHUNKS   6u
 #define FAULTED_CHUNKS 24u
 #define ATTACKS	       3u /* of each neighbour at least */
+#define LISTENERS      8u
 #define STREAM	       9000u
 #define CGROUP_PROCS   "/sys/fs/cgroup"
 
-enum { SPAMS_CONTEXTS, MAPS, FAULTS, FREEZES, WRITES_LIMITS, FORKS, EXITS, MIGRATES, KINDS };
+enum {
+	SPAMS_CONTEXTS,
+	MAPS,
+	FAULTS,
+	FREEZES,
+	WRITES_LIMITS,
+	FORKS,
+	EXITS,
+	LISTENS,
+	MIGRATES,
+	KINDS
+};
 
 static const char *const names[KINDS] = {
 	[SPAMS_CONTEXTS] = "opens contexts",
@@ -35,6 +51,7 @@ static const char *const names[KINDS] = {
 	[WRITES_LIMITS] = "writes its limits",
 	[FORKS] = "forks",
 	[EXITS] = "ends in the middle",
+	[LISTENS] = "listens for pressure",
 	[MIGRATES] = "migrates to and fro",
 };
 
@@ -44,6 +61,8 @@ struct stage {
 	volatile uint64_t attacks[KINDS];
 	volatile uint32_t wrong; /* words of a neighbour's own */
 	volatile uint32_t seen;	 /* fresh memory that was not zero */
+	volatile uint64_t heard; /* pressure events of limits that were lowered to 0 */
+	volatile uint64_t missed;
 };
 
 static struct stage *stage;
@@ -224,6 +243,38 @@ static void end_in_the_middle(struct dice *dice)
 	end(child);
 }
 
+/* As many listeners as it may have. Each is told that all memory goes, or it is a miss. */
+static void listen_for_pressure(struct dice *dice)
+{
+	struct gvm_pressure_request request = { .gpu = 0, .flags = O_NONBLOCK };
+	struct gvm_pressure_record event;
+	int device = open("/dev/gvm", O_RDWR | O_CLOEXEC);
+	int listeners[LISTENERS];
+	uint32_t count = 0;
+	uint64_t va;
+	int context;
+
+	if (fakegpu_open(0, (uint32_t)owner, 1, &context))
+		return;
+	while (count < LISTENERS &&
+	       (listeners[count] = ioctl(device, GVM_IOCTL_PRESSURE_OPEN, &request)) >= 0)
+		count++;
+	if (fakegpu_map(context, CHUNK, &va) == 0 &&
+	    fakegpu_fill(context, va, CHUNK, roll(dice, UINT64_MAX) | 1) == 0 &&
+	    own_get(owner, "gmem.current") > 0) {
+		own_set("gmem.limit.high", 0);
+		for (uint32_t i = 0; i < count; i++)
+			*(read(listeners[i], &event, sizeof(event)) == sizeof(event) ?
+				  &stage->heard :
+				  &stage->missed) += 1;
+		own_set("gmem.limit.high", LIMIT_CHUNKS * CHUNK);
+	}
+	while (count > 0)
+		close(listeners[--count]);
+	close(device);
+	fakegpu_close(context);
+}
+
 static void attack(uint32_t kind, struct dice *dice)
 {
 	switch (kind) {
@@ -241,6 +292,8 @@ static void attack(uint32_t kind, struct dice *dice)
 		return fork_children(dice);
 	case EXITS:
 		return end_in_the_middle(dice);
+	case LISTENS:
+		return listen_for_pressure(dice);
 	default:
 		return migrate();
 	}
@@ -264,14 +317,35 @@ static void neighbour(uint32_t kind)
 		pause();
 }
 
-/* The neighbour's processes end, all at once. */
-static void end_neighbour(pid_t pid)
+/* Whether a process of the neighbour's is left, for a minute at most. */
+static bool is_populated(pid_t pid)
+{
+	char path[64], text[128] = "";
+	bool populated = true;
+
+	snprintf(path, sizeof(path), CGROUP_PROCS "/t%d/cgroup.events", (int)pid);
+	for (uint32_t i = 0; i < 12000 && populated; i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t got = read(fd, text, sizeof(text) - 1);
+
+		text[got > 0 ? got : 0] = '\0';
+		close(fd);
+		populated = !strstr(text, "populated 0");
+		if (populated)
+			sleep_ms(5);
+	}
+	return populated;
+}
+
+/* The neighbour's processes end, all at once, wherever they are. */
+static void end_neighbour(pid_t pid, const char *name)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), CGROUP_PROCS "/t%d/cgroup.kill", (int)pid);
-	guest_check(file_write(path, "1") == 0 && waitpid(pid, NULL, 0) == pid,
-		    "a neighbour is killed with its children");
+	guest_check(file_write(path, "1") == 0 && waitpid(pid, NULL, 0) == pid &&
+			    !is_populated(pid),
+		    "one that %s is killed with its children", name);
 }
 
 static bool have_attacked(void)
@@ -319,12 +393,15 @@ void test_hostile(void)
 			    (unsigned long long)stage->attacks[kind], names[kind], peaks[kind]);
 	guest_check(lost == 0 && event_count(victim, "taken ") == 0,
 		    "in %u looks the victim had lost a chunk %u times", looks, lost);
+	guest_check(stage->heard > 0 && stage->missed == 0,
+		    "%llu listeners heard of pressure, %llu did not",
+		    (unsigned long long)stage->heard, (unsigned long long)stage->missed);
 	guest_check(broken == 0, "the books were broken %u times", broken);
 	guest_check(stage->wrong == 0 && stage->seen == 0,
 		    "%u neighbours read wrong words, %u saw words of others", stage->wrong,
 		    stage->seen);
 	for (uint32_t kind = 0; kind < KINDS; kind++)
-		end_neighbour(pids[kind]);
+		end_neighbour(pids[kind], names[kind]);
 	victim_end(victim);
 	gpu_unload();
 }
