@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A page player in a closed loop: synthetic access patterns over one region
- * ========================================================================
+ * A page player: synthetic or recorded accesses of one region
+ * ===========================================================
  *
  * It has one managed region, and runs round after round of kernels on it. Each kernel reads or
  * writes app.kernel_blocks blocks. A round is one burst, submitted when the last one has ended.
@@ -17,6 +17,11 @@
  *     events       the scenario's events name blocks and dates; each block is a round. A round
  *                  of a frozen context comes later. When the context dies the process stays,
  *                  and its rounds fail, until an event ends it
+ *     trace        a recorded trace says which pages of 64 KB each kernel accesses, and may say
+ *                  how long it takes and when it was launched (trace/page_trace.h). With dates
+ *                  from the container's start on, each round waits for the date of its first
+ *                  kernel, and its wait for a late round before it counts; the trace is played
+ *                  once. Without dates it begins again at its end
  *
  * Draws depend on the scenario's seed and the container's name alone. Powers are products of
  * square roots, which every machine rounds alike. It does not round pow() alike.
@@ -32,6 +37,7 @@
 #include "apps/app_cost.h"
 #include "config/check.h"
 #include "engine/error.h"
+#include "trace/page_trace.h"
 
 struct pages {
 	const struct app_env *env;
@@ -42,6 +48,12 @@ struct pages {
 	u64 random_state;
 	u32 next_block; /* of the sequential walk */
 	double *cdf;	/* zipf: share of all touches that the blocks up to this one get */
+};
+
+/* What a recorded trace says, and masks of pages for the accesses of its runs. */
+struct pages_recorded {
+	struct page_trace trace;
+	u32 (*masks)[2]; /* of each run: of its first block, and of its last one */
 };
 
 /* A random number below @bound. */
@@ -244,6 +256,120 @@ static int pages_follow_events(struct pages *pages)
 	return died;
 }
 
+/*
+ * Add an access of pages [@from, @to) of one block. @mask is room for their mask, which stays as
+ * it is while kernels run.
+ */
+static void pages_touch_part(struct pages *pages, u32 block, u32 from, u32 to,
+			     enum cuda_mode mode, u32 *mask)
+{
+	static const u64 not_zero = 1;
+	u32 all = ~0u;
+
+	*mask = all << from & all >> (GVM_PAGES_PER_BLOCK - to);
+	pages_touch(pages, block, 1, mode);
+	pages->accesses[pages->access_count - 1].masks = mask;
+	pages->accesses[pages->access_count - 1].groups = &not_zero;
+	pages->accesses[pages->access_count - 1].chunks_per_mask = 1;
+}
+
+/* Add the accesses of a run of pages: a part of a block, whole blocks, a part of a block. */
+static void pages_touch_run(struct pages *pages, const struct page_run *run, u32 masks[2])
+{
+	enum cuda_mode mode = run->write ? CUDA_WRITE : CUDA_READ;
+	u32 block = run->page / GVM_PAGES_PER_BLOCK, from = run->page % GVM_PAGES_PER_BLOCK;
+	u32 left = run->pages;
+
+	if (from) {
+		u32 here = min(left, (u32)(GVM_PAGES_PER_BLOCK - from));
+
+		pages_touch_part(pages, block++, from, from + here, mode, &masks[0]);
+		left -= here;
+	}
+	if (left / GVM_PAGES_PER_BLOCK)
+		pages_touch(pages, block, left / GVM_PAGES_PER_BLOCK, mode);
+	if (left % GVM_PAGES_PER_BLOCK)
+		pages_touch_part(pages, block + left / GVM_PAGES_PER_BLOCK, 0,
+				 left % GVM_PAGES_PER_BLOCK, mode, &masks[1]);
+}
+
+/* Launch kernel @index of the trace. Returns 0 or -ENOMEM. */
+static int pages_launch_recorded(struct pages *pages, size_t index)
+{
+	struct pages_recorded *recorded = pages->env->prepared;
+	const struct page_kernel *kernel = &recorded->trace.kernels[index];
+	const struct cfg_pages *cfg = pages->cfg;
+
+	pages->access_count = 0;
+	for (size_t i = kernel->first_run; i < page_trace_runs_end(&recorded->trace, index);
+	     i++)
+		pages_touch_run(pages, &recorded->trace.runs[i], recorded->masks[i]);
+	return cuda_launch(
+		pages->env->cuda,
+		&(struct cuda_burst_config){
+			.kernels = 1,
+			.kernel_ns = recorded->trace.timed ? kernel->time_ns : cfg->kernel_time,
+			.launch_ns =
+				app_launch_ns(&pages->env->config->host, cfg->kernel_launch, 1),
+			.pages_at_once = (u32)cfg->pages_at_once,
+			.accesses = pages->accesses,
+			.access_count = pages->access_count,
+		});
+}
+
+/* Blocking: one round of kernels from *@next on, with its record. 0, -EIO, -EINTR or -ENOMEM. */
+static int pages_play_recorded(struct pages *pages, size_t *next)
+{
+	const struct pages_recorded *recorded = pages->env->prepared;
+	const struct page_trace *trace = &recorded->trace;
+	u64 date = eng_now();
+	struct app_record *record;
+	int status = 0;
+
+	if (trace->dated) {
+		date = app_open_ns(pages->env) + trace->kernels[*next].start_ns;
+		status = eng_sleep_until(max(date, (u64)eng_now()));
+	}
+	if (!status)
+		status = app_begin(pages->env, date, &record);
+	if (status)
+		return status;
+	for (u64 i = 0; !status && i < pages->cfg->kernels && *next < trace->kernel_count; i++)
+		status = pages_launch_recorded(pages, (*next)++);
+	if (!status)
+		status = cuda_synchronize(pages->env->cuda);
+	app_log_end(pages->env, record, status);
+	return status;
+}
+
+/* Blocking: play the trace, once or again and again. */
+static int pages_follow_trace(struct pages *pages)
+{
+	const struct pages_recorded *recorded = pages->env->prepared;
+	size_t next = 0;
+	int status;
+
+	do {
+		status = pages_play_recorded(pages, &next);
+		if (!status)
+			status = pages_pause(pages);
+		if (next == recorded->trace.kernel_count && !recorded->trace.dated)
+			next = 0;
+	} while (!status && next < recorded->trace.kernel_count);
+	return status;
+}
+
+/* The most accesses of a burst: a run of a trace has three at most. */
+static u64 pages_most_accesses(const struct pages *pages)
+{
+	const struct pages_recorded *recorded = pages->env->prepared;
+
+	if (pages->cfg->pattern == CFG_PATTERN_TRACE)
+		return 3 * recorded->trace.most_runs;
+	/* At least one a kernel, for events; and then NULL means no memory. */
+	return pages->cfg->kernels * max(pages->cfg->kernel_blocks, (u64)1);
+}
+
 static int pages_init(struct pages *pages)
 {
 	const struct cfg_pages *cfg = pages->cfg;
@@ -256,9 +382,7 @@ static int pages_init(struct pages *pages)
 	status = app_malloc(pages->env, cfg->bytes, cfg->on_host, &pages->region);
 	if (status)
 		return status;
-	/* At least one a kernel, for events; and then NULL means no memory. */
-	pages->accesses = calloc(cfg->kernels * max(cfg->kernel_blocks, (u64)1),
-				 sizeof(*pages->accesses));
+	pages->accesses = calloc(pages_most_accesses(pages), sizeof(*pages->accesses));
 	if (!pages->accesses)
 		return -ENOMEM;
 	return cfg->pattern == CFG_PATTERN_ZIPF ? zipf_init(pages) : 0;
@@ -271,6 +395,8 @@ static int pages_run(const struct app_env *env)
 
 	if (!status && pages.cfg->pattern == CFG_PATTERN_EVENTS)
 		status = pages_follow_events(&pages);
+	else if (!status && pages.cfg->pattern == CFG_PATTERN_TRACE)
+		status = pages_follow_trace(&pages);
 	else
 		while (!status) {
 			status = pages_log_round(&pages);
@@ -290,6 +416,7 @@ static const char *const patterns[] = {
 	[CFG_PATTERN_RANDOM] = "random",
 	[CFG_PATTERN_ZIPF] = "zipf",
 	[CFG_PATTERN_EVENTS] = "events",
+	[CFG_PATTERN_TRACE] = "trace",
 	NULL,
 };
 
@@ -299,6 +426,9 @@ static const struct cfg_key pages_keys[] = {
 	      CFG_DEFAULT("true")),
 	PAGES("pattern", ENUM, pattern, "order in which it touches blocks", .words = patterns,
 	      CFG_DEFAULT("sequential")),
+	PAGES("page_trace", TRACE, page_trace,
+	      "trace: a CSV file, plain or by zstd, of the pages that each kernel accesses",
+	      CFG_DEFAULT("")),
 	PAGES("zipf_alpha", PPM, zipf_alpha,
 	      "zipf: the i-th block is touched in proportion to i^-alpha",
 	      CFG_RANGE(0, 4 * CFG_PPM), CFG_DEFAULT("0.8")),
@@ -352,6 +482,21 @@ static int pages_check_event(struct cfg_load *load, const struct cfg_container *
 	return cfg_reject_event(load, index, "touch", wrong, allowed);
 }
 
+static int pages_check(struct cfg_load *load, const struct cfg_container *container)
+{
+	const struct cfg_pages *cfg = container->app;
+
+	if (cfg->pattern == CFG_PATTERN_TRACE && !*cfg->page_trace)
+		return cfg_reject_app(
+			load, container, "page_trace",
+			"is missing, allowed: a trace of pages, as app.pattern is "
+			"\"trace\"");
+	if (cfg->pattern != CFG_PATTERN_TRACE && *cfg->page_trace)
+		return cfg_reject_app(load, container, "page_trace",
+				      "is given, allowed with app.pattern \"trace\" only");
+	return 0;
+}
+
 static const struct metric round_metrics[] = {
 	METRIC_OUTCOME_ROW("rounds", "rounds", COMPLETED),
 	METRIC_TIME_ROWS("round_ms", "round", MS, TO_END, ARRIVED),
@@ -367,18 +512,49 @@ static const struct app_report pages_report = {
 	REPORT_METRICS(round_metrics),
 };
 
+static void pages_discard(struct app_env *env)
+{
+	struct pages_recorded *recorded = env->prepared;
+
+	if (!recorded)
+		return;
+	page_trace_destroy(&recorded->trace);
+	free(recorded->masks);
+	free(recorded);
+	env->prepared = NULL;
+}
+
+/* Read the trace, whose pages have to be within the region. */
+static int pages_prepare_trace(struct app_env *env, struct sim_error *err)
+{
+	const struct cfg_pages *cfg = env->container->app;
+	struct pages_recorded *recorded = calloc(1, sizeof(*recorded));
+	int status;
+
+	if (!recorded)
+		return sim_runtime_error(err, "out of memory");
+	env->prepared = recorded;
+	status = page_trace_read(cfg->page_trace,
+				 (cfg->bytes + GVM_PAGE_BYTES - 1) / GVM_PAGE_BYTES,
+				 &recorded->trace, err);
+	if (status)
+		return status;
+	recorded->masks = calloc(recorded->trace.run_count, sizeof(*recorded->masks));
+	return recorded->masks ? 0 : sim_runtime_error(err, "out of memory");
+}
+
 /* Only the model of NVIDIA's driver prefetches. */
 static int pages_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_pages *cfg = env->container->app;
 
-	if (!cfg->prefetch_back || env->can_prefetch)
-		return 0;
-	return sim_user_error(err,
-			      "%s:containers.%s.app.prefetch_back: %s cannot prefetch, "
-			      "allowed: false, or a system with NVIDIA's driver",
-			      env->config->file, env->container->name,
-			      env->config->system->name);
+	if (cfg->prefetch_back && !env->can_prefetch)
+		return sim_user_error(err,
+				      "%s:containers.%s.app.prefetch_back: %s cannot prefetch, "
+				      "allowed: false, or a system with NVIDIA's driver",
+				      env->config->file, env->container->name,
+				      env->config->system->name);
+	return cfg->pattern == CFG_PATTERN_TRACE ? pages_prepare_trace(env, err) : 0;
 }
 
 const struct sim_app pages_app = {
@@ -387,10 +563,12 @@ const struct sim_app pages_app = {
 		.summary = "a page player: an access pattern over one region",
 		CFG_KEYS(pages_keys),
 		.bytes = sizeof(struct cfg_pages),
+		.check = pages_check,
 		.check_event = pages_check_event,
 		.listeners = LISTENERS,
 	},
 	.report = &pages_report,
 	.prepare = pages_prepare,
+	.discard = pages_discard,
 	.run = pages_run,
 };

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "config/config.h"
 #include "engine/types.h"
 
 /* In which order a page player touches the blocks of its region. */
@@ -13,13 +14,16 @@ enum cfg_pattern {
 	CFG_PATTERN_RANDOM,
 	CFG_PATTERN_ZIPF,
 	CFG_PATTERN_EVENTS, /* as the scenario's events say */
+	CFG_PATTERN_TRACE,  /* as a recorded trace says */
 };
 
 /* A page player: an access pattern in a closed loop. Keys under "containers.<name>.app.". */
 struct cfg_pages {
-	u64 bytes;	    /* of its region */
-	bool on_host;	    /* filled by the CPU: first touches copy it in */
-	u64 pattern;	    /* enum cfg_pattern */
+	u64 bytes;    /* of its region */
+	bool on_host; /* filled by the CPU: first touches copy it in */
+	u64 pattern;  /* enum cfg_pattern */
+	/* Of pages, resolved against the scenario's folder; trace/page_trace.h. */
+	char page_trace[CFG_TEXT_MAX];
 	u64 zipf_alpha;	    /* ppm: the i-th block is touched in proportion to i^-alpha */
 	u64 write_share;    /* ppm of its kernels that write what they touch */
 	u64 kernels;	    /* a round */

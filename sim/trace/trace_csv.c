@@ -38,9 +38,6 @@
 /* The widest public form has 8 columns. */
 #define TRACE_CSV_COLUMNS_MAX 32
 
-/* How much of an offending cell a message quotes. */
-#define TRACE_CSV_QUOTE_MAX 32
-
 /* Names of containers are shorter. */
 #define TRACE_CSV_NAME_MAX 256
 
@@ -129,25 +126,12 @@ struct trace_csv_row {
 	bool elsewhere; /* nothing that the server was asked for */
 };
 
-/*
- * Copy the head of @cell for a message. Control characters, which upset terminals, become "?".
- */
-static const char *trace_csv_quote(const char *cell, char quoted[TRACE_CSV_QUOTE_MAX + 4])
-{
-	size_t i;
-
-	for (i = 0; cell[i] && i < TRACE_CSV_QUOTE_MAX; i++)
-		quoted[i] = cell[i] >= ' ' && cell[i] <= '~' ? cell[i] : '?';
-	strcpy(quoted + i, cell[i] ? "..." : "");
-	return quoted;
-}
-
 static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role role,
 				const char *problem, const char *allowed, struct sim_error *err)
 {
-	char quoted[TRACE_CSV_QUOTE_MAX + 4];
+	char quoted[TRACE_QUOTE_BYTES];
 
-	trace_csv_quote(csv->cells[csv->column[role]], quoted);
+	trace_quote(csv->cells[csv->column[role]], quoted);
 	return sim_user_error(err, "%s:%llu: column '%s': '%s' %s, %s", csv->lines.path,
 			      csv->lines.line, csv->form->columns[role], quoted, problem,
 			      allowed);
@@ -228,7 +212,7 @@ static int trace_csv_lacks(const struct trace_csv *csv, struct sim_error *err)
 /* Read the first line and find the form that it belongs to. */
 static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 {
-	char quoted[TRACE_CSV_QUOTE_MAX + 4];
+	char quoted[TRACE_QUOTE_BYTES];
 	int status = trace_lines_next(&csv->lines, err);
 
 	if (status < 0)
@@ -258,7 +242,7 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 		"('t_trace_s', 'request_tokens', 'response_tokens_gvm_generated', "
 		"'response_tokens_true_est'), requests.csv of a results folder, Mooncake (JSON "
 		"lines), results of vllm bench serve (JSON) and compact traces",
-		csv->lines.path, csv->lines.line, trace_csv_quote(csv->cells[0], quoted));
+		csv->lines.path, csv->lines.line, trace_quote(csv->cells[0], quoted));
 }
 
 static int trace_csv_parse_time(const struct trace_csv *csv, u64 *ret_ns, struct sim_error *err)
@@ -321,7 +305,7 @@ static int trace_csv_choose(struct trace_csv *csv, struct trace_csv_row *row,
 			    struct sim_error *err)
 {
 	const char *container = csv->cells[csv->column[TRACE_CSV_CONTAINER]];
-	char problem[TRACE_CSV_QUOTE_MAX + 40], first[TRACE_CSV_QUOTE_MAX + 4];
+	char problem[TRACE_QUOTE_MAX + 40], first[TRACE_QUOTE_BYTES];
 
 	row->elsewhere = strcmp(csv->cells[csv->column[TRACE_CSV_KIND]], "request") != 0;
 	if (row->elsewhere)
@@ -338,7 +322,7 @@ static int trace_csv_choose(struct trace_csv *csv, struct trace_csv_row *row,
 	if (!csv->several)
 		return 0;
 	snprintf(problem, sizeof(problem), "has requests beside '%s'",
-		 trace_csv_quote(csv->container, first));
+		 trace_quote(csv->container, first));
 	return trace_csv_cell_error(csv, TRACE_CSV_CONTAINER, problem,
 				    "choose one with 'gvmsim trace import --container NAME'",
 				    err);
@@ -451,7 +435,7 @@ int trace_csv_no_containers(const char *path, struct sim_error *err)
 static int trace_csv_no_requests(const struct trace_csv *csv, const struct trace *trace,
 				 struct sim_error *err)
 {
-	char wanted[TRACE_CSV_QUOTE_MAX + 4], first[TRACE_CSV_QUOTE_MAX + 4];
+	char wanted[TRACE_QUOTE_BYTES], first[TRACE_QUOTE_BYTES];
 
 	if (csv->found || !csv->form->columns[TRACE_CSV_CONTAINER])
 		return trace_lines_no_requests(&csv->lines, trace->failures, trace->bad_rows,
@@ -464,8 +448,8 @@ static int trace_csv_no_requests(const struct trace_csv *csv, const struct trace
 	return sim_user_error(err,
 			      "%s:%llu: no requests of container '%s', there are some of '%s'",
 			      csv->lines.path, csv->lines.line,
-			      trace_csv_quote(csv->wanted, wanted),
-			      trace_csv_quote(csv->container, first));
+			      trace_quote(csv->wanted, wanted),
+			      trace_quote(csv->container, first));
 }
 
 int trace_csv_read(FILE *file, const char *path, const char *container,

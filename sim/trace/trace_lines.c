@@ -56,6 +56,16 @@ int trace_lines_next_row(struct trace_lines *lines, struct sim_error *err)
 	return status;
 }
 
+const char *trace_quote(const char *cell, char quoted[TRACE_QUOTE_BYTES])
+{
+	size_t i;
+
+	for (i = 0; cell[i] && i < TRACE_QUOTE_MAX; i++)
+		quoted[i] = cell[i] >= ' ' && cell[i] <= '~' ? cell[i] : '?';
+	strcpy(quoted + i, cell[i] ? "..." : "");
+	return quoted;
+}
+
 int trace_lines_no_requests(const struct trace_lines *lines, u64 failures, u64 bad_rows,
 			    struct sim_error *err)
 {

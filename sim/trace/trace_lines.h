@@ -34,6 +34,16 @@ int trace_lines_next(struct trace_lines *lines, struct sim_error *err);
  */
 int trace_lines_next_row(struct trace_lines *lines, struct sim_error *err);
 
+/* Room for what trace_quote() writes. */
+#define TRACE_QUOTE_MAX	  32
+#define TRACE_QUOTE_BYTES (TRACE_QUOTE_MAX + 4)
+
+/*
+ * Copy the head of @cell for a message, and return it. Control characters, which upset
+ * terminals, become "?".
+ */
+const char *trace_quote(const char *cell, char quoted[TRACE_QUOTE_BYTES]);
+
 /* All lines were read, and no row had a request. Returns -SIM_EXIT_USER. */
 int trace_lines_no_requests(const struct trace_lines *lines, u64 failures, u64 bad_rows,
 			    struct sim_error *err);

@@ -5,6 +5,9 @@
  */
 #include "apps/pages.h"
 #include "apps_fixture.h"
+#include "engine/error.h"
+
+#include <unistd.h>
 
 #define BLOCKS 20u
 
@@ -287,11 +290,104 @@ START_TEST(who_is_told_to_exit_gives_everything_back)
 }
 END_TEST
 
-TEST_MAIN("pages", a_walk_goes_on_where_the_last_round_stopped,
-	  a_round_touches_no_more_than_it_says, memory_of_its_own_is_cleared_and_not_copied,
-	  random_blocks_are_all_touched_in_time, zipf_touches_the_first_blocks_most,
-	  without_an_exponent_zipf_is_uniform, a_round_dies_with_its_context,
-	  kernels_without_blocks_only_compute, the_host_needs_time_for_a_launch,
-	  the_host_pauses_between_two_rounds, a_region_that_is_sent_back_misses_again,
-	  a_touch_before_the_start_is_not_made_later, events_say_what_is_touched_and_when,
-	  who_is_told_to_exit_gives_everything_back, pages_of_a_block_are_touched_side_by_side)
+/* The player plays this trace, as its application prepares it. */
+static struct app_env traced;
+
+static void use_trace(const char *text)
+{
+	struct sim_error err = { 0 };
+	int file;
+
+	strcpy(keys.page_trace, "/tmp/pages.XXXXXX");
+	file = mkstemp(keys.page_trace);
+	ck_assert_int_ge(file, 0);
+	ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+	close(file);
+	keys.pattern = CFG_PATTERN_TRACE;
+	keys.kernels = 1;
+	container.app = &keys;
+	traced = (struct app_env){ .config = &config, .container = &container };
+	ck_assert_msg(pages_app.prepare(&traced, &err) == 0, "%s", err.text);
+	unlink(keys.page_trace);
+	prepared = traced.prepared;
+}
+
+/*
+ * Block 1; from the middle of block 3 to that of block 6; two pages of block 9, one of them again
+ * by the second kernel. A kernel takes 10 us, and the trace begins again.
+ */
+START_TEST(a_trace_says_which_pages_are_touched)
+{
+	use_trace("kernel,page,pages,write\n0,32,32,0\n0,112,96,1\n0,290,2,0\n1,291,1,0\n");
+	keys.pages_at_once = 1;
+	play(100 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(blocks_at_end, BIT(1) | BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(9));
+	/* Each block is promoted at its first fault: Ghost's driver brings whole blocks. */
+	ck_assert_uint_eq(process.stats.faults, 6);
+	ck_assert_uint_ge(app_log.record_count, 7);
+	ck_assert_uint_eq(app_log.records[1].finish_ns - app_log.records[1].arrival_ns,
+			  10 * US);
+	pages_app.discard(&traced);
+}
+END_TEST
+
+/* NVIDIA's driver, without its prefetcher's help: pages of two parts of a block, and no other. */
+START_TEST(pages_beside_a_run_are_not_touched)
+{
+	policy.manager = &sim_manager_nvuvm;
+	use_trace("kernel,page,pages,write\n0,1,2,0\n0,20,1,0\n");
+	keys.pages_at_once = GVM_PAGES_PER_BLOCK;
+	play(50 * US);
+	ck_assert_uint_eq(process.stats.faults, 3);
+	ck_assert_uint_eq(process.stats.fault_batches, 1);
+	pages_app.discard(&traced);
+}
+END_TEST
+
+/*
+ * The second kernel of 40 us is late, since the first one takes 30 and was launched 10 before
+ * it; its wait counts. The third waits for its date. Then the player ends.
+ */
+START_TEST(dates_of_a_trace_are_those_of_its_kernels)
+{
+	use_trace("kernel,page,pages,write,time_ns,start_ns\n"
+		  "0,0,1,0,30000,5000\n1,0,1,0,40000,15000\n2,0,1,0,1000,200000\n");
+	play_from(50 * US, 400 * US);
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.record_count, 3);
+	ck_assert_uint_eq(app_log.records[0].arrival_ns, 55 * US);
+	ck_assert_uint_eq(app_log.records[1].arrival_ns, 65 * US);
+	ck_assert_uint_eq(app_log.records[1].finish_ns, app_log.records[0].finish_ns + 40 * US);
+	ck_assert_uint_eq(app_log.records[2].arrival_ns, 250 * US);
+	ck_assert_uint_eq(app_log.records[2].finish_ns, 251 * US);
+	ck_assert_uint_eq(app_end_ns, 251 * US);
+	pages_app.discard(&traced);
+}
+END_TEST
+
+/* Two kernels a round; the trace has three, so every second round has one. */
+START_TEST(a_round_has_several_kernels_of_a_trace)
+{
+	use_trace("kernel,page,pages,write\n0,0,1,0\n1,0,1,0\n2,0,1,0\n");
+	keys.kernels = 2;
+	play(200 * US);
+	ck_assert_uint_ge(app_log.record_count, 5);
+	ck_assert_uint_eq(app_log.records[2].finish_ns - app_log.records[2].arrival_ns,
+			  20 * US);
+	ck_assert_uint_eq(app_log.records[3].finish_ns - app_log.records[3].arrival_ns,
+			  10 * US);
+	pages_app.discard(&traced);
+}
+END_TEST
+
+TEST_MAIN("pages", a_trace_says_which_pages_are_touched, pages_beside_a_run_are_not_touched,
+	  dates_of_a_trace_are_those_of_its_kernels, a_round_has_several_kernels_of_a_trace,
+	  a_walk_goes_on_where_the_last_round_stopped, a_round_touches_no_more_than_it_says,
+	  memory_of_its_own_is_cleared_and_not_copied, random_blocks_are_all_touched_in_time,
+	  zipf_touches_the_first_blocks_most, without_an_exponent_zipf_is_uniform,
+	  a_round_dies_with_its_context, kernels_without_blocks_only_compute,
+	  the_host_needs_time_for_a_launch, the_host_pauses_between_two_rounds,
+	  a_region_that_is_sent_back_misses_again, a_touch_before_the_start_is_not_made_later,
+	  events_say_what_is_touched_and_when, who_is_told_to_exit_gives_everything_back,
+	  pages_of_a_block_are_touched_side_by_side)

@@ -55,6 +55,13 @@ for file in "$source"/scenarios/*.json; do
 	grep -q "$(basename "$file" .json)" .out || fail "run --help: no $file"
 done
 
+expect 2 'app.page_trace: is missing, allowed: a trace of pages, as app.pattern is "trace"' \
+	run interference --set containers.faulter.app.pattern=trace
+printf 'kernel,page,pages,write\n0,0,1,0\n1,4294967296,1,0\n' >.pages.csv
+expect 2 'app.page_trace: is given, allowed with app.pattern "trace" only' \
+	run interference --set containers.faulter.app.page_trace="$PWD/.pages.csv"
+expect 2 ".pages.csv:3: column 'page': '4294967296' is out of range, allowed are whole numbers from 0 to" \
+	run interference --set containers.faulter.app.pattern=trace --set containers.faulter.app.page_trace="$PWD/.pages.csv"
 expect 2 "interference.json:containers.faulter.app.prefetch_back: ghost cannot prefetch, allowed: false, or a system" \
 	run interference --system ghost --set containers.faulter.app.prefetch_back=true
 expect_nothing_written
