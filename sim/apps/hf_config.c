@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Reading a config.json. What is the same in all models of an architecture is not in its file
- * (Qwen2 always has biases of queries, keys and values): it is in the table here. The defaults
- * are those of Hugging Face's configuration classes, but sizes without which there is no model
- * have none. A file of Llama 1 has no num_key_value_heads: there they are as many as the query
- * heads. The classes of the others take the number of one model in its place: it is required.
+ * (Qwen2 always has biases of queries, keys and values): it is in the table here, as the model's
+ * class in Hugging Face's transformers has it. The defaults are those of the configuration
+ * classes, but sizes without which there is no model have none. A file of Llama 1 has no
+ * num_key_value_heads: there they are as many as the query heads. Some classes take the number of
+ * one model in its place: there it is required.
+ *
+ * A decoder is known here if it is layers of attention and MLP with weights of its own each:
+ * models with latent attention, state-space layers, or 4-bit weights are not.
  */
 #include "apps/hf_config.h"
 
@@ -16,7 +20,7 @@
 #include "config/message.h"
 #include "engine/error.h"
 
-#define ALLOWED_MAX 256
+#define ALLOWED_MAX 512
 
 /* A decimal of so many digits survives in a double. */
 #define REAL_DIGITS 15
@@ -31,12 +35,33 @@
 #define LAYERS_MAX	  4096
 #define HEADS_MAX	  65536
 
+/* Which keys say how many experts there are, and how large. */
+enum expert_keys {
+	NO_EXPERTS,
+	EXPERTS_OF_QWEN,   /* num_experts, moe_intermediate_size; not all layers have some */
+	EXPERTS_OF_OLMO,   /* num_experts, intermediate_size */
+	EXPERTS_OF_MISTRAL /* num_local_experts, intermediate_size */
+};
+
 static const struct architecture {
 	const char *name;
 	bool qkv_bias; /* always */
+	bool o_bias;
+	bool mlp_bias;
+	bool head_bias;
+	bool use_bias; /* of all linear layers, unless "use_bias" is false */
+	bool only_qkv; /* attention_bias is of queries, keys and values, not of the output */
 	bool qk_norm;
-	bool experts;
+	bool may_qk_norm; /* if "use_qk_norm" is true, and then with wide ones */
+	bool wide_norms;
+	bool plain_mlp;
+	bool norm_bias;
+	bool one_norm; /* a layer, in place of two */
+	bool four_norms;
+	bool tied; /* tie_word_embeddings, if the file does not say */
+	bool shared_expert;
 	bool key_per_query; /* without num_key_value_heads, each query head has its own */
+	enum expert_keys experts;
 	u64 head_dim;	    /* without head_dim; 0: hidden_size / num_attention_heads */
 	u64 window;	    /* without sliding_window; 0: none */
 	bool window_unused; /* without use_sliding_window */
@@ -49,11 +74,62 @@ static const struct architecture {
 	  .head_dim = 128,
 	  .window = 4096,
 	  .window_unused = true },
-	{ .name = "Qwen3MoeForCausalLM",
+	{ .name = "GemmaForCausalLM", .tied = true, .head_dim = 256 },
+	{ .name = "Gemma2ForCausalLM",
+	  .window = 4096,
+	  .tied = true,
+	  .four_norms = true,
+	  .head_dim = 256 },
+	{ .name = "Gemma3ForCausalLM",
+	  .window = 4096,
+	  .tied = true,
 	  .qk_norm = true,
-	  .experts = true,
+	  .four_norms = true,
+	  .head_dim = 256 },
+	{ .name = "PhiForCausalLM",
+	  .qkv_bias = true,
+	  .o_bias = true,
+	  .mlp_bias = true,
+	  .head_bias = true,
+	  .plain_mlp = true,
+	  .norm_bias = true,
+	  .key_per_query = true,
+	  .one_norm = true },
+	{ .name = "Phi3ForCausalLM", .key_per_query = true },
+	{ .name = "GraniteForCausalLM", .key_per_query = true },
+	{ .name = "Glm4ForCausalLM", .only_qkv = true, .four_norms = true, .head_dim = 128 },
+	{ .name = "Olmo2ForCausalLM",
+	  .qk_norm = true,
+	  .wide_norms = true,
+	  .key_per_query = true },
+	{ .name = "SmolLM3ForCausalLM", .tied = true },
+	{ .name = "Starcoder2ForCausalLM",
+	  .use_bias = true,
+	  .plain_mlp = true,
+	  .norm_bias = true,
+	  .tied = true },
+	{ .name = "CohereForCausalLM",
+	  .may_qk_norm = true,
+	  .tied = true,
+	  .key_per_query = true,
+	  .one_norm = true },
+	{ .name = "MixtralForCausalLM", .experts = EXPERTS_OF_MISTRAL },
+	{ .name = "Qwen2MoeForCausalLM",
+	  .qkv_bias = true,
+	  .shared_expert = true,
+	  .experts = EXPERTS_OF_QWEN,
 	  .window = 4096,
 	  .window_unused = true },
+	{ .name = "Qwen3MoeForCausalLM",
+	  .qk_norm = true,
+	  .experts = EXPERTS_OF_QWEN,
+	  .window = 4096,
+	  .window_unused = true },
+	{ .name = "OlmoeForCausalLM",
+	  .qk_norm = true,
+	  .wide_norms = true,
+	  .key_per_query = true,
+	  .experts = EXPERTS_OF_OLMO },
 };
 
 /*
@@ -155,7 +231,10 @@ static const struct architecture *read_architecture(struct reader *reader)
 	return NULL;
 }
 
-/* Newer files have "dtype" in place of "torch_dtype". */
+/*
+ * Newer files have "dtype" in place of "torch_dtype". vLLM runs models in float32 in 16 bits
+ * unless it is told otherwise.
+ */
 static u64 read_width(struct reader *reader)
 {
 	bool newer = !read_value(reader, "torch_dtype") && read_value(reader, "dtype");
@@ -163,26 +242,21 @@ static u64 read_width(struct reader *reader)
 	const json_t *type = read_value(reader, key);
 	const char *name = json_string_value(type);
 
-	if (!name || (strcmp(name, "bfloat16") != 0 && strcmp(name, "float16") != 0))
-		reject_value(reader, key, type, "bfloat16 or float16");
+	if (!name || (strcmp(name, "bfloat16") != 0 && strcmp(name, "float16") != 0 &&
+		      strcmp(name, "float32") != 0))
+		reject_value(reader, key, type, "bfloat16, float16, or float32 for 16 bits");
 	return 2;
 }
 
 /*
- * Layer i, from 0, has experts if i + 1 is a multiple of decoder_sparse_step and i is not
+ * Qwen: layer i, from 0, has experts if i + 1 is a multiple of decoder_sparse_step and i is not
  * listed.
  */
-static void read_experts(struct reader *reader, struct hf_config *config)
+static void read_expert_layers(struct reader *reader, struct hf_config *config)
 {
 	const json_t *dense = read_value(reader, "mlp_only_layers");
 	u64 step = read_integer(reader, "decoder_sparse_step", 1, LAYERS_MAX, 1);
 
-	config->num_experts =
-		read_integer(reader, "num_experts", 1, SIZE_MAX_ELEMENTS, REQUIRED);
-	config->num_experts_per_tok =
-		read_integer(reader, "num_experts_per_tok", 1, config->num_experts, REQUIRED);
-	config->moe_intermediate_size =
-		read_integer(reader, "moe_intermediate_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
 	if (dense && !json_is_array(dense))
 		reject(reader, "mlp_only_layers", "is wrong", "a list of layers");
 	for (u64 layer = 0; layer < config->num_hidden_layers; layer++) {
@@ -193,6 +267,68 @@ static void read_experts(struct reader *reader, struct hf_config *config)
 				  (json_int_t)layer;
 		config->moe_layers += !listed && (layer + 1) % step == 0;
 	}
+}
+
+static void read_experts(struct reader *reader, const struct architecture *architecture,
+			 struct hf_config *config)
+{
+	bool qwen = architecture->experts == EXPERTS_OF_QWEN;
+
+	config->num_experts =
+		read_integer(reader,
+			     architecture->experts == EXPERTS_OF_MISTRAL ? "num_local_experts" :
+									   "num_experts",
+			     1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config->num_experts_per_tok =
+		read_integer(reader, "num_experts_per_tok", 1, config->num_experts, REQUIRED);
+	config->moe_intermediate_size = qwen ? read_integer(reader, "moe_intermediate_size", 1,
+							    SIZE_MAX_ELEMENTS, REQUIRED) :
+					       config->intermediate_size;
+	if (architecture->shared_expert)
+		config->shared_expert_intermediate_size =
+			read_integer(reader, "shared_expert_intermediate_size", 1,
+				     SIZE_MAX_ELEMENTS, REQUIRED);
+	if (qwen)
+		read_expert_layers(reader, config);
+	else
+		config->moe_layers = config->num_hidden_layers;
+}
+
+/*
+ * Tokens that a layer looks back at most; 0: all. As vLLM does: the window is the file's, or that
+ * of Hugging Face's class where the file has no such key. Null is none.
+ */
+static u64 read_window(struct reader *reader, const struct architecture *architecture)
+{
+	if (!read_bool(reader, "use_sliding_window", !architecture->window_unused))
+		return 0;
+	if (!json_object_get(reader->root, "sliding_window"))
+		return architecture->window;
+	return read_integer(reader, "sliding_window", 1, SIZE_MAX_ELEMENTS, 0);
+}
+
+/* What depends on the architecture, and on keys that only some of them have. */
+static void read_kind(struct reader *reader, const struct architecture *architecture,
+		      struct hf_config *config)
+{
+	bool bias = read_bool(reader, "attention_bias", false);
+	bool all = architecture->use_bias && read_bool(reader, "use_bias", true);
+	bool may = architecture->may_qk_norm && read_bool(reader, "use_qk_norm", false);
+
+	config->tie_word_embeddings =
+		read_bool(reader, "tie_word_embeddings", architecture->tied);
+	config->qkv_bias = architecture->qkv_bias || bias || all;
+	config->o_bias = architecture->o_bias || (bias && !architecture->only_qkv) || all;
+	config->mlp_bias =
+		read_bool(reader, "mlp_bias", false) || architecture->mlp_bias || all;
+	config->head_bias = architecture->head_bias;
+	config->qk_norm = architecture->qk_norm || may;
+	config->wide_norms = architecture->wide_norms || may;
+	config->plain_mlp = architecture->plain_mlp;
+	config->norm_bias = architecture->norm_bias;
+	config->one_norm = architecture->one_norm;
+	config->four_norms = architecture->four_norms;
+	config->sliding_window = read_window(reader, architecture);
 }
 
 /*
@@ -222,37 +358,12 @@ static void read_quantization(struct reader *reader, struct hf_config *config)
 		       "a list of two integers of at least 1");
 }
 
-/*
- * As vLLM does: the window is the file's, or that of Hugging Face's class where the file has no
- * such key. Null is none.
- */
-static void check_window(struct reader *reader, const struct architecture *architecture)
-{
-	const char *name = architecture->name;
-	char wrong[ALLOWED_MAX] = "is not modelled";
-
-	if (!read_bool(reader, "use_sliding_window", !architecture->window_unused))
-		return;
-	if (!json_object_get(reader->root, "sliding_window")) {
-		if (!architecture->window)
-			return;
-		snprintf(wrong, sizeof(wrong),
-			 "is missing, which is %llu in %.*sConfig, and a window is not "
-			 "modelled",
-			 architecture->window, (int)(strstr(name, "For") - name), name);
-	} else if (!read_value(reader, "sliding_window")) {
-		return;
-	}
-	reject(reader, "sliding_window", wrong, "null, or use_sliding_window false");
-}
-
 int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_config,
 		   struct sim_error *err)
 {
 	struct reader reader = { root, file, err, 0 };
 	const struct architecture *architecture = read_architecture(&reader);
 	struct hf_config config = { 0 };
-	bool bias;
 
 	if (!architecture)
 		return reader.status;
@@ -276,17 +387,11 @@ int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_c
 					       config.hidden_size / config.num_attention_heads);
 	if (!config.head_dim)
 		reject(&reader, "head_dim", "is missing", "an integer from 1 to 65536");
-	config.tie_word_embeddings = read_bool(&reader, "tie_word_embeddings", false);
-	bias = read_bool(&reader, "attention_bias", false);
-	config.qkv_bias = architecture->qkv_bias || bias;
-	config.o_bias = bias;
-	config.mlp_bias = read_bool(&reader, "mlp_bias", false);
-	config.qk_norm = architecture->qk_norm;
+	read_kind(&reader, architecture, &config);
 	config.width = read_width(&reader);
 	if (architecture->experts)
-		read_experts(&reader, &config);
+		read_experts(&reader, architecture, &config);
 	read_quantization(&reader, &config);
-	check_window(&reader, architecture);
 	*ret_config = config;
 	return reader.status;
 }

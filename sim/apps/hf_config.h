@@ -11,8 +11,8 @@
 struct sim_error;
 
 /*
- * A decoder: layers of attention with grouped keys and values, and a gated MLP or experts.
- * Members have the names of config.json where they are its keys.
+ * A decoder: layers of attention with grouped keys and values, and an MLP or experts. Members
+ * have the names of config.json where they are its keys.
  */
 struct hf_config {
 	u64 hidden_size;
@@ -26,20 +26,27 @@ struct hf_config {
 	bool qkv_bias;
 	bool o_bias;
 	bool mlp_bias;
-	bool qk_norm;	/* each head's query and key are normalized */
+	bool head_bias;	    /* of the output layer */
+	bool qk_norm;	    /* each head's query and key are normalized */
+	bool wide_norms;    /* likewise, with parameters for all heads in place of one */
+	bool plain_mlp;	    /* up and down, without a gate */
+	bool norm_bias;	    /* norms have one */
+	bool one_norm;	    /* of a layer, in place of two, beside those of queries and keys */
+	bool four_norms;    /* likewise */
+	u64 sliding_window; /* tokens that a layer looks back at most; 0: all */
 	u64 moe_layers; /* layers with experts; 0: a dense model, and the next three are 0 */
 	u64 num_experts;
 	u64 num_experts_per_tok;
-	u64 moe_intermediate_size; /* of one expert */
-	u64 width;		   /* bytes of an element of torch_dtype */
-	bool fp8;		   /* quantization_config: weights of linear layers in fp8 */
-	u64 scale_block[2];	   /* rows and columns that share a scale; 0: whole matrices */
+	u64 moe_intermediate_size;	     /* of one expert */
+	u64 shared_expert_intermediate_size; /* of one that all tokens use; 0: there is none */
+	u64 width;			     /* bytes of an element of torch_dtype */
+	bool fp8;	    /* quantization_config: weights of linear layers in fp8 */
+	u64 scale_block[2]; /* rows and columns that share a scale; 0: whole matrices */
 };
 
 /*
- * Read the object @root of @file. Architectures of the Llama, Mistral, Qwen2, Qwen3 and
- * Qwen3-MoE shape are known. Returns 0 or -SIM_EXIT_USER, with a message that names @file and
- * the key.
+ * Read the object @root of @file. hf_config.c has the architectures that are known. Returns 0 or
+ * -SIM_EXIT_USER, with a message that names @file and the key.
  */
 int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_config,
 		   struct sim_error *err);

@@ -8,9 +8,11 @@
  * the width of the MLP, a layer has
  *
  *     attention   H q + 2 H kv + q H       queries, keys and values, output
- *     MLP         3 H I                    gate, up, down
+ *     MLP         3 H I                    gate, up, down; 2 H I without a gate
  *     or experts  E (3 H Im) + E H         E MLPs of width Im, of which a token uses k; router
- *     norms       2 H, and 2 head_dim where queries and keys are normalized
+ *                 + 3 H Is + H             one more of width Is that all use, and its gate
+ *     norms       2 H, in some models H or 4 H; and 2 head_dim, or q + kv, where queries and
+ *                 keys are normalized
  *
  * parameters, and biases where its architecture has them. From these counts follow:
  *
@@ -21,11 +23,16 @@
  * - traffic of a token beside the products, a layer: two additions with norm, the gate,
  *   rotation and KV write; with experts also the sum of k results.
  * - kernels of an eager step, by count of vLLM's: 10 a layer (norm, qkv, rotation, KV write,
- *   attention, o, norm, gate_up, gate, down), 2 more for norms of queries and keys, 5 more for
- *   experts (router, choice, two to sort tokens, two products, gate, sum in place of three), 4
- *   more that quantize activations for fp8; and 20 for embedding and sampling.
+ *   attention, o, norm, gate_up, gate, down), with another number of norms so many more or
+ *   less, 2 more for norms of queries and keys, 5 more for experts (router, choice, two to sort
+ *   tokens, two products, gate, sum in place of three), 5 more for an expert that all use
+ *   (gate_up, gate, down, its own gate, sum), 4 more that quantize activations for fp8; and 20
+ *   for embedding and sampling.
  * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; with experts the router,
- *   too; the output layer.
+ *   too, and two of an expert that all use; the output layer.
+ *
+ * Not modelled: a sliding window that ends within a sequence. Then a layer reads fewer keys than
+ * there are. app.max_model_len bounds a sequence, and has to be no longer than the window.
  *
  * A table of embeddings that is not the output layer is not read by a step: a token reads one
  * row.
@@ -37,11 +44,15 @@
 #include "apps/hf_config.h"
 #include "config/check.h"
 #include "config/derive.h"
+#include "config/message.h"
+#include "gvm/port.h"
 
 #define FP8_SCALE_BYTES	      4
-#define LAYER_KERNELS	      10
+#define LAYER_KERNELS	      8 /* beside norms */
 #define QK_NORM_KERNELS	      2
 #define EXPERT_KERNELS	      5
+#define SHARED_KERNELS	      5
+#define SHARED_MATRICES	      2
 #define FP8_KERNELS	      4
 #define STEP_KERNELS	      20
 #define LAYER_MATRICES	      4
@@ -99,12 +110,12 @@ static struct tally tally_matrix(const struct hf_config *config, bool fp8, u64 r
 	return (struct tally){ elements, elements + scales * FP8_SCALE_BYTES };
 }
 
-/* Gate, up and down. */
+/* Gate, up and down, or up and down. */
 static struct tally tally_mlp(const struct hf_config *config, bool fp8, u64 width)
 {
 	struct tally in = tally_matrix(config, fp8, width, config->hidden_size);
 
-	return tally_sum(tally_times(in, 2),
+	return tally_sum(tally_times(in, config->plain_mlp ? 1 : 2),
 			 tally_matrix(config, fp8, config->hidden_size, width));
 }
 
@@ -118,6 +129,12 @@ static u64 query_width(const struct hf_config *config)
 static u64 key_width(const struct hf_config *config)
 {
 	return config->num_key_value_heads * config->head_dim;
+}
+
+/* Norms of a layer, beside those of queries and keys. */
+static u64 layer_norms(const struct hf_config *config)
+{
+	return config->four_norms ? 4 : config->one_norm ? 1 : 2;
 }
 
 /* Layers whose MLP is one, without experts. */
@@ -135,9 +152,13 @@ static struct tally tally_matrices(const struct hf_config *config, bool fp8)
 	struct tally output = tally_matrix(config, fp8, hidden, query_width(config));
 	struct tally attention = tally_sum(tally_sum(queries, tally_times(keys, 2)), output);
 	struct tally mlp = tally_mlp(config, fp8, config->intermediate_size);
+	struct tally shared = tally_mlp(config, fp8, config->shared_expert_intermediate_size);
 
-	return tally_sum(tally_times(attention, config->num_hidden_layers),
-			 tally_times(mlp, dense_layers(config)));
+	if (!config->shared_expert_intermediate_size)
+		shared = (struct tally){ 0 };
+	return tally_sum(tally_sum(tally_times(attention, config->num_hidden_layers),
+				   tally_times(mlp, dense_layers(config))),
+			 tally_times(shared, config->moe_layers));
 }
 
 /* Parameters of norms and biases. */
@@ -145,22 +166,32 @@ static u128 vector_parameters(const struct hf_config *config)
 {
 	u64 layers = config->num_hidden_layers;
 	u64 hidden = config->hidden_size;
-	u128 sum = hidden + (u128)layers * 2 * hidden;
+	u128 norms = hidden + (u128)layers * layer_norms(config) * hidden;
+	u128 sum = norms * (config->norm_bias ? 2 : 1);
 
 	if (config->qk_norm)
-		sum += layers * 2 * config->head_dim;
+		sum += (u128)layers * (config->wide_norms ?
+					       query_width(config) + key_width(config) :
+					       2 * config->head_dim);
 	if (config->qkv_bias)
 		sum += layers * (query_width(config) + 2 * key_width(config));
 	if (config->o_bias)
 		sum += layers * hidden;
 	if (config->mlp_bias)
-		sum += (u128)dense_layers(config) * (2 * config->intermediate_size + hidden);
+		sum += (u128)dense_layers(config) *
+		       ((config->plain_mlp ? 1 : 2) * config->intermediate_size + hidden);
+	if (config->head_bias)
+		sum += config->vocab_size;
+	/* Its gate is a matrix of one row. */
+	if (config->shared_expert_intermediate_size)
+		sum += (u128)config->moe_layers * hidden;
 	return sum;
 }
 
 /*
  * The values that a token reads and writes beside the products. Additions with norm read two
- * and write two; rotation with KV write, and the gate, three.
+ * and write two, norms of what an MLP or attention gives read one and write one; rotation with
+ * KV write, and the gate, three; without a gate two.
  */
 static u128 traffic_values(const struct hf_config *config)
 {
@@ -168,10 +199,18 @@ static u128 traffic_values(const struct hf_config *config)
 	u64 hidden = config->hidden_size;
 	u64 q = query_width(config), kv = key_width(config);
 	u64 used = config->num_experts_per_tok;
-	u128 values = (u128)layers * (2 * 4 * hidden + 3 * (q + 2 * kv)) +
-		      (u128)dense_layers(config) * 3 * config->intermediate_size +
-		      (u128)config->moe_layers *
-			      (3 * used * config->moe_intermediate_size + (used + 1) * hidden);
+	u64 norms = layer_norms(config);
+	u64 shared = config->shared_expert_intermediate_size;
+	u128 values =
+		(u128)layers * (min(norms, (u64)2) * 4 * hidden +
+				(max(norms, (u64)2) - 2) * 2 * hidden + 3 * (q + 2 * kv)) +
+		(u128)dense_layers(config) * (config->plain_mlp ? 2 : 3) *
+			config->intermediate_size +
+		(u128)config->moe_layers *
+			(3 * used * config->moe_intermediate_size + (used + 1) * hidden);
+
+	if (shared)
+		values += (u128)config->moe_layers * (3 * shared + 3 * hidden);
 
 	if (config->qk_norm)
 		values += (u128)layers * 2 * (q + kv);
@@ -181,14 +220,16 @@ static u128 traffic_values(const struct hf_config *config)
 /* Kernels of an eager step. */
 static u64 step_kernels(const struct hf_config *config, bool fp8)
 {
-	u64 layer = LAYER_KERNELS;
+	u64 layer = LAYER_KERNELS + layer_norms(config);
+	u64 experts = EXPERT_KERNELS;
 
 	if (config->qk_norm)
 		layer += QK_NORM_KERNELS;
 	if (fp8)
 		layer += FP8_KERNELS;
-	return config->num_hidden_layers * layer + config->moe_layers * EXPERT_KERNELS +
-	       STEP_KERNELS;
+	if (config->shared_expert_intermediate_size)
+		experts += SHARED_KERNELS;
+	return config->num_hidden_layers * layer + config->moe_layers * experts + STEP_KERNELS;
 }
 
 void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_model *ret_model)
@@ -227,8 +268,11 @@ void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_mode
 		.attention_flops = saturate((u128)layers * query_width(config) * 4),
 		.attention_group = config->num_attention_heads / config->num_key_value_heads,
 		.kernels_per_step = step_kernels(config, fp8),
-		.weight_matrices = dense_layers(config) * LAYER_MATRICES +
-				   sparse * EXPERT_LAYER_MATRICES + 1,
+		.weight_matrices =
+			dense_layers(config) * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES +
+			(config->shared_expert_intermediate_size ? sparse * SHARED_MATRICES :
+								   0) +
+			1,
 		.layers = layers,
 	};
 }
@@ -251,6 +295,23 @@ static int model_check_ranks(struct cfg_load *load, const struct cfg_container *
 			      ranks, config->num_key_value_heads);
 }
 
+/* No sequence is longer than the window, or the window would have to be modelled. */
+static int model_check_window(struct cfg_load *load, const struct cfg_container *container,
+			      const struct hf_config *config, const char *file)
+{
+	u64 longest;
+	int status = cfg_derive_number(load, container, "max_model_len", &longest);
+
+	if (status || !config->sliding_window || (longest && longest <= config->sliding_window))
+		return status;
+	return cfg_error(
+		cfg_derive_error(load), file, "sliding_window",
+		"%llu tokens: a window that ends within a sequence is not modelled, "
+		"allowed: null, use_sliding_window false, or an app.max_model_len of at "
+		"most the window",
+		config->sliding_window);
+}
+
 int llm_model_derive(struct cfg_load *load, const struct cfg_container *container)
 {
 	struct hf_config config;
@@ -264,6 +325,8 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 		return status;
 	status = hf_config_read(root, file, &config, cfg_derive_error(load));
 	json_decref(root);
+	if (!status)
+		status = model_check_window(load, container, &config, file);
 	if (!status)
 		status = model_check_ranks(load, container, &config);
 	if (!status)

@@ -176,6 +176,17 @@ int lora_compute(const struct hf_config *config, const char *model,
 				      "%s: has weights in fp8, whose trainer is not modelled, "
 				      "allowed: bfloat16 or float16",
 				      model);
+	if (config->plain_mlp)
+		return sim_user_error(err,
+				      "%s: has an MLP without a gate, whose trainer is not "
+				      "modelled, allowed: a model with gate, up and down",
+				      model);
+	if (config->sliding_window && options->longest > config->sliding_window)
+		return sim_user_error(
+			err,
+			"%s: has a sliding_window of %llu tokens, which is not "
+			"modelled, allowed: one as long as the longest example, %llu",
+			model, config->sliding_window, options->longest);
 	llm_model_compute(config, false, &plain);
 	/* First: the bound on weights keeps the rest from overflowing. */
 	status = check_size(model, "weights", 1, plain.weights, err);

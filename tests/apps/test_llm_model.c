@@ -63,6 +63,134 @@ START_TEST(parameters_are_as_published)
 END_TEST
 
 /*
+ * Other architectures, by the keys of one model's file each. The counts are those that Hugging
+ * Face shows for its weights.
+ */
+START_TEST(parameters_of_other_architectures_are_as_published)
+{
+	static const struct {
+		const char *text;
+		u64 parameters, active, kernels;
+	} cases[] = {
+		/* gemma-2b */
+		{ "'GemmaForCausalLM'], 'hidden_size': 2048, 'intermediate_size': 16384, "
+		  "'num_hidden_layers': 18, 'num_attention_heads': 8, 'num_key_value_heads': "
+		  "1, "
+		  "'head_dim': 256, 'vocab_size': 256000, 'torch_dtype': 'bfloat16'",
+		  2506172416, 2506172416, 18 * 10 + 20 },
+		/* gemma-2-2b */
+		{ "'Gemma2ForCausalLM'], 'hidden_size': 2304, 'intermediate_size': 9216, "
+		  "'num_hidden_layers': 26, 'num_attention_heads': 8, 'num_key_value_heads': "
+		  "4, "
+		  "'head_dim': 256, 'vocab_size': 256000, 'torch_dtype': 'float32'",
+		  2614341888, 2614341888, 26 * 12 + 20 },
+		/* gemma-3-1b-it */
+		{ "'Gemma3ForCausalLM'], 'hidden_size': 1152, 'intermediate_size': 6912, "
+		  "'num_hidden_layers': 26, 'num_attention_heads': 4, 'num_key_value_heads': "
+		  "1, "
+		  "'head_dim': 256, 'vocab_size': 262144, 'torch_dtype': 'bfloat16'",
+		  999885952, 999885952, 26 * 14 + 20 },
+		/* phi-2 */
+		{ "'PhiForCausalLM'], 'hidden_size': 2560, 'intermediate_size': 10240, "
+		  "'num_hidden_layers': 32, 'num_attention_heads': 32, 'num_key_value_heads': "
+		  "32, 'tie_word_embeddings': false, 'vocab_size': 51200, 'torch_dtype': "
+		  "'float16'",
+		  2779683840, 2779683840, 32 * 9 + 20 },
+		/* Phi-3-mini-4k-instruct */
+		{ "'Phi3ForCausalLM'], 'hidden_size': 3072, 'intermediate_size': 8192, "
+		  "'num_hidden_layers': 32, 'num_attention_heads': 32, 'num_key_value_heads': "
+		  "32, 'vocab_size': 32064, 'torch_dtype': 'bfloat16'",
+		  3821079552, 3821079552, 32 * 10 + 20 },
+		/* granite-3.0-8b-instruct */
+		{ "'GraniteForCausalLM'], 'hidden_size': 4096, 'intermediate_size': 12800, "
+		  "'num_hidden_layers': 40, 'num_attention_heads': 32, 'num_key_value_heads': "
+		  "8, 'tie_word_embeddings': true, 'vocab_size': 49155, 'torch_dtype': "
+		  "'bfloat16'",
+		  8170848256, 8170848256, 40 * 10 + 20 },
+		/* GLM-4-9B-0414 */
+		{ "'Glm4ForCausalLM'], 'hidden_size': 4096, 'intermediate_size': 13696, "
+		  "'num_hidden_layers': 40, 'num_attention_heads': 32, 'num_key_value_heads': "
+		  "2, 'attention_bias': true, 'vocab_size': 151552, 'torch_dtype': 'bfloat16'",
+		  9400279040, 9400279040, 40 * 12 + 20 },
+		/* OLMo-2-1124-7B */
+		{ "'Olmo2ForCausalLM'], 'hidden_size': 4096, 'intermediate_size': 11008, "
+		  "'num_hidden_layers': 32, 'num_attention_heads': 32, 'num_key_value_heads': "
+		  "32, 'vocab_size': 100352, 'torch_dtype': 'float32'",
+		  7298617344, 7298617344, 32 * 12 + 20 },
+		/* SmolLM3-3B */
+		{ "'SmolLM3ForCausalLM'], 'hidden_size': 2048, 'intermediate_size': 11008, "
+		  "'num_hidden_layers': 36, 'num_attention_heads': 16, 'num_key_value_heads': "
+		  "4, 'vocab_size': 128256, 'torch_dtype': 'bfloat16'",
+		  3075098624, 3075098624, 36 * 10 + 20 },
+		/* starcoder2-3b */
+		{ "'Starcoder2ForCausalLM'], 'hidden_size': 3072, 'intermediate_size': 12288, "
+		  "'num_hidden_layers': 30, 'num_attention_heads': 24, 'num_key_value_heads': "
+		  "2, 'use_bias': true, 'vocab_size': 49152, 'torch_dtype': 'float32'",
+		  3030371328, 3030371328, 30 * 10 + 20 },
+		/* c4ai-command-r-v01 */
+		{ "'CohereForCausalLM'], 'hidden_size': 8192, 'intermediate_size': 22528, "
+		  "'num_hidden_layers': 40, 'num_attention_heads': 64, 'num_key_value_heads': "
+		  "64, 'vocab_size': 256000, 'torch_dtype': 'float16'",
+		  34980831232, 34980831232, 40 * 9 + 20 },
+		/* Mixtral-8x7B-v0.1: six of eight experts are idle */
+		{ "'MixtralForCausalLM'], 'hidden_size': 4096, 'intermediate_size': 14336, "
+		  "'num_hidden_layers': 32, 'num_attention_heads': 32, 'num_key_value_heads': "
+		  "8, 'num_local_experts': 8, 'num_experts_per_tok': 2, 'vocab_size': 32000, "
+		  "'torch_dtype': 'bfloat16'",
+		  46702792704, 46702792704 - 32ull * 6 * 3 * 4096 * 14336, 32 * 15 + 20 },
+		/* Qwen1.5-MoE-A2.7B: an expert that all tokens use, and its gate */
+		{ "'Qwen2MoeForCausalLM'], 'hidden_size': 2048, 'intermediate_size': 5632, "
+		  "'moe_intermediate_size': 1408, 'shared_expert_intermediate_size': 5632, "
+		  "'num_experts': 60, 'num_experts_per_tok': 4, 'num_hidden_layers': 24, "
+		  "'num_attention_heads': 16, 'num_key_value_heads': 16, 'vocab_size': 151936, "
+		  "'torch_dtype': 'bfloat16'",
+		  14315784192, 14315784192 - 24ull * 56 * 3 * 2048 * 1408, 24 * 20 + 20 },
+		/* OLMoE-1B-7B-0924 */
+		{ "'OlmoeForCausalLM'], 'hidden_size': 2048, 'intermediate_size': 1024, "
+		  "'num_experts': 64, 'num_experts_per_tok': 8, 'num_hidden_layers': 16, "
+		  "'num_attention_heads': 16, 'num_key_value_heads': 16, 'vocab_size': 50304, "
+		  "'torch_dtype': 'bfloat16'",
+		  6919161856, 6919161856 - 16ull * 56 * 3 * 2048 * 1024, 16 * 17 + 20 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char whole[1024];
+		json_error_t bad;
+
+		snprintf(whole, sizeof(whole), "{'architectures': [%s}", cases[i].text);
+		for (char *c = whole; *c; c++)
+			*c = *c == '\'' ? '"' : *c;
+		compute(json_loads(whole, 0, &bad), false);
+		ck_assert_msg(model.parameters == cases[i].parameters, "%s: %llu",
+			      cases[i].text, model.parameters);
+		ck_assert_uint_eq(model.active_parameters, cases[i].active);
+		ck_assert_uint_eq(model.weights, 2 * cases[i].parameters);
+		ck_assert_uint_eq(model.kernels_per_step, cases[i].kernels);
+	}
+}
+END_TEST
+
+/* Up and down alone are multiplied, and a token reads and writes what is between them. */
+START_TEST(an_mlp_without_a_gate_has_two_matrices)
+{
+	static const char text[] =
+		"{\"architectures\": [\"Starcoder2ForCausalLM\"], \"hidden_size\": 8, "
+		"\"intermediate_size\": 100, \"num_hidden_layers\": 3, "
+		"\"num_attention_heads\": 2, \"num_key_value_heads\": 1, \"vocab_size\": 10, "
+		"\"use_bias\": false, \"torch_dtype\": \"float16\"}";
+	json_error_t bad;
+
+	compute(json_loads(text, 0, &bad), false);
+	ck_assert_uint_eq(model.flops_per_token, 2 * 3 * (64 + 32 + 32 + 64 + 2 * 8 * 100));
+	ck_assert_uint_eq(model.traffic_per_token,
+			  2 * 3 * (2 * 4 * 8 + 3 * (8 + 2 * 4) + 2 * 100));
+	/* A table, and weights and biases of seven norms. */
+	ck_assert_uint_eq(model.parameters,
+			  80 + 7 * 2 * 8 + 3 * (64 + 32 + 32 + 64 + 2 * 8 * 100));
+}
+END_TEST
+
+/*
  * The model of the shipped profile vllm-llama-3.2-3b, whose rounded numbers have other sources.
  */
 START_TEST(numbers_agree_with_the_profile_that_was_made_by_hand)
@@ -320,6 +448,8 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, parameters_are_as_published);
+	tcase_add_test(tests, parameters_of_other_architectures_are_as_published);
+	tcase_add_test(tests, an_mlp_without_a_gate_has_two_matrices);
 	tcase_add_test(tests, numbers_agree_with_the_profile_that_was_made_by_hand);
 	tcase_add_test(tests, experts_count_by_those_that_a_token_uses);
 	tcase_add_test(tests, only_some_layers_have_experts);

@@ -139,16 +139,20 @@ static void assert_bad_model(const char *from, const char *to, const char *messa
 	assert_bad_set("containers.vllm.app.model=tiny", full);
 }
 
+#define ARCHITECTURES                                                                \
+	"LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, " \
+	"GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, PhiForCausalLM, "   \
+	"Phi3ForCausalLM, GraniteForCausalLM, Glm4ForCausalLM, Olmo2ForCausalLM, "   \
+	"SmolLM3ForCausalLM, Starcoder2ForCausalLM, CohereForCausalLM, "             \
+	"MixtralForCausalLM, Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM"
+
 START_TEST(mistakes_in_a_model_name_its_file_and_key)
 {
-	assert_bad_model("Llama", "Bloom",
-			 "architectures: \"BloomForCausalLM\" is not known, allowed: "
-			 "LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "
-			 "Qwen3ForCausalLM, Qwen3MoeForCausalLM");
+	assert_bad_model(
+		"Llama", "Bloom",
+		"architectures: \"BloomForCausalLM\" is not known, allowed: " ARCHITECTURES);
 	assert_bad_model("\"architectures\"", "\"architecture\"",
-			 "architectures: is missing, allowed: LlamaForCausalLM, "
-			 "MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, "
-			 "Qwen3MoeForCausalLM");
+			 "architectures: is missing, allowed: " ARCHITECTURES);
 	assert_bad_model("\"hidden_size\": 64,", "",
 			 "hidden_size: is missing, allowed: an integer from 1 to 16777216");
 	assert_bad_model("\"hidden_size\": 64", "\"hidden_size\": 64.5",
@@ -163,15 +167,23 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 			 "head_dim: is missing, allowed: an integer from 1 to 65536");
 	assert_bad_model("\"torch_dtype\": \"bfloat16\"", "\"tie_word_embeddings\": 1",
 			 "tie_word_embeddings: 1 is wrong, allowed: true or false");
-	assert_bad_model("bfloat16", "float32",
-			 "torch_dtype: \"float32\" is wrong, allowed: bfloat16 or float16");
+	assert_bad_model("bfloat16", "float8",
+			 "torch_dtype: \"float8\" is wrong, allowed: bfloat16, float16, or "
+			 "float32 for 16 bits");
 	assert_bad_model(",\n \"torch_dtype\": \"bfloat16\"", "",
-			 "torch_dtype: is missing, allowed: bfloat16 or float16");
+			 "torch_dtype: is missing, allowed: bfloat16, float16, or float32 for "
+			 "16 bits");
 	assert_bad_model("\"vocab_size\": 1000", "\"vocab_size\": 1000, \"sliding_window\": 9",
-			 "sliding_window: is not modelled, allowed: null, or "
-			 "use_sliding_window false");
+			 "sliding_window: 9 tokens: a window that ends within a sequence is "
+			 "not modelled, allowed: null, use_sliding_window false, or an "
+			 "app.max_model_len of at most the window");
+	assert_bad_model("\"vocab_size\": 1000", "\"vocab_size\": 1000, \"sliding_window\": 0",
+			 "sliding_window: 0 is wrong, allowed: an integer from 1 to 16777216");
 	assert_bad_model("{\"architectures\": [\"Llama", "{\"architectures\": [\"Qwen3Moe",
 			 "num_experts: is missing, allowed: an integer from 1 to 16777216");
+	assert_bad_model(
+		"{\"architectures\": [\"Llama", "{\"architectures\": [\"Mixtral",
+		"num_local_experts: is missing, allowed: an integer from 1 to 16777216");
 	assert_bad_model(
 		"\"vocab_size\": 1000",
 		"\"vocab_size\": 1000, \"quantization_config\": {\"quant_method\": \"awq\"}",
@@ -198,6 +210,22 @@ START_TEST(a_model_that_no_gpu_can_have_is_refused)
 	assert_bad_model(
 		tiny_model, changed,
 		"app.weights: 44098274721792 is out of range, " SIZE_ALLOWED("1 to 16384G"));
+}
+END_TEST
+
+/* Then no layer ever looks back further than the window. */
+START_TEST(a_window_as_long_as_the_longest_sequence_changes_nothing)
+{
+	write_file("tiny/config.json", replace(tiny_model, "\"vocab_size\": 1000",
+					       "\"vocab_size\": 1000, \"sliding_window\": 64"));
+	load("containers.vllm.app={\"model\": \"tiny\", \"max_model_len\": 64}", NULL);
+	ck_assert_uint_eq(llm_keys()->weights, 2 * TINY_PARAMETERS);
+	ck_assert_int_eq(
+		load_path("s.json",
+			  "containers.vllm.app={\"model\": \"tiny\", \"max_model_len\": 65}",
+			  NULL),
+		-SIM_EXIT_USER);
+	ck_assert_ptr_nonnull(strstr(error.text, "sliding_window: 64 tokens"));
 }
 END_TEST
 
@@ -239,6 +267,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, the_hash_sees_the_model_but_not_its_place);
 	tcase_add_test(tests, mistakes_in_a_model_name_its_file_and_key);
 	tcase_add_test(tests, a_model_that_no_gpu_can_have_is_refused);
+	tcase_add_test(tests, a_window_as_long_as_the_longest_sequence_changes_nothing);
 	tcase_add_test(tests, a_missing_model_lists_ours);
 }
 
