@@ -152,6 +152,8 @@ struct cfg_container {
 		u64 wild;      /* ppm of its launches that have wild accesses */
 	} guardian;
 	char vgpu_type[CFG_NAME_MAX];	 /* "vgpu.type": "40C"; empty: an equal part */
+	u64 vgpu_weight;		 /* "vgpu.weight"; 0: its type's */
+	u64 vgpu_partition;		 /* "vgpu.partition": bytes; 0: its type's */
 	const struct cfg_keys *app_type; /* "app.type" */
 	char app_profile[CFG_NAME_MAX];
 	u64 memory;	  /* "app.memory": enum cfg_memory */

@@ -241,6 +241,12 @@ static const struct cfg_key container_rows[] = {
 		  "default: an "
 		  "equal part",
 		  CFG_DEFAULT("")),
+	CONTAINER("vgpu.weight", INTEGER, vgpu_weight,
+		  "under gvtg, its weight among the GPU's vGPUs; 0: its type's, 16, 8, 4 or 2",
+		  CFG_RANGE(0, 1000000), CFG_DEFAULT("0")),
+	CONTAINER("vgpu.partition", SIZE, vgpu_partition,
+		  "under gvtg, its memory; 0: its type's part", CFG_RANGE(0, 16 * CFG_TIB),
+		  CFG_DEFAULT("0")),
 	CONTAINER("guardian.partition", SIZE, guardian.partition,
 		  "under guardian, the memory that it declares; 0: an equal part",
 		  CFG_RANGE(0, 16 * CFG_TIB), CFG_DEFAULT("0")),

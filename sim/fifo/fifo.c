@@ -464,6 +464,20 @@ void fifo_preempt(struct fifo_tsg *tsg)
 	tsg_plan(tsg);
 }
 
+bool fifo_kernel_progress(struct fifo_tsg *tsg, u64 *ret_done_ns, u64 *ret_left_ns)
+{
+	const struct fifo_burst *burst;
+
+	fifo_update(tsg->fifo);
+	burst = tsg->first;
+	if (!fifo_is_current(tsg) || tsg->entry->runlist->switching || !burst ||
+	    burst_ready_date(burst, eng_now()) > eng_now())
+		return false;
+	*ret_done_ns = burst->done_ns - burst->done_kernels * burst->kernel_ns;
+	*ret_left_ns = burst->kernel_ns - *ret_done_ns;
+	return true;
+}
+
 bool fifo_busy(const struct fifo_tsg *tsg)
 {
 	return tsg->first != NULL;

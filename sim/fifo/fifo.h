@@ -183,6 +183,12 @@ void fifo_link_changed(struct fifo *fifo);
 /* A fault was cancelled: the TSG's context dies with all its work. */
 void fifo_kill(struct fifo *fifo, u32 tsg_id);
 
+/*
+ * How long the kernel that a loaded TSG executes has run, and how long it still runs, in ns at
+ * full speed. False: none executes now.
+ */
+bool fifo_kernel_progress(struct fifo_tsg *tsg, u64 *ret_done_ns, u64 *ret_left_ns);
+
 /* Effects of RPCs. find: NULL: no such TSG. */
 struct fifo_tsg *fifo_find(struct fifo *fifo, u32 tsg_id);
 void fifo_set_timeslice(struct fifo_tsg *tsg, u64 timeslice_ns);

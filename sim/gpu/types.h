@@ -83,13 +83,20 @@ struct sim_mps {
 
 #define SIM_PROCESS_RANGES_MAX 16
 
-/* Paging work for a process since its start. */
+/*
+ * What the host of a virtual machine traps and does for it: accesses while the GPU works, writes
+ * of submissions, and entries of page tables.
+ */
+enum sim_trap { SIM_TRAP_ACCESS, SIM_TRAP_SUBMISSION, SIM_TRAP_ENTRY, SIM_TRAPS };
+
+/* Work for a process since its start. */
 struct sim_process_stats {
 	u64 faults;	   /* fault records serviced, without duplicates */
 	u64 fault_batches; /* batches with a fault of this process in them */
 	u64 bytes_h2d;
 	u64 bytes_d2h;
 	struct gvm_range_stats block; /* of its ranges */
+	u64 traps[SIM_TRAPS];	      /* under a system with traps */
 };
 
 /* Why a context died, where its status does not tell. */

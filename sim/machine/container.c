@@ -65,6 +65,8 @@ static void stats_add(struct sim_process_stats *sum, const struct sim_process_st
 	sum->block.pages_copied_in += stats->block.pages_copied_in;
 	sum->block.pages_cleared += stats->block.pages_cleared;
 	sum->block.evictions += stats->block.evictions;
+	for (int trap = 0; trap < SIM_TRAPS; trap++)
+		sum->traps[trap] += stats->traps[trap];
 }
 
 /* What the container's processes have counted so far. */

@@ -15,7 +15,7 @@
 
 /*
  * A metric that folders of an older gvmsim do not have: it is unknown there. Launches are unknown
- * without a shim on the host, too.
+ * without a shim on the host, too, and traps under a system without them.
  */
 #define LATER(key_, label_, unit_, compared_)                             \
 	{                                                                 \
@@ -56,6 +56,11 @@ const struct metric summary_metrics[SUMMARY_METRICS] = {
 	[SUMMARY_WAITED_SECONDS] = METRIC("waited_seconds", "waited for its turn", S, false),
 	[SUMMARY_IDLE_SECONDS] = METRIC("idle_seconds", "nothing to execute", S, false),
 	[SUMMARY_GPU_SHARE] = METRIC("gpu_share", "GPU share", SHARE, true),
+	[SUMMARY_TRAPPED_ACCESSES] = LATER("traps.accesses", "trapped accesses", COUNT, false),
+	[SUMMARY_TRAPPED_SUBMISSIONS] =
+		LATER("traps.submissions", "trapped writes of submissions", COUNT, false),
+	[SUMMARY_TRAPPED_ENTRIES] =
+		LATER("traps.entries", "trapped entries of page tables", COUNT, false),
 };
 
 const struct metric summary_gpu_metrics[SUMMARY_GPU_METRICS] = {

@@ -79,6 +79,14 @@ static void compute_gpu(struct summary_container *container, const struct sim_co
 		  usage->switching_ns + usage->waited_ns;
 	set_seconds(container, SUMMARY_IDLE_SECONDS,
 		    ran->machine->end_ns - min(used_ns, ran->machine->end_ns));
+	if (ran->machine->system->traps) {
+		summary_set_count(container, SUMMARY_TRAPPED_ACCESSES,
+				  stats->traps[SIM_TRAP_ACCESS]);
+		summary_set_count(container, SUMMARY_TRAPPED_SUBMISSIONS,
+				  stats->traps[SIM_TRAP_SUBMISSION]);
+		summary_set_count(container, SUMMARY_TRAPPED_ENTRIES,
+				  stats->traps[SIM_TRAP_ENTRY]);
+	}
 	if (ran->machine->end_ns)
 		summary_set_real(container, SUMMARY_GPU_SHARE,
 				 (double)usage->busy_ns / (double)ran->machine->end_ns);

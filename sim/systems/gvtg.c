@@ -31,6 +31,8 @@
  *                system.trapped_accesses of them a second are trapped, and its host thread
  *                launches a kernel later by trap x accesses. Emulation traps all accesses,
  *                GVT-g I/O registers and page tables, and pass-through none.
+ *     counts     summary.json has what was trapped: traps.accesses, of what was launched,
+ *                traps.submissions and traps.entries.
  *
  *     host       The container whose vgpu.type is "host" is the host itself. It has no traps and
  *                no budget, and its work goes before that of guests. With system.host_policy
@@ -38,13 +40,19 @@
  *                workload starts complete + submit after its launch or at that end, whatever is
  *                later. After it the guest goes on, submit later. With "in-order" it waits for
  *                the end of the guest's workload. The guest pays: its time goes on.
+ *                system.preempt_granule is the length of what cannot be preempted in a kernel, a
+ *                thread block or a 3D primitive: a kernel that is longer stops at its next
+ *                multiple. Its context is saved and loaded again by the GPU's context switch.
+ *     pipeline   With system.one_in_flight false a workload that is queued in time is prepared
+ *                while the one before of its vGPU runs. What is left of a turnover then is the
+ *                part that is longer than that run.
  *     fences     Registers that tell the GPU how memory is tiled. A vGPU and the host have 4
  *                each, so a GPU with 32 has 7 vGPUs at most. A GPU for computing has none
  *                (system.fences 0), and they bound nothing.
  *
  * Types are those of vgpu.c in i915's gvt folder: V5_1, V5_2, V5_4 and V5_8 are a whole, a
  * half, a quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type,
- * containers have equal parts.
+ * containers have equal parts. vgpu.weight and vgpu.partition are in place of a type's.
  *
  * The times are assumed, since the design document has none. tick, balance_period, stages and
  * start_priority are the public code's.
@@ -56,7 +64,7 @@
  *   2. A type of i915 is a number of megabytes of the global address space and of fences, for
  *      one model of GPU. Here a type is a fraction of the simulated GPU's memory.
  *   3. Preempted work stops at the end of a 3D primitive there, and here at
- *      the end of a kernel.
+ *      the end of a kernel, or at a granule of equal length.
  *   4. Traps cost the container time, but no CPU that others would miss.
  */
 #include <stdlib.h>
@@ -100,7 +108,9 @@ struct gvtg_keys {
 	u64 page;
 	u64 trapped_accesses; /* in a second of GPU time */
 	u64 host_policy;      /* enum gvtg_host_policy */
-	u64 fences;	      /* of the GPU; 0: they do not count */
+	u64 preempt_granule;  /* 0: a kernel is not split */
+	bool one_in_flight;
+	u64 fences; /* of the GPU; 0: they do not count */
 };
 
 #define GVTG_KEY(name_, type_, default_, help_, ...) \
@@ -141,6 +151,12 @@ static const struct cfg_key gvtg_rows[] = {
 		 "work of the container with vgpu.type \"host\" preempts workloads, or "
 		 "waits for their end",
 		 .words = host_policy_words),
+	GVTG_KEY(preempt_granule, DURATION, "0s",
+		 "the host preempts a kernel each time that it has run so long: a primitive, a "
+		 "thread block; 0s: at its end",
+		 CFG_RANGE(0, CFG_SEC)),
+	GVTG_KEY(one_in_flight, BOOL, "true",
+		 "a workload is prepared when the one before has ended; false: while it runs"),
 	GVTG_KEY(fences, INTEGER, "0",
 		 "fence registers of the GPU, 4 for each vGPU and the host; 0: any number",
 		 CFG_RANGE(0, 1024)),
@@ -153,7 +169,8 @@ struct gvtg_machine {
 	struct gvtg_vgpu vgpu;
 	struct eng_timer queue; /* the first workload that is not queued is launched */
 	u64 queued;		/* kernels of workloads that were queued, ever */
-	u64 dispatched;		/* of these went to the GPU */
+	u64 second_ns;	/* since when a second workload is queued behind the one in flight */
+	u64 dispatched; /* of these went to the GPU */
 };
 
 /* GVT-g on one GPU. */
@@ -172,11 +189,34 @@ struct gvtg {
 	bool host_runs; /* its first workload is on its way to the GPU, or there */
 	bool preempted; /* the workload in flight waits for the host's */
 	bool withdrawn; /* its kernels were at the GPU already */
+	bool split;	/* and one of them has begun and not ended: its TSG is disabled */
+	u64 started_ns; /* when the workload in flight went to the GPU */
+	/* The last one, and how much of the next one's turnover passed while it ran. */
+	const struct gvtg_machine *flown;
+	u64 ahead_ns;
 };
 
 static struct fifo_tsg *machine_tsg(const struct gvtg_machine *machine)
 {
 	return &machine->context->process->tsg;
+}
+
+/* How long until the guest's kernel in execution can be preempted. */
+static u64 granule_left_ns(const struct gvtg *gvtg)
+{
+	u64 granule = gvtg->keys->preempt_granule, done, left;
+
+	if (!granule || !fifo_kernel_progress(machine_tsg(gvtg->flying), &done, &left))
+		return 0;
+	return min(left, granule - 1 - (done + granule - 1) % granule);
+}
+
+/* A kernel of the guest that was split may run on. */
+static void guest_enable(struct gvtg *gvtg)
+{
+	if (gvtg->split && gvtg->flying)
+		fifo_enable(machine_tsg(gvtg->flying));
+	gvtg->split = false;
 }
 
 /* The next workload of the host goes to the GPU, if there is one and it may. */
@@ -193,9 +233,11 @@ static void host_dispatch(struct gvtg *gvtg)
 		gvtg->preempted = true;
 		gvtg->withdrawn = !gvtg->dispatch.set;
 		eng_timer_cancel(&gvtg->dispatch);
-		if (gvtg->withdrawn)
-			fifo_allow(machine_tsg(gvtg->flying), 0, false);
 		wait += keys->complete;
+		if (gvtg->withdrawn) {
+			fifo_allow(machine_tsg(gvtg->flying), 0, false);
+			wait = max(wait, granule_left_ns(gvtg));
+		}
 	}
 	gvtg->host_runs = true;
 	eng_timer_set(&gvtg->host_start, eng_now() + wait);
@@ -206,7 +248,7 @@ static void gvtg_dispatch(struct gvtg *gvtg)
 {
 	const struct gvtg_keys *keys = gvtg->keys;
 	struct gvtg_machine *machine;
-	u64 end, launched;
+	u64 end, launched, wait;
 
 	host_dispatch(gvtg);
 	if (gvtg->host_runs)
@@ -221,9 +263,13 @@ static void gvtg_dispatch(struct gvtg *gvtg)
 	}
 	gvtg->policy.in_flight = true;
 	gvtg->flying = machine;
-	eng_timer_set(&gvtg->dispatch, eng_now() + keys->elsp_writes * keys->trap +
-					       keys->shadow + keys->pin + keys->submit +
-					       keys->scan * (end - machine->dispatched));
+	machine->context->process->stats.traps[SIM_TRAP_SUBMISSION] += keys->elsp_writes;
+	wait = keys->elsp_writes * keys->trap + keys->shadow + keys->pin + keys->submit +
+	       keys->scan * (end - machine->dispatched);
+	if (gvtg->flown == machine)
+		wait -= min(wait, gvtg->ahead_ns);
+	gvtg->ahead_ns = 0;
+	eng_timer_set(&gvtg->dispatch, eng_now() + wait);
 }
 
 static void gvtg_schedule(struct gvtg *gvtg, bool tick)
@@ -246,6 +292,12 @@ static void host_start_fire(struct eng_timer *timer)
 	struct gvtg_machine *host = gvtg->host;
 	u64 launched;
 
+	if (gvtg->keys->preempt_granule && gvtg->preempted && gvtg->withdrawn &&
+	    !gvtg->complete.set) {
+		gvtg->split = true;
+		fifo_disable(machine_tsg(gvtg->flying));
+		fifo_preempt(machine_tsg(gvtg->flying));
+	}
 	if (fifo_next_burst(machine_tsg(host), host->dispatched, &host->dispatched, &launched))
 		fifo_allow(machine_tsg(host), host->dispatched, false);
 	else
@@ -284,9 +336,11 @@ static void dispatch_fire(struct eng_timer *timer)
 
 	if (gvtg->withdrawn) {
 		gvtg->withdrawn = false;
+		guest_enable(gvtg);
 		fifo_allow(machine_tsg(machine), machine->dispatched, false);
 	} else if (fifo_next_burst(machine_tsg(machine), machine->dispatched,
 				   &machine->dispatched, &launched)) {
+		gvtg->started_ns = eng_now();
 		fifo_allow(machine_tsg(machine), machine->dispatched, false);
 	} else {
 		eng_timer_set(&gvtg->complete, eng_now());
@@ -299,6 +353,9 @@ static void complete_fire(struct eng_timer *timer)
 
 	if (gvtg->flying->vgpu.queued)
 		gvtg->flying->vgpu.queued--;
+	gvtg->flying->second_ns = eng_now();
+	guest_enable(gvtg);
+	gvtg->flown = gvtg->flying;
 	gvtg->flying = NULL;
 	gvtg->policy.in_flight = false;
 	gvtg->preempted = false;
@@ -326,7 +383,8 @@ static void queue_fire(struct eng_timer *timer)
 	if (!fifo_next_burst(machine_tsg(machine), machine->queued, &machine->queued,
 			     &launched))
 		return;
-	machine->vgpu.queued++;
+	if (++machine->vgpu.queued == 2)
+		machine->second_ns = eng_now();
 	if (machine == machine->gvtg->host)
 		gvtg_dispatch(machine->gvtg);
 	else
@@ -407,7 +465,15 @@ static u64 part_bytes(const struct config *config, const struct cfg_container *c
 {
 	u64 bytes = config_gpu(config, container)->memory / container_parts(config, container);
 
+	if (container->vgpu_partition)
+		bytes = container->vgpu_partition;
 	return bytes >> GVM_CHUNK_SHIFT << GVM_CHUNK_SHIFT;
+}
+
+static u32 container_weight(const struct config *config, const struct cfg_container *container)
+{
+	return container->vgpu_weight ? (u32)container->vgpu_weight :
+					WEIGHT_OF_WHOLE / container_parts(config, container);
 }
 
 static void gvtg_attach(struct cuda_context *context, const struct cfg_container *container)
@@ -418,7 +484,7 @@ static void gvtg_attach(struct cuda_context *context, const struct cfg_container
 	*machine = (struct gvtg_machine){
 		.gvtg = gvtg,
 		.context = context,
-		.vgpu.weight = WEIGHT_OF_WHOLE / container_parts(gvtg->config, container),
+		.vgpu.weight = container_weight(gvtg->config, container),
 		.queue.fire = queue_fire,
 	};
 	context->library_data = machine;
@@ -455,8 +521,11 @@ static void gvtg_detach(struct cuda_context *context)
 	}
 	gvtg_policy_remove(&gvtg->policy, &machine->vgpu);
 	machine->context = NULL;
+	if (gvtg->flown == machine)
+		gvtg->flown = NULL;
 	if (gvtg->flying != machine)
 		return;
+	gvtg->split = false;
 	gvtg->preempted = false;
 	gvtg->withdrawn = false;
 	eng_timer_cancel(&gvtg->dispatch);
@@ -474,6 +543,9 @@ static void gvtg_launch(struct cuda_context *context, struct fifo_burst *burst)
 
 	if (context->library_data == gvtg->host)
 		return;
+	context->process->stats.traps[SIM_TRAP_ACCESS] +=
+		(u64)((unsigned __int128)burst->kernel_ns * keys->trapped_accesses *
+		      burst->kernels / CFG_SEC);
 	/* More than a burst may take is cut off by the caller. */
 	burst->launch_ns += (u64)min(traps_ns, (unsigned __int128)FIFO_BURST_MAX_NS);
 }
@@ -486,6 +558,24 @@ static void gvtg_submitted(struct cuda_context *context)
 		machine_watch(machine);
 }
 
+/*
+ * The workload in flight ends now. How much of @complete has passed while it ran, since the next
+ * one was prepared? What passed of the rest of the turnover is kept.
+ */
+static u64 complete_ahead(struct gvtg *gvtg)
+{
+	const struct gvtg_machine *machine = gvtg->flying;
+	u64 since = max(gvtg->started_ns, machine->second_ns), ahead;
+
+	gvtg->ahead_ns = 0;
+	if (gvtg->keys->one_in_flight || gvtg->preempted || gvtg->policy.stops ||
+	    machine->vgpu.queued < 2)
+		return 0;
+	ahead = min(eng_now() - since, gvtg->keys->complete);
+	gvtg->ahead_ns = eng_now() - since - ahead;
+	return ahead;
+}
+
 static void gvtg_ended(struct cuda_context *context)
 {
 	struct gvtg_machine *machine = context->library_data;
@@ -494,16 +584,20 @@ static void gvtg_ended(struct cuda_context *context)
 	if (machine && gvtg->host == machine && gvtg->host_runs && !gvtg->host_start.set)
 		eng_timer_set(&gvtg->host_done, eng_now());
 	if (machine && gvtg->flying == machine && !gvtg->dispatch.set)
-		eng_timer_set(&gvtg->complete, eng_now() + gvtg->keys->complete);
+		eng_timer_set(&gvtg->complete,
+			      eng_now() + gvtg->keys->complete - complete_ahead(gvtg));
 }
 
 static u64 gvtg_map_ns(struct cuda_context *context, u64 chunks)
 {
 	const struct gvtg *gvtg = context->device->library_data;
 
+	u64 entries = chunks * (GVM_CHUNK_BYTES / gvtg->keys->page);
+
 	if (context->library_data == gvtg->host)
 		return 0;
-	return chunks * (GVM_CHUNK_BYTES / gvtg->keys->page) * gvtg->keys->trap;
+	context->process->stats.traps[SIM_TRAP_ENTRY] += entries;
+	return entries * gvtg->keys->trap;
 }
 
 static const struct cuda_library gvtg_library = {
@@ -545,7 +639,9 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 		const struct cfg_container *container = &config->containers[i];
 		const char *type = container->vgpu_type;
 		size_t gpu = config_gpu_index(config, container);
+		u64 bytes = 0, memory = config_gpu(config, container)->memory;
 		u32 taken = 0, hosts = 0, guests = 0;
+		bool own_sizes = false;
 		char right[128];
 
 		if (!container->enabled)
@@ -565,6 +661,8 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 			if (!config_is_on(config, other, gpu))
 				continue;
 			taken += eighths[container_parts(config, other)];
+			own_sizes |= other->vgpu_partition != 0;
+			bytes = min(bytes + part_bytes(config, other), ~0ull >> 1);
 			hosts += is_host(other);
 			guests += !is_host(other);
 		}
@@ -578,7 +676,13 @@ static int gvtg_check(struct cfg_load *load, const struct config *config)
 				"is one too many: %u vGPUs and the host have %u fences, "
 				"allowed: %llu",
 				guests, (guests + 1) * FENCES_EACH, keys->fences);
-		if (taken > PARTS_MAX)
+		if (own_sizes && bytes > memory)
+			return cfg_reject_container(load, container, "vgpu.partition",
+						    "is too much: with it vGPUs have %llu "
+						    "bytes, allowed: the GPU's "
+						    "%llu",
+						    bytes, memory);
+		if (!own_sizes && taken > PARTS_MAX)
 			return cfg_reject_container(
 				load, container, "vgpu.type",
 				"is one too many: with it vGPUs have %u eighths of the memory, "
@@ -613,6 +717,7 @@ const struct sim_system system_gvtg = {
 	},
 	.part = gvtg_part,
 	.frame_buffers = true,
+	.traps = true,
 	.memory = gvtg_memory,
 	.library = &gvtg_library,
 };

@@ -25,6 +25,7 @@ struct sim_system {
 		     struct cfg_gpu *gpu);
 	bool own_parts;	    /* each part, by its name, is simulated as a GPU of its own */
 	bool frame_buffers; /* a container has its part of the memory, and never pages */
+	bool traps;	    /* sim_process_stats.traps are counted */
 	bool has_pressure;  /* applications can listen for pressure events */
 	/*
 	 * Does it honour this control file ("gmem.limit.high"), as @config configures it? NULL:

@@ -24,10 +24,11 @@ static struct {
 	u64 page;
 	u64 trapped_accesses;
 	u64 host_policy;
+	u64 preempt_granule;
+	bool one_in_flight;
 	u64 fences;
-} keys = {
-	MS, 100 * MS, 10, 0, 3 * US, 4, 50, 20 * US, 5 * US, 5 * US, 15 * US, 4096, 0, 0, 0
-};
+} keys = { MS,	   100 * MS, 10,   0, 3 * US, 4, 50,   20 * US, 5 * US,
+	   5 * US, 15 * US,  4096, 0, 0,      0, true, 0 };
 
 static void expect_end(u32 index, u64 date)
 {
@@ -206,6 +207,90 @@ START_TEST(the_host_preempts_at_the_end_of_a_kernel_or_waits_in_order)
 }
 END_TEST
 
+/*
+ * As above, but a kernel stops at each 100 us: the guest's at 1542.2 us, 20 us after the launch at
+ * the earliest. It has 3.6 ms left then.
+ */
+static void guest_in_granules(void)
+{
+	library_launch(0, 4, MS, 0);
+	expect_end(0, GUEST_BEGIN + 400 * US + SWITCH_NS + MS + 5 * US + SWITCH_NS + 3600 * US);
+}
+
+static void host_in_granules(void)
+{
+	eng_sleep_until(1500 * US);
+	library_launch(1, 1, MS, 0);
+	expect_end(1, GUEST_BEGIN + 400 * US + SWITCH_NS + MS);
+	eng_sleep_until(10 * MS);
+}
+
+START_TEST(the_host_preempts_at_a_granule_of_a_kernel)
+{
+	keys.preempt_granule = 100 * US;
+	library_vgpu_types[1] = "host";
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ guest_in_granules, host_in_granules });
+}
+END_TEST
+
+/*
+ * The end of a kernel comes before a granule of 700 us: at 2142.2 us, as without granules. The
+ * kernel is the guest's last one, and its workload is over.
+ */
+static void guest_of_one_kernel(void)
+{
+	library_launch(0, 1, MS, 0);
+	expect_end(0, 1042050ull + SWITCH_NS + MS);
+	/* It is not held up: its next workload runs. */
+	eng_sleep_until(8 * MS);
+	library_launch(0, 1, MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[0]), 0);
+	ck_assert_uint_le(eng_now(), 9 * MS + 300 * US);
+}
+
+static void host_of_one_kernel(void)
+{
+	eng_sleep_until(1900 * US);
+	library_launch(1, 1, MS, 0);
+	ck_assert_int_eq(cuda_synchronize(&contexts[1]), 0);
+	ck_assert_uint_le(eng_now(), 1042050ull + SWITCH_NS + MS + 20 * US + SWITCH_NS + MS);
+	eng_sleep_until(12 * MS);
+}
+
+START_TEST(a_kernel_ends_before_its_granule)
+{
+	keys.preempt_granule = 700 * US;
+	library_vgpu_types[1] = "host";
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ guest_of_one_kernel, host_of_one_kernel });
+}
+END_TEST
+
+/*
+ * The second workload is prepared while the first one runs: no turnover. The third is shorter
+ * than a turnover, 57.05 us: the fourth begins that long after the third.
+ */
+static void pipelined(void)
+{
+	library_launch(0, 4, 100 * US, 0);
+	library_launch(0, 4, 100 * US, 0);
+	library_launch(0, 1, 10 * US, 0);
+	library_launch(0, 1, 10 * US, 0);
+	expect_end(0, 1542200 + 400 * US + 57050 + 10 * US);
+	ck_assert_uint_eq(processes[0].stats.traps[SIM_TRAP_SUBMISSION], 16);
+}
+
+START_TEST(with_several_in_flight_a_turnover_hides_behind_the_workload_before)
+{
+	keys.one_in_flight = false;
+	library_simulate(&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", NULL },
+			 (void (*const[])(void)){ pipelined });
+}
+END_TEST
+
 /* The guest leaves while the host's workload holds it up, and the host works on. */
 static void guest_leaves(void)
 {
@@ -258,6 +343,8 @@ static void accesses_registers(void)
 	eng_sleep_until(5 * MS);
 	library_launch(0, 4, 100 * US, 0);
 	expect_end(0, 5 * MS + 792 * US + 42200 + 400 * US);
+	ck_assert_uint_eq(processes[0].stats.traps[SIM_TRAP_ACCESS], 2 * 264);
+	ck_assert_uint_eq(processes[0].stats.traps[SIM_TRAP_SUBMISSION], 2 * 4);
 }
 
 START_TEST(trapped_accesses_hold_launches_up)
@@ -298,6 +385,8 @@ static void allocates(void)
 	before = eng_now();
 	ck_assert_int_eq(cuda_free(&memory), 0);
 	ck_assert_uint_eq(eng_now() - before, 3 * (GVM_CHUNK_BYTES / keys.page) * 3 * US);
+	ck_assert_uint_eq(processes[0].stats.traps[SIM_TRAP_ENTRY],
+			  6 * (GVM_CHUNK_BYTES / keys.page));
 }
 
 START_TEST(each_entry_of_a_page_table_is_trapped)
@@ -328,6 +417,10 @@ int main(void)
 	tcase_add_test(tests, a_workload_that_waits_for_a_copy_is_not_in_flight);
 	tcase_add_loop_test(tests, the_host_preempts_at_the_end_of_a_kernel_or_waits_in_order,
 			    0, 2);
+	tcase_add_test(tests, the_host_preempts_at_a_granule_of_a_kernel);
+	tcase_add_test(tests, a_kernel_ends_before_its_granule);
+	tcase_add_test(tests,
+		       with_several_in_flight_a_turnover_hides_behind_the_workload_before);
 	tcase_add_loop_test(tests, one_of_guest_and_host_leaves, 0, 2);
 	tcase_add_test(tests, trapped_accesses_hold_launches_up);
 	tcase_add_test(tests, years_of_trapped_accesses_do_no_harm);
