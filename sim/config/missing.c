@@ -24,6 +24,7 @@ struct missing {
 	char path[CFG_PATH_MAX];   /* of the first one, there */
 	char others[LIST_MAX];	   /* paths of further ones, "a, b" */
 	size_t unlisted;	   /* further ones without room */
+	bool no_profile;	   /* "gpu.profile" is one of them */
 };
 
 /*
@@ -90,6 +91,14 @@ int cfg_reject_missing(struct cfg_load *load, const struct cfg_key *key, const c
 	return cfg_error(load->err, origin, own, "is missing, allowed: %s", allowed);
 }
 
+/* Would the profile of the machine's GPU have @path, but the scenario names none? */
+static bool is_of_profile(const struct cfg_load *load, const char *path)
+{
+	return (!strncmp(path, "gpu.", strlen("gpu.")) ||
+		!strncmp(path, "host.", strlen("host."))) &&
+	       !cfg_settings_find(&load->settings, "gpu.profile");
+}
+
 /* If @key is missing where "*" or "#" in its path stands for @instance, count it. */
 static void look_for(const struct cfg_load *load, const struct cfg_key *key,
 		     const char *instance, struct missing *missing)
@@ -102,6 +111,13 @@ static void look_for(const struct cfg_load *load, const struct cfg_key *key,
 	if (key->fallback || cfg_settings_find(&load->settings, path))
 		return;
 	origin = find_origin(load, path, own);
+	if (is_of_profile(load, path)) {
+		/* One word for dozens of keys. */
+		if (missing->no_profile)
+			return;
+		missing->no_profile = true;
+		snprintf(own, sizeof(own), "gpu.profile");
+	}
 	if (!missing->key) {
 		missing->key = key;
 		missing->origin = origin;
@@ -145,17 +161,16 @@ int cfg_check_missing(struct cfg_load *load)
 	}
 	if (!missing.key)
 		return 0;
-	if (missing.key->scope == CFG_SCOPE_CONFIG && !strncmp(missing.path, "gpu.", 4) &&
-	    !cfg_settings_find(&load->settings, "gpu.profile"))
-		return cfg_error(load->err, missing.origin, "gpu.profile",
-				 "is missing, allowed: the name of a GPU, such as "
-				 "\"a100-40g\"; without one, gpu needs all of its keys");
 	if (*missing.others) {
 		if (missing.unlisted)
 			snprintf(more, sizeof(more), " and %zu more", missing.unlisted);
 		return cfg_error(load->err, missing.origin, missing.path,
 				 "is missing, and so are %s%s", missing.others, more);
 	}
+	if (missing.no_profile)
+		return cfg_error(load->err, missing.origin, missing.path,
+				 "is missing, allowed: the name of a GPU, such as "
+				 "\"a100-40g\"; without one, gpu needs all of its keys");
 	cfg_describe_allowed(missing.key, allowed, sizeof(allowed));
 	return cfg_error(load->err, missing.origin, missing.path, "is missing, allowed: %s",
 			 allowed);

@@ -284,6 +284,22 @@ START_TEST(missing_keys_of_a_file_are_named_together)
 }
 END_TEST
 
+/* Without a GPU's profile dozens of its keys are missing: one word stands for them. */
+START_TEST(a_missing_profile_of_the_gpu_hides_no_other_missing_key)
+{
+	write_file("s.json", "{\"name\": \"n\", \"containers\": {\"p\": {\"app\": {\"type\": "
+			     "\"pages\"}}}}");
+	assert_failed(load_path("s.json", NULL, NULL),
+		      "s.json:duration: is missing, and so are gpu.profile, "
+		      "containers.p.app.bytes");
+	assert_failed(load_path("s.json", "duration=1s", NULL),
+		      "s.json:gpu.profile: is missing, and so are containers.p.app.bytes");
+	assert_failed(load_path("s.json", "duration=1s", "containers.p.app.bytes=2M"),
+		      "s.json:gpu.profile: is missing, allowed: the name of a GPU, such as "
+		      "\"a100-40g\"; without one, gpu needs all of its keys");
+}
+END_TEST
+
 START_TEST(misspelt_names_are_recognized)
 {
 	assert_bad_set("system.name=gosht",
@@ -557,6 +573,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, missing_keys_are_named);
 	tcase_add_test(tests, misspelt_names_are_recognized);
 	tcase_add_test(tests, missing_keys_of_a_file_are_named_together);
+	tcase_add_test(tests, a_missing_profile_of_the_gpu_hides_no_other_missing_key);
 	tcase_add_test(tests, container_names_are_checked);
 	tcase_add_test(tests, gpus_are_checked);
 	tcase_add_test(tests, relations_are_checked);
