@@ -29,6 +29,11 @@ const struct gvmd_metric_row gvmd_metrics[GVMD_METRICS] = {
 			 "nr_ended_kernels:", "kernels so far" },
 	[GVMD_PENDING] = { "gcgroup.stat.pending", "gcgroup.stat",
 			   "nr_pending_kernels:", "kernels now" },
+	[GVMD_BUSY_US] = { "gpu.stat.busy_us", GVMD_GPU_STAT, "busy_us",
+			   "time of its kernels so far, microseconds; simulator only" },
+	[GVMD_STALLED_US] = { "gpu.stat.stalled_us", GVMD_GPU_STAT, "stalled_us",
+			      "time so far in which it held the GPU for its faults; simulator "
+			      "only" },
 	[GVMD_FENCE_SAMPLE] = { "fence.sample", "fence.sample", NULL,
 				"one launch of so many is counted; 0: none" },
 	[GVMD_FENCE_SAMPLED] = { "fence.stat.sampled", "fence.stat",

@@ -8,6 +8,9 @@
 /* The application's report is read like a control file of this name. */
 #define GVMD_REPORT "report"
 
+/* A file that only the simulator has: what a container costs its GPU. */
+#define GVMD_GPU_STAT "gpu.stat"
+
 /* Where a metric comes from. */
 struct gvmd_metric_row {
 	const char *name; /* as rules and documents call it: "gcgroup.stat.pending" */

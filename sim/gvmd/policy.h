@@ -27,7 +27,7 @@
 #include "engine/types.h"
 
 /* Changes when a plug-in has to be compiled again. */
-#define GVMD_ABI	    4u
+#define GVMD_ABI	    5u
 
 #define GVMD_NAME_MAX	    64	/* of a container, with its zero byte */
 #define GVMD_TEXT_MAX	    64	/* of a write */
@@ -64,6 +64,8 @@ enum gvmd_metric {
 	GVMD_SUBMITTED, /* kernels: lines of gcgroup.stat */
 	GVMD_ENDED,
 	GVMD_PENDING,
+	GVMD_BUSY_US,	    /* lines of gpu.stat: time of its kernels */
+	GVMD_STALLED_US,    /* and time in which it held the GPU for its faults */
 	GVMD_FENCE_SAMPLE,  /* fence.sample: one launch of so many is counted; 0: none */
 	GVMD_FENCE_SAMPLED, /* lines of fence.stat: launches that were counted */
 	GVMD_FENCE_FOUND,   /* and those of them that had wild accesses */

@@ -33,12 +33,11 @@
  */
 #include <jansson.h>
 
-#include "engine/guess.h"
 #include "gvmd/policies.h"
+#include "gvmd/weights.h"
 
 #define SLICE_MIN_NS 10000000ull
 #define SLICE_MAX_NS 100000000ull
-#define WEIGHT_MAX   10000
 
 /* A container's budget. By its index in the step. */
 struct timeshare_budget {
@@ -74,8 +73,6 @@ static const struct gvmd_setting timeshare_settings[] = {
 static int timeshare_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 {
 	struct timeshare *timeshare = state;
-	const char *name;
-	json_t *weight;
 
 	timeshare->slice_ns = period_ns;
 	timeshare->owner = GVMD_CONTAINERS_MAX;
@@ -83,53 +80,15 @@ static int timeshare_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 		snprintf(why, GVMD_WHY_MAX, "period: allowed: a slice from 10ms to 100ms");
 		return -EINVAL;
 	}
-	if (timeshare->weights && !json_is_object(timeshare->weights)) {
-		snprintf(why, GVMD_WHY_MAX, "weights: allowed: an object of numbers");
-		return -EINVAL;
-	}
-	json_object_foreach(timeshare->weights, name, weight) {
-		if (json_is_integer(weight) && json_integer_value(weight) >= 1 &&
-		    json_integer_value(weight) <= WEIGHT_MAX)
-			continue;
-		snprintf(why, GVMD_WHY_MAX, "weights.%.60s: allowed: a number from 1 to %d",
-			 name, WEIGHT_MAX);
-		return -EINVAL;
-	}
-	return 0;
+	return weights_open(timeshare->weights, why);
 }
 
 static int timeshare_check(const void *state, const char *const *names, size_t count,
 			   char why[GVMD_WHY_MAX])
 {
 	const struct timeshare *timeshare = state;
-	struct guess guess;
-	const char *name;
-	json_t *weight;
 
-	json_object_foreach(timeshare->weights, name, weight) {
-		if (gvmd_is_named(names, count, name))
-			continue;
-		guess_begin(&guess, name);
-		for (size_t i = 0; i < count; i++)
-			guess_offer(&guess, names[i]);
-		if (*guess.name)
-			snprintf(why, GVMD_WHY_MAX,
-				 "weights.%.30s: no container \"%.30s\", did you mean "
-				 "\"%.30s\"?",
-				 name, name, guess.name);
-		else
-			snprintf(why, GVMD_WHY_MAX, "weights.%.60s: no container \"%.60s\"",
-				 name, name);
-		return -EINVAL;
-	}
-	return 0;
-}
-
-static u64 timeshare_weight(const struct timeshare *timeshare, const char *name)
-{
-	const json_t *weight = json_object_get(timeshare->weights, name);
-
-	return weight ? (u64)json_integer_value(weight) : 1;
+	return weights_check(timeshare->weights, names, count, why);
 }
 
 /* The weights of all that "weights" names, and of the others that run. */
@@ -158,7 +117,7 @@ static void timeshare_meet(struct timeshare *timeshare, struct gvmd_step *step, 
 	for (u32 i = 0; i < step->container_count; i++) {
 		const struct gvmd_container *container = &step->containers[i];
 		struct timeshare_budget *budget = &timeshare->budgets[i];
-		u64 weight = timeshare_weight(timeshare, container->name);
+		u64 weight = weights_of(timeshare->weights, container->name);
 
 		if (container->running && !budget->known) {
 			*budget = (struct timeshare_budget){
@@ -184,7 +143,7 @@ static void timeshare_balance(struct timeshare *timeshare, const struct gvmd_ste
 
 	for (u32 i = 0; i < step->container_count; i++) {
 		struct timeshare_budget *budget = &timeshare->budgets[i];
-		u64 weight = timeshare_weight(timeshare, step->containers[i].name);
+		u64 weight = weights_of(timeshare->weights, step->containers[i].name);
 		long long share_ns;
 
 		/* While none is known the sum may be 0. */

@@ -44,6 +44,17 @@ static int policy_report(struct machine_policy *policy, const struct sim_contain
 			waits.waiting);
 }
 
+/* What the container's processes have cost the GPU. */
+static int policy_gpu_stat(const struct sim_container *container, char *text, size_t size)
+{
+	struct sim_usage usage;
+
+	fifo_update(container->process.tsg.fifo);
+	usage = sim_container_usage(container);
+	return snprintf(text, size, "busy_us %llu\nstalled_us %llu\n", usage.busy_ns / 1000,
+			usage.stall_ns / 1000);
+}
+
 /* The library that may have files of its own for this container, or NULL. */
 static const struct cuda_library *policy_library(const struct sim_container *container,
 						 const char *file)
@@ -67,6 +78,8 @@ static int policy_read(void *data, u32 index, const char *file, char *text, size
 		return -ENOENT;
 	if (!strcmp(file, GVMD_REPORT))
 		return policy_report(policy, container, text, size);
+	if (!strcmp(file, GVMD_GPU_STAT))
+		return policy_gpu_stat(container, text, size);
 	if (policy_library(container, file))
 		return policy_library(container, file)
 			->read_file(&container->cuda, file, text, size);

@@ -171,3 +171,25 @@ echo '{ "plugin": "./none.so" }' >bad.json
 expect 2 'bad.json:plugin: .*none.so: cannot open' run s.json --set policy.file=bad.json
 expect 2 '--set:policy.file: no file "dyne" beside the scenario, .* did you mean "dyn"?' run s.json --set policy.file=dyne
 [ ! -e results ] || fail "results of a mistake"
+
+# A container that pages twice its limit beside one that computes: both always have work. Charged for its faults, it
+# has less of the GPU, faults included, than without a policy; both cost the GPU about the same.
+cat >pager.json <<'JSON'
+{ "name": "pager", "duration": "20s", "gpu": { "profile": "a100-40g" }, "system": { "name": "ghost" },
+  "containers": {
+    "worker": { "app": { "type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "1ms" } },
+    "pager": { "gmem.limit.high": "1G", "app": { "type": "pages", "bytes": "2G", "kernel_blocks": 64, "kernel_time": "1ms" } } } }
+JSON
+echo '{ "policy": "debt" }' >debt.json
+echo '{ "policy": "debt", "faults": false }' >kernels.json
+for each in none debt kernels; do
+	policy=$each.json
+	[ $each != none ] || policy=
+	"$gvmsim" run pager.json --quiet --out $each --set policy.file=$policy 2>.err || fail "$each: $(cat .err)"
+done
+costs='.containers | map_values(.gpu_seconds + .stall_seconds)'
+jq -e "$costs | .pager > 1.5 * .worker" none/summary.json >.out || fail "none: $(jq -c "$costs" none/summary.json)"
+jq -e "$costs | .pager / .worker | . > 0.9 and . < 1.1" debt/summary.json >.out || fail "debt: $(jq -c "$costs" debt/summary.json)"
+jq -e '.policy | .status == "ok" and .refused == 0 and .writes > 10' debt/summary.json >.out ||
+	fail "debt: $(jq -c .policy debt/summary.json)"
+jq -e "$costs | .pager > 1.5 * .worker" kernels/summary.json >.out || fail "kernels: $(jq -c "$costs" kernels/summary.json)"

@@ -113,7 +113,7 @@ END_TEST
 START_TEST(mistakes_name_the_file_and_the_key)
 {
 	assert_bad("{}", "policy: is missing, allowed: \"rules\", \"dyn\", \"ac\", \"slo\", "
-			 "\"timeshare\", \"detect\", or \"plugin\"");
+			 "\"timeshare\", \"debt\", \"detect\", or \"plugin\"");
 	assert_bad("{\"policy\": \"rules\"}", "rules: missing, and without a default");
 	assert_bad("{\"policy\": \"rules\", \"rule\": []}",
 		   "rule: is no setting of \"rules\", did you mean \"rules\"?");

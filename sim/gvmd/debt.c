@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * debt: each container pays for the GPU time that it costs, its faults included
+ * ============================================================================
+ *
+ * A context with unserviced faults cannot be switched out. So a container that pages keeps the
+ * GPU while its pages come, and a scheduler that counts kernels alone gives it that time for
+ * nothing. Here an account pays for both:
+ *
+ *     cost     = time of its kernels + time in which it held the GPU for its faults
+ *     credit  += cost of all x weight / sum of weights - cost       each step, of those with work
+ *
+ * A container whose debt is above "debt" is frozen until its credit is 0 again. Then the others
+ * have paid off what they waited for. All credits of containers with work add up to 0, so while
+ * one is frozen others gain debt, and none is frozen for ever. A container without work has no
+ * credit and no debt. One in debt runs if no other has work: this policy conserves work.
+ *
+ * With "faults" false only kernels cost, and the difference is what faults are given for
+ * nothing.
+ *
+ * The costs are lines of gpu.stat. The simulator has that file of every container; gvm.ko does
+ * not count these times yet, and there the policy ends with that reason. Under MPS and in a
+ * fenced group others run beside a container that waits for its faults, so it pays too much.
+ *
+ * Ours: neither paper has it. GVT-g's budgets (timeshare.c) charge whole slices.
+ */
+#include <jansson.h>
+
+#include "gvmd/policies.h"
+#include "gvmd/weights.h"
+
+#define NS_PER_US 1000
+
+/* A container's account. By its index in the step. */
+struct debt_account {
+	bool known; /* it has run at the last step */
+	bool frozen;
+	u64 paid_us; /* its counters, at the last step */
+	long long credit_ns;
+};
+
+struct debt {
+	json_t *weights; /* NULL: all have 1 */
+	u64 debt;
+	bool faults;
+
+	struct debt_account accounts[GVMD_CONTAINERS_MAX];
+};
+
+static const struct gvmd_setting debt_settings[] = {
+	GVMD_SETTING("weights", JSON, struct debt, weights, 0, 0, "{}",
+		     "an object of weights by container: { \"vllm\": 4 }; 1 to 10000"),
+	GVMD_SETTING("debt", DURATION, struct debt, debt, 1000000, 3600000000000ull, "200ms",
+		     "a container with more debt is frozen until it has none; ours"),
+	GVMD_SETTING("faults", SWITCH, struct debt, faults, 0, 0, "true",
+		     "time in which a container holds the GPU for its faults costs, too"),
+};
+
+static int debt_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
+{
+	struct debt *debt = state;
+
+	(void)period_ns;
+	return weights_open(debt->weights, why);
+}
+
+static int debt_check(const void *state, const char *const *names, size_t count,
+		      char why[GVMD_WHY_MAX])
+{
+	const struct debt *debt = state;
+
+	return weights_check(debt->weights, names, count, why);
+}
+
+static bool has_work(const struct gvmd_container *container)
+{
+	return container->running && gvmd_value(container, GVMD_PENDING, 1);
+}
+
+/* What a container has cost since the last step, ns. */
+static long long debt_cost(const struct debt *debt, const struct gvmd_container *container,
+			   struct debt_account *account)
+{
+	u64 before = account->paid_us;
+	bool known = account->known;
+
+	account->paid_us = gvmd_value(container, GVMD_BUSY_US, 0) +
+			   (debt->faults ? gvmd_value(container, GVMD_STALLED_US, 0) : 0);
+	account->known = true;
+	/* A new process counts from 0. */
+	if (!known || account->paid_us < before)
+		return 0;
+	return (long long)(account->paid_us - before) * NS_PER_US;
+}
+
+/* Bring all accounts up to date. Returns 0, or an error: a counter is not known. */
+static int debt_book(struct debt *debt, struct gvmd_step *step)
+{
+	long long costs[GVMD_CONTAINERS_MAX] = { 0 }, all = 0;
+	u64 weights = 0;
+
+	for (u32 i = 0; i < step->container_count; i++) {
+		const struct gvmd_container *container = &step->containers[i];
+
+		if (!container->running) {
+			debt->accounts[i] = (struct debt_account){ 0 };
+			continue;
+		}
+		if (!gvmd_known(container, GVMD_BUSY_US) ||
+		    !gvmd_known(container, GVMD_STALLED_US))
+			return gvmd_fail(step, -ENOTSUP,
+					 "%.60s has no gpu.stat: this driver does not count "
+					 "what containers cost",
+					 container->name);
+		costs[i] = debt_cost(debt, container, &debt->accounts[i]);
+		if (!has_work(container) && !costs[i]) {
+			debt->accounts[i].credit_ns = 0;
+			continue;
+		}
+		all += costs[i];
+		weights += weights_of(debt->weights, container->name);
+	}
+	for (u32 i = 0; i < step->container_count; i++) {
+		const struct gvmd_container *container = &step->containers[i];
+		long long weight = (long long)weights_of(debt->weights, container->name);
+
+		if (container->running && (has_work(container) || costs[i]))
+			debt->accounts[i].credit_ns +=
+				all / (long long)weights * weight - costs[i];
+	}
+	return 0;
+}
+
+/* Is there work of a container that is not frozen, beside number @index? */
+static bool others_run(const struct debt *debt, const struct gvmd_step *step, u32 index)
+{
+	for (u32 i = 0; i < step->container_count; i++)
+		if (i != index && has_work(&step->containers[i]) && !debt->accounts[i].frozen)
+			return true;
+	return false;
+}
+
+static int debt_step(void *state, struct gvmd_step *step)
+{
+	struct debt *debt = state;
+	int status = debt_book(debt, step);
+
+	for (u32 i = 0; !status && i < step->container_count; i++) {
+		struct debt_account *account = &debt->accounts[i];
+		const struct gvmd_container *container = &step->containers[i];
+		bool freeze = account->frozen ? account->credit_ns < 0 :
+						account->credit_ns < -(long long)debt->debt;
+
+		freeze = freeze && has_work(container) && others_run(debt, step, i);
+		if (!container->running || freeze == account->frozen)
+			continue;
+		account->frozen = freeze;
+		gvmd_write(step, container, "compute.freeze", freeze ? "1" : "0");
+	}
+	return status;
+}
+
+const struct gvmd_policy policy_debt = {
+	.abi = GVMD_ABI,
+	.name = "debt",
+	.summary = "containers pay for the GPU time that they and their faults take",
+	.settings = debt_settings,
+	.setting_count = sizeof(debt_settings) / sizeof(debt_settings[0]),
+	.bytes = sizeof(struct debt),
+	.period_ns = 100000000,
+	.open = debt_open,
+	.check = debt_check,
+	.step = debt_step,
+};
