@@ -14,8 +14,9 @@ imports of its profile, which is that of the same FOLDER if it has one.
 A row has predicted over measured, minus one, of TTFT and ITL (median and P99), the median
 image, and a program's steps (median, P99, and how many a second). All requests that arrived
 count. A value that the run only bounds has no error. The last lines have the median of all
-errors, of runs alone and together. --deviations rewrites the tables between marks in a
-document.
+errors, of runs alone and together, and for each FOLDER how many pairs of its runs that differ
+by more than 20 % are predicted in the measured order. --deviations rewrites the tables between
+marks in a document.
 Only the standard library is used.
 """
 
@@ -228,8 +229,33 @@ def median_error(ratios):
     return 100 * (math.exp(logarithms[len(logarithms) // 2]) - 1)
 
 
-def report(tables, ratios):
-    """Print all tables, and the medians."""
+def in_order(kept, results):
+    """Pairs of runs of a folder in which a process and a metric differ by more than 20 %, and
+    how many of them are predicted in the measured order: (pairs, right, the others' names)."""
+    values = {}
+    for run, processes in results.items():
+        for process, found in processes.items():
+            kind = KINDS[kept.apps(run)[process]]
+            for name, column, *_ in kind.metrics:
+                if name in found:
+                    measured = float(kept.rows[run, process][column])
+                    values.setdefault((process, name), []).append(
+                        (measured, measured * found[name], run.split(".", 1)[1]))
+    pairs, right, wrong = 0, 0, []
+    for (process, name), rows in sorted(values.items()):
+        for i, one in enumerate(rows):
+            for other in rows[:i]:
+                low, high = sorted((one, other))
+                if high[0] > 1.2 * low[0]:
+                    pairs += 1
+                    right += high[1] > low[1]
+                    if high[1] <= low[1]:
+                        wrong.append(f"{process} {name}: {low[2]} and {high[2]}")
+    return pairs, right, wrong
+
+
+def report(tables, ratios, orders):
+    """Print all tables, the medians, and how many pairs of runs are in order."""
     for name, lines in tables.items():
         print(f"{name}\n")
         print("".join(lines))
@@ -237,6 +263,10 @@ def report(tables, ratios):
         if values:
             print(f"{part}: {len(values)} values, median error {median_error(values):.0f} %, "
                   f"within 15 %: {sum(abs(math.log(v)) < math.log(1.15) for v in values)}")
+    for name, (pairs, right, wrong) in orders.items():
+        if pairs:
+            print(f"order in {name}: {right} of {pairs} pairs that differ by more than 20 %")
+            print("".join(f"    not {each}\n" for each in wrong), end="")
 
 
 def main():
@@ -250,7 +280,7 @@ def main():
                         help="the host's time for a launch is that of the run itself")
     parser.add_argument("--deviations", metavar="FILE", help="rewrite its tables")
     options = parser.parse_args()
-    tables, ratios = {}, {"alone": [], "together": []}
+    tables, ratios, orders = {}, {"alone": [], "together": []}, {}
     try:
         folders = [Kept(os.path.normpath(folder), options.gpu) for folder in options.folders]
         for kept in folders:
@@ -258,10 +288,11 @@ def main():
                        for run in kept.manifest["runs"]}
             name = os.path.basename(kept.folder) + (" own" if options.own else "")
             tables[name] = table(kept, results)
+            orders[name] = in_order(kept, results)
             for run, processes in results.items():
                 part = "alone" if len(processes) == 1 else "together"
                 ratios[part] += [v for found in processes.values() for v in found.values()]
-        report(tables, ratios)
+        report(tables, ratios, orders)
         if options.deviations:
             rewrite(options.deviations, tables)
     except (OSError, KeyError, ValueError, StopIteration) as error:
