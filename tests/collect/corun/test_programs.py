@@ -219,7 +219,21 @@ class TestPrograms(unittest.TestCase):
             "| alone", "| together, decode", "| together, training", "| side-by-side, decode",
             "| side-by-side, half"])
         self.assertRegex(lines[5], r"^\| together, decode \| -\d+ % \| -\d+ % \| \+\d+ % \|$")
-        self.assertRegex(lines[-2], "^alone: 3 values, ")
+        self.assertEqual([line.split(",")[0] for line in lines if line.startswith("alone: ")],
+                         ["alone: 3 values"])
+        self.assertEqual(len([line for line in lines if line.startswith("order in ")]), 1)
+
+    def test_pairs_that_differ_by_more_than_a_fifth_are_put_in_order(self):
+        name, column, *_ = kinds.KINDS["program"].metrics[0]
+        kept = mock.Mock()
+        kept.apps.return_value = {"p": "program"}
+        kept.rows = {(f"turns.{run}", "p"): {column: str(value)}
+                     for run, value in (("a", 10), ("b", 11), ("c", 20), ("d", 30))}
+        # Predicted: 10, 9, 40 and 30. a and b differ by too little; d and c are not in order.
+        results = {f"turns.{run}": {"p": {name: ratio}}
+                   for run, ratio in (("a", 1), ("b", 9 / 11), ("c", 2), ("d", 1))}
+        self.assertEqual(predict.in_order(kept, results),
+                         (5, 4, [f"p {name}: c and d"]))
 
     def test_a_server_needs_measured_constants(self):
         kept = predict.Kept(KEPT, "h200-141g")
