@@ -68,7 +68,9 @@ const struct command command_stats = {
 	.summary = "what a PTX file does to memory, by kernel, as JSON",
 	.about =
 "Prints for each kernel and function: accesses by state space and kind, those to variables of the\n"
-"module, fenced ones, instructions inserted in front of them, and jumps through tables.\n",
+"module, fenced ones, instructions inserted in front of them, jumps through tables, and each\n"
+"construct for which gvmfence patch refuses the file. \"refused\" behind the functions has those of\n"
+"the module itself.\n",
 	.options = stats_options,
 	.examples = "    gvmfence stats saxpy.ptx --mode once\n",
 	.run = run_stats,
@@ -169,13 +171,35 @@ static int patch_operand(const struct command_line *line, const struct patch_arg
 		return status;
 	status = ptx_parse(&ret_source->text, ret_module, err);
 	if (!status) {
-		status = patch_module(ret_module, &args->options, ret_result, err);
+		status = (args->command == &command_stats ? patch_count : patch_module)(
+			ret_module, &args->options, ret_result, err);
 		if (status)
 			ptx_module_destroy(ret_module);
 	}
 	if (status)
 		source_destroy(ret_source);
 	return status;
+}
+
+/* What is refused in function number @function, or PTX_NO_FUNCTION. */
+static void print_refusals(const struct patch_result *result, u32 function, const char *indent)
+{
+	bool any = false;
+
+	printf("\"refused\": [");
+	for (size_t i = 0; i < result->refusal_count; i++) {
+		const struct patch_refusal *refusal = &result->refusals[i];
+
+		if (refusal->function != function)
+			continue;
+		printf("%s\n%s  { \"line\": %u, \"why\": \"", any ? "," : "", indent,
+		       refusal->line);
+		for (const char *at = refusal->why; *at; at++)
+			printf(*at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
+		printf("\" }");
+		any = true;
+	}
+	printf("%s%s]", any ? "\n" : "", any ? indent : "");
 }
 
 static void print_counts(const struct ptx_module *module, const struct patch_result *result)
@@ -203,10 +227,14 @@ static void print_counts(const struct ptx_module *module, const struct patch_res
 			printf(" },");
 		}
 		printf("\n      \"direct\": %u, \"fenced\": %u, \"inserted\": %u, \"tables\": "
-		       "%u }",
+		       "%u,\n      ",
 		       counts->direct, counts->fenced, counts->instructions, counts->tables);
+		print_refusals(result, (u32)i, "      ");
+		printf(" }");
 	}
-	printf("\n  ]\n}\n");
+	printf("\n  ],\n  ");
+	print_refusals(result, PTX_NO_FUNCTION, "  ");
+	printf("\n}\n");
 }
 
 static int run(const struct command *command, int argc, char **argv, struct sim_error *err)

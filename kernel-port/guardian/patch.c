@@ -69,14 +69,17 @@ static int write_all(struct patcher *patcher, const struct retarget *retarget)
 			patcher_copy_to(patcher, tokens[statement->range.last].start + 1);
 			patcher_put_prologue(patcher, &patcher->needs[statement->function]);
 		}
-		if (statement->kind != PTX_INSTRUCTION)
+		if (statement->kind != PTX_INSTRUCTION ||
+		    (patcher->left_out && patcher->left_out[i]))
 			continue;
 		counts = &patcher->result->functions[statement->function];
 		opcode = opcode_find(patcher->text, statement->opcode);
 		patcher->inserted = 0;
 		if (opcode->decision == OPCODE_TABLE) {
 			status = patcher_put_table(patcher, statement);
-			counts->tables++;
+			counts->tables += !status;
+			if (status)
+				status = patcher_list_refusal(patcher, i, status);
 			continue;
 		}
 		if (opcode->decision != OPCODE_FENCE)
@@ -94,8 +97,9 @@ static int write_all(struct patcher *patcher, const struct retarget *retarget)
 	return status;
 }
 
-int patch_module(const struct ptx_module *module, const struct patch_options *options,
-		 struct patch_result *ret_result, struct sim_error *err)
+static int patch_or_count(const struct ptx_module *module, const struct patch_options *options,
+			  bool count_only, struct patch_result *ret_result,
+			  struct sim_error *err)
 {
 	struct patcher patcher = {
 		.module = module,
@@ -117,7 +121,10 @@ int patch_module(const struct ptx_module *module, const struct patch_options *op
 	patcher.needs = calloc(count, sizeof(*patcher.needs));
 	ret_result->functions = calloc(count, sizeof(*ret_result->functions));
 	ret_result->function_count = module->function_count;
-	patcher.failed = !patcher.needs || !ret_result->functions;
+	if (count_only)
+		patcher.left_out = calloc(module->statement_count + 1, sizeof(bool));
+	patcher.failed =
+		!patcher.needs || !ret_result->functions || (count_only && !patcher.left_out);
 	if (!patcher.failed)
 		status = patcher_decide(&patcher);
 	if (!status && !patcher.failed)
@@ -125,9 +132,30 @@ int patch_module(const struct ptx_module *module, const struct patch_options *op
 	if (!status && patcher.failed)
 		status = sim_runtime_error(err, "%s: out of memory", module->text->file);
 	free(patcher.needs);
+	free(patcher.left_out);
 	variables_destroy(&patcher.variables);
 	if (status)
 		patch_result_destroy(ret_result);
+	return status;
+}
+
+int patch_module(const struct ptx_module *module, const struct patch_options *options,
+		 struct patch_result *ret_result, struct sim_error *err)
+{
+	return patch_or_count(module, options, false, ret_result, err);
+}
+
+int patch_count(const struct ptx_module *module, const struct patch_options *options,
+		struct patch_result *ret_result, struct sim_error *err)
+{
+	int status = patch_or_count(module, options, true, ret_result, err);
+
+	/* A text in which refused accesses stand as they were must not leave this file. */
+	if (!status) {
+		free(ret_result->bytes);
+		ret_result->bytes = NULL;
+		ret_result->size = 0;
+	}
 	return status;
 }
 
@@ -135,5 +163,8 @@ void patch_result_destroy(struct patch_result *result)
 {
 	free(result->bytes);
 	free(result->functions);
+	for (size_t i = 0; i < result->refusal_count; i++)
+		free(result->refusals[i].why);
+	free(result->refusals);
 	memset(result, 0, sizeof(*result));
 }

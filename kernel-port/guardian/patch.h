@@ -26,6 +26,14 @@
  */
 int patch_module(const struct ptx_module *module, const struct patch_options *options,
 		 struct patch_result *ret_result, struct sim_error *err);
+
+/*
+ * Count what a module has, and what its fences would be. What cannot be confined is listed.
+ * There is no patched module: bytes are NULL. Returns 0, or refuses as patch_module() does what
+ * cannot be read, what is patched already, and what takes too long.
+ */
+int patch_count(const struct ptx_module *module, const struct patch_options *options,
+		struct patch_result *ret_result, struct sim_error *err);
 void patch_result_destroy(struct patch_result *result);
 
 /* The words for modes, "fence", and for ways to pass the bounds, "const". */

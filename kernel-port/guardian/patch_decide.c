@@ -170,6 +170,8 @@ int patcher_decide(struct patcher *patcher)
 		else if (ptx_is(patcher->text, statement->range.first, ".alias"))
 			status = patcher_refuse(patcher, statement->range.first,
 						"aliases are not followed");
+		if (status)
+			status = patcher_list_refusal(patcher, i, status);
 	}
 	return status;
 }

@@ -26,12 +26,22 @@ struct patch_counts {
 	u32 tables;	  /* clamped jumps through tables */
 };
 
-/* Owned by the caller: patch_text(), then patch_result_destroy(). */
+/* A construct that cannot be confined. */
+struct patch_refusal {
+	u32 function; /* index; PTX_NO_FUNCTION: of the module */
+	u32 line;
+	char *why; /* "discard.global.L2: reason" */
+};
+
+/* Owned by the caller: patch_module() or patch_count(), then patch_result_destroy(). */
 struct patch_result {
 	char *bytes; /* the patched module, with a zero behind it */
 	size_t size;
 	struct patch_counts *functions; /* of each function, in the module's order */
 	size_t function_count;
+	struct patch_refusal
+		*refusals; /* of patch_count() alone; patch_module() stops at one */
+	size_t refusal_count;
 };
 
 #endif

@@ -37,6 +37,36 @@ int patcher_refuse_endless(const struct patcher *patcher, size_t at)
 		       0;
 }
 
+int patcher_list_refusal(struct patcher *patcher, size_t statement, int status)
+{
+	struct patch_result *result = patcher->result;
+	const struct ptx_text *text = patcher->text;
+	struct patch_refusal *more;
+	/* "FILE:LINE: WORD: reason" */
+	const char *line = patcher->err->text + strlen(text->file) + 1, *why;
+	char *end;
+
+	if (!patcher->left_out || status != -SIM_EXIT_USER ||
+	    ptx_is_endless(text, patcher->steps))
+		return status;
+	more = realloc(result->refusals,
+		       (result->refusal_count + 1) * sizeof(*result->refusals));
+	if (!more) {
+		patcher->failed = true;
+		return 0;
+	}
+	result->refusals = more;
+	more += result->refusal_count++;
+	more->function = patcher->module->statements[statement].function;
+	more->line = (u32)strtoul(line, &end, 10);
+	why = *end == ':' ? end + 2 : end;
+	more->why = strdup(why);
+	patcher->failed |= !more->why;
+	patcher->left_out[statement] = true;
+	memset(patcher->err, 0, sizeof(*patcher->err));
+	return 0;
+}
+
 void patcher_copy_to(struct patcher *patcher, size_t end)
 {
 	if (!patcher->failed)

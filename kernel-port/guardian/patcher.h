@@ -33,6 +33,7 @@ struct patcher {
 	u32 inserted;	/* instructions, for the counts */
 	bool has_calls; /* somewhere in the module */
 	u64 steps;	/* beyond one for each token: ptx_is_endless() */
+	bool *left_out; /* of patch_count(): statements that are refused; else NULL */
 	struct sim_error *err;
 };
 
@@ -41,6 +42,12 @@ int patcher_refuse(const struct patcher *patcher, size_t at, const char *why);
 
 /* Refuse the text if the patcher has taken too many steps. Returns 0 or -SIM_EXIT_USER. */
 int patcher_refuse_endless(const struct patcher *patcher, size_t at);
+
+/*
+ * Statement number @statement was refused with @status, and patcher->err says why. Returns 0 if
+ * it was put on the list of patch_count(); else @status.
+ */
+int patcher_list_refusal(struct patcher *patcher, size_t statement, int status);
 
 /* Copy the text up to byte @end, which is not included. */
 void patcher_copy_to(struct patcher *patcher, size_t end);

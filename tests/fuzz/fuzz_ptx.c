@@ -2,11 +2,13 @@
 /*
  * Reads any bytes as PTX. The first byte says the mode, and whether bounds are parameters.
  * Patcher and verifier either accept a module or tell the mistake in one line. The verifier
- * also reads the bytes as they are.
+ * also reads the bytes as they are. A module that is refused can be counted.
  */
 #include "fuzz.h"
 #include "patch.h"
 #include "verify.h"
+
+#include <stdlib.h>
 
 static bool is_verified(const char *bytes, size_t size)
 {
@@ -24,6 +26,22 @@ static bool is_verified(const char *bytes, size_t size)
 	if (status)
 		fuzz_check_mistake(status, &err);
 	return !status;
+}
+
+/* What is refused at its first mistake is listed, or refused as a whole in one line. */
+static void count(const struct ptx_module *module, const struct patch_options *options)
+{
+	struct sim_error err = { 0 };
+	struct patch_result result;
+	int status = patch_count(module, options, &result, &err);
+
+	if (status) {
+		fuzz_check_mistake(status, &err);
+		return;
+	}
+	if (!result.refusal_count || result.bytes)
+		abort();
+	patch_result_destroy(&result);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -49,6 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		status = ptx_parse(&text, &module, &err);
 		if (!status) {
 			status = patch_module(&module, &options, &result, &err);
+			if (status)
+				count(&module, &options);
 			ptx_module_destroy(&module);
 		}
 		ptx_text_destroy(&text);
