@@ -12,6 +12,7 @@
 
 #include "engine/types.h"
 
+#define PATCH_PREFIX "gvmf_" /* of all names that the patcher adds */
 #define PATCH_BOUNDS "gvmf_bounds"
 /*
  * With PATCH_COUNT: two 64-bit words of device memory of each module, zero at first. How often

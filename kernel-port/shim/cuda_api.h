@@ -399,8 +399,10 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuModuleLoadDataEx, "cuModuleLoadDataEx", 2010, 0)                                  \
 	X(cuModuleLoadFatBinary, "cuModuleLoadFatBinary", 2000, 0)                            \
 	X(cuModuleUnload, "cuModuleUnload", 2000, 0)                                          \
+	X(cuModuleGetGlobal_v2, "cuModuleGetGlobal", 3020, 0)                                 \
 	X(cuLibraryLoadData, "cuLibraryLoadData", 12000, 0)                                   \
 	X(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, 0)                           \
+	X(cuLibraryGetGlobal, "cuLibraryGetGlobal", 12000, 0)                                 \
 	X(cuLibraryUnload, "cuLibraryUnload", 12000, 0)
 
 /* cuGetProcAddress knows this by a second name; the symbol is listed above. */
@@ -408,8 +410,6 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 
 #define SHIM_MADE(X)                         \
 	X(cuCtxSynchronize)                  \
-	X(cuModuleGetGlobal_v2)              \
-	X(cuLibraryGetGlobal)                \
 	X(cuMemcpyHtoD_v2)                   \
 	X(cuMemAddressReserve)               \
 	X(cuMemAddressFree)                  \

@@ -355,6 +355,35 @@ SHIM_EXPORT cu_result cuModuleUnload(struct CUmod_st *module)
 	return real ? real->cuModuleUnload(module) : CU_NOT_INITIALIZED;
 }
 
+/* A variable that fencing has added: a program could move its partition with it. */
+static bool is_hidden(const char *name)
+{
+	return shim_settings.fence != SHIM_NO_FENCE && name &&
+	       !strncmp(name, PATCH_PREFIX, strlen(PATCH_PREFIX));
+}
+
+SHIM_EXPORT cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *module,
+					   const char *name)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real)
+		return CU_NOT_INITIALIZED;
+	return is_hidden(name) ? CU_SYMBOL_NOT_FOUND :
+				 real->cuModuleGetGlobal_v2(ptr, bytes, module, name);
+}
+
+SHIM_EXPORT cu_result cuLibraryGetGlobal(cu_ptr *ptr, size_t *bytes, struct CUlib_st *library,
+					 const char *name)
+{
+	const struct shim_real *real = shim_real();
+
+	if (!real || !real->cuLibraryGetGlobal)
+		return CU_NOT_INITIALIZED;
+	return is_hidden(name) ? CU_SYMBOL_NOT_FOUND :
+				 real->cuLibraryGetGlobal(ptr, bytes, library, name);
+}
+
 /* @file: the image was read from a file, and is freed here; or NULL. */
 static cu_result load_library(struct CUlib_st **library, const struct image *image, char *file,
 			      unsigned int *options, void **values, unsigned int count,

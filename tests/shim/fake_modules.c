@@ -108,6 +108,14 @@ FAKE cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st 
 	return CU_OK;
 }
 
+/* The bounds of a module as the driver has them, for tests. */
+FAKE cu_result fake_bounds(cu_ptr *ptr, struct CUmod_st *module)
+{
+	size_t bytes;
+
+	return cuModuleGetGlobal_v2(ptr, &bytes, module, "gvmf_bounds");
+}
+
 /* A library is a module, which has its variables once there is a context. */
 FAKE cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image,
 				 unsigned int *options, void **values, unsigned int count,

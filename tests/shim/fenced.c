@@ -3,6 +3,7 @@
  * Tasks of an application that loads code: program.c runs them. FATBINS is
  * the folder of fat binaries.
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,27 @@ static void print_bounds(cu_result result, const unsigned long long *bounds, cu_
 	       bounds[8] == bounds[1] - 1 ? "right" : "wrong");
 }
 
+/* Where the bounds are: the driver knows, and a fenced program does not. */
+static cu_result find_bounds(struct CUmod_st *module, struct CUlib_st *library, cu_ptr *ret_ptr)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+	cu_result (*bounds)(cu_ptr *, struct CUmod_st *), result;
+	cu_ptr ptr;
+	size_t bytes;
+
+	if (!driver)
+		fail(dlerror());
+	*(void **)&bounds = dlsym(driver, "fake_bounds");
+	result = library ? cu.cuLibraryGetGlobal(&ptr, &bytes, library, "gvmf_bounds") :
+			   cu.cuModuleGetGlobal_v2(&ptr, &bytes, module, "gvmf_bounds");
+	if (result != CU_SYMBOL_NOT_FOUND)
+		fail("the program finds the bounds");
+	if (module && cu.cuModuleGetGlobal_v2(&ptr, &bytes, module, "no such variable") !=
+			      CU_SYMBOL_NOT_FOUND)
+		fail("a variable that is not there");
+	return bounds(ret_ptr, library ? (struct CUmod_st *)library : module);
+}
+
 /* Each kind of image, as a module and as a library. */
 static void task_images(int number)
 {
@@ -52,7 +74,6 @@ static void task_images(int number)
 	struct CUlib_st *library;
 	cu_ptr ptr = 0, global = 0;
 	cu_result result;
-	size_t bytes;
 
 	open_device();
 	CHECK(cu.cuMemAlloc_v2(&ptr, (unsigned int)number * 1000u));
@@ -62,8 +83,7 @@ static void task_images(int number)
 				 cu.cuModuleLoadFatBinary(&module, &wrapper);
 		printf("%s: %u ", images[i], result);
 		if (result == CU_OK) {
-			result =
-				cu.cuModuleGetGlobal_v2(&global, &bytes, module, "gvmf_bounds");
+			result = find_bounds(module, NULL, &global);
 			print_bounds(result, (unsigned long long *)(uintptr_t)global, ptr);
 			CHECK(cu.cuModuleUnload(module));
 		} else {
@@ -84,7 +104,6 @@ static void task_early_library(int number)
 	struct CUctx_st *context;
 	cu_ptr global = 0;
 	cu_result result;
-	size_t bytes;
 
 	find_calls();
 	CHECK(cu.cuInit(0));
@@ -93,7 +112,7 @@ static void task_early_library(int number)
 	CHECK(cu.cuDevicePrimaryCtxRetain(&context, 0));
 	CHECK(cu.cuCtxSetCurrent(context));
 	allocate_numbers();
-	result = cu.cuLibraryGetGlobal(&global, &bytes, library, "gvmf_bounds");
+	result = find_bounds(NULL, library, &global);
 	print_bounds(result, (unsigned long long *)(uintptr_t)global, memory);
 	launch(NULL);
 	print_bounds(result, (unsigned long long *)(uintptr_t)global, memory);
