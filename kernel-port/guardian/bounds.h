@@ -33,6 +33,9 @@ enum patch_mode {
 
 enum patch_pass { PATCH_CONST, PATCH_PARAMS };
 
+/* What becomes of the index of a jump through a table: at most the last one, or a remainder. */
+enum patch_index { PATCH_INDEX_CLAMP, PATCH_INDEX_MODULO };
+
 /* Where a partition lies. In bytes, but for @reciprocal. */
 struct patch_bounds {
 	u64 base;

@@ -25,6 +25,9 @@ static int run_stats(int argc, char **argv, struct sim_error *err);
 	{ "pass", "HOW", false, \
 "const: bounds are constants of the module (default)\n" \
 "params: bounds are the last parameters of each kernel" }, \
+	{ "index", "HOW", false, \
+"of a jump through a table: clamp (default), or modulo, as in the\n" \
+"paper, which costs more instructions" }, \
 	{ "margin", "BYTES", false, \
 "once and 4g: the largest offset that stays; 8388608 by default. As\n" \
 "much has to lie empty at both ends of each partition." }
@@ -152,7 +155,13 @@ static int take_option(void *data, const char *option, const char *value, struct
 			args->options.pass = (enum patch_pass)i;
 			return 0;
 		}
+	for (u32 i = 0; i < 2 && !strcmp(option, "index"); i++)
+		if (!strcmp(value, patch_index_names[i])) {
+			args->options.index = (enum patch_index)i;
+			return 0;
+		}
 	return command_bad_value(args->command, option, err, "'%s' is not known; %s", value,
+				 option[0] == 'i' ? "clamp or modulo" :
 				 option[0] == 'm' ? "fence, once, 4g, check, modulo or count" :
 						    "const or params");
 }

@@ -10,6 +10,7 @@
 const char *const patch_mode_names[PATCH_MODES] = { "fence", "once",   "4g",
 						    "check", "modulo", "count" };
 const char *const patch_pass_names[2] = { "const", "params" };
+const char *const patch_index_names[2] = { "clamp", "modulo" };
 
 /* Write @word in the place of token @at; an empty one leaves the token. */
 static void replace(struct patcher *patcher, u32 at, const char *word)

@@ -36,8 +36,9 @@ int patch_count(const struct ptx_module *module, const struct patch_options *opt
 		struct patch_result *ret_result, struct sim_error *err);
 void patch_result_destroy(struct patch_result *result);
 
-/* The words for modes, "fence", and for ways to pass the bounds, "const". */
+/* The words for modes, "fence", for ways to pass the bounds, "const", and for indexes, "clamp". */
 extern const char *const patch_mode_names[PATCH_MODES];
 extern const char *const patch_pass_names[2];
+extern const char *const patch_index_names[2];
 
 #endif

@@ -182,7 +182,10 @@ static u32 table_length(struct patcher *patcher, const struct ptx_statement *jum
 	return count;
 }
 
-/* "brx.idx index, table;": the index is clamped, which is cheaper than the paper's modulo. */
+/*
+ * "brx.idx index, table;": the index is clamped. The paper takes the remainder, which costs more
+ * instructions and is there by choice.
+ */
 int patcher_put_table(struct patcher *patcher, const struct ptx_statement *statement)
 {
 	u32 count = statement->operand_count == 2 ? table_length(patcher, statement) : 0;
@@ -194,8 +197,12 @@ int patcher_put_table(struct patcher *patcher, const struct ptx_statement *state
 	if (patcher_refuse_endless(patcher, statement->opcode))
 		return -SIM_EXIT_USER;
 	patcher_copy_to(patcher, start_of(patcher, statement));
-	PUT(patcher, "min.u32 %%gvmf_i, %.*s, %u", WORD(patcher, statement->operands[0].first),
-	    count - 1);
+	if (patcher->options->index == PATCH_INDEX_MODULO)
+		PUT(patcher, "rem.u32 %%gvmf_i, %.*s, %u",
+		    WORD(patcher, statement->operands[0].first), count);
+	else
+		PUT(patcher, "min.u32 %%gvmf_i, %.*s, %u",
+		    WORD(patcher, statement->operands[0].first), count - 1);
 	patcher_copy_to(patcher, index->start);
 	patcher_put(patcher, "%%gvmf_i");
 	patcher->copied = index->start + index->length;

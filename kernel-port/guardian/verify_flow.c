@@ -93,6 +93,7 @@ static const struct {
 	{ M(PATCH_COUNT), FLOW_COUNTED2, FLOW_TOLD2,
 	  "st.global.u64 [ gvmf_found + 8 ] , %gvmf_s ;" },
 	{ M_ALL, FLOW_IDLE, FLOW_INDEX, "min.u32 %gvmf_i , ? , # ;" },
+	{ M_ALL, FLOW_IDLE, FLOW_REST_INDEX, "rem.u32 %gvmf_i , ? , # ;" },
 };
 
 /* What loads the bounds; the number is the place, the divisor of a mask, or a limit's width. */

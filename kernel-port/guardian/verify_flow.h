@@ -58,7 +58,8 @@ enum flow_step {
 	FLOW_COUNTED2,
 	FLOW_TOLD, /* and one of their addresses is told */
 	FLOW_TOLD2,
-	FLOW_INDEX, /* i: at most limit */
+	FLOW_INDEX,	 /* i: at most limit */
+	FLOW_REST_INDEX, /* i: a remainder by limit, so below it */
 };
 
 struct flow {
@@ -68,7 +69,7 @@ struct flow {
 	enum flow_step step;
 	bool sum;     /* the sequence began with s */
 	u32 shift;    /* of its mask or limit */
-	u64 limit;    /* FLOW_INDEX */
+	u64 limit;    /* FLOW_INDEX, FLOW_REST_INDEX */
 	size_t guard; /* of the test; 0: none */
 	bool negated;
 	u32 declared; /* registers, by their number in the table of verify_flow.c */

@@ -234,6 +234,8 @@ static bool compute(struct machine *machine, const struct ptx_statement *stateme
 		result = a < b ? a : b;
 	else if (ptx_is(text, op, "min.u32"))
 		result = (u32)a < (u32)b ? (u32)a : (u32)b;
+	else if (ptx_is(text, op, "rem.u32") && (u32)b)
+		result = (u32)a % (u32)b;
 	else if (ptx_is(text, op, "setp.gt.u64"))
 		result = a > b;
 	else if (ptx_is(text, op, "setp.gt.and.u64"))

@@ -197,6 +197,10 @@ static void change_opcode(struct subject *subject, size_t at)
 		{ "@%gvmf_p", "@!%gvmf_p" },
 		{ "@%gvmf_p ", "" },
 		{ "brx.idx %gvmf_i", "brx.idx %r1" },
+		{ "min.u32", "rem.u32" },
+		{ "rem.u32", "min.u32" },
+		{ "rem.u32", "rem.s32" },
+		{ "rem.u32", "div.u32" },
 		{ "red.global.add.u64", "red.global.and.b64" },
 		{ "red.global.add.u64", "st.global.u64" },
 		{ "[gvmf_found], 1", "[gvmf_found], 2" },
@@ -228,7 +232,8 @@ static void change_numbers(struct subject *subject, size_t at)
 	static const char *const before[] = { "gvmf_bounds+",	   "[gvmf_base+",
 					      "[gvmf_mask+",	   "[gvmf_size+",
 					      "[gvmf_reciprocal+", "%gvmf_size, ",
-					      "%gvmf_mask, -",	   "min.u32 %gvmf_i, " };
+					      "%gvmf_mask, -",	   "min.u32 %gvmf_i, ",
+					      "rem.u32 %gvmf_i, " };
 	const char *line = subject->lines[at], *found = NULL;
 	char number[32];
 	size_t start, end;
@@ -311,15 +316,15 @@ static void change_load(struct subject *subject, size_t at)
 	free(name);
 }
 
-static void make_all(const char *file, enum patch_mode mode, enum patch_pass pass)
+static void make_all(const char *file, const struct patch_options *options)
 {
 	char *source = corpus_read(file);
 	struct sim_error err = { 0 };
 	struct subject subject;
-	char *text = patch_in_memory(source, mode, pass, &err);
+	char *text = patch_with(source, options, &err);
 
 	/* Functions have no parameters with bounds. */
-	if (!text && pass == PATCH_PARAMS && strstr(err.text, "use --pass const")) {
+	if (!text && options->pass == PATCH_PARAMS && strstr(err.text, "use --pass const")) {
 		free(source);
 		return;
 	}
@@ -350,8 +355,8 @@ static void make_all(const char *file, enum patch_mode mode, enum patch_pass pas
 		ck_assert(is_ours(next));
 		refuse_mutant(&subject, i, next, line);
 	}
-	printf("%s %s %s: %zu mutants\n", file, patch_mode_names[mode], patch_pass_names[pass],
-	       subject.mutants);
+	printf("%s %s %s: %zu mutants\n", file, patch_mode_names[options->mode],
+	       patch_pass_names[options->pass], subject.mutants);
 	ck_assert_uint_gt(subject.mutants, 500);
 	subject_close(&subject);
 	free(source);
@@ -359,11 +364,17 @@ static void make_all(const char *file, enum patch_mode mode, enum patch_pass pas
 
 START_TEST(every_mutant_is_refused)
 {
-	for (int mode = 0; mode < (int)PATCH_MODES; mode++)
-		for (int pass = 0; pass < 2; pass++)
-			if (is_tested(corpus_files[_i], (enum patch_pass)pass))
-				make_all(corpus_files[_i], (enum patch_mode)mode,
-					 (enum patch_pass)pass);
+	struct patch_options options = { .margin = PATCH_MARGIN_DEFAULT };
+
+	for (u32 i = 0; i < 2 * PATCH_MODES; i++) {
+		options.mode = (enum patch_mode)(i / 2);
+		options.pass = (enum patch_pass)(i % 2);
+		/* Any of them: jumps do not depend on the mode. */
+		options.index =
+			options.mode == PATCH_MODULO ? PATCH_INDEX_MODULO : PATCH_INDEX_CLAMP;
+		if (is_tested(corpus_files[_i], options.pass))
+			make_all(corpus_files[_i], &options);
+	}
 }
 END_TEST
 
@@ -470,6 +481,15 @@ static const struct {
 	       "1; brx.idx "
 	       "%gvmf_i, t; }",
 	  "shorter" },
+	{ HEAD ".reg .b32 %gvmf_i; t: .branchtargets u, v; .reg .b32 %r1; rem.u32 %gvmf_i, "
+	       "%r1, 3; brx.idx %gvmf_i, t; u: v: ret; }",
+	  "shorter" },
+	{ HEAD ".reg .b32 %gvmf_i; t: .branchtargets u, v; .reg .b32 %r1; rem.u32 %gvmf_i, "
+	       "%r1, 0; brx.idx %gvmf_i, t; u: v: ret; }",
+	  "shorter" },
+	{ HEAD ".reg .b32 %gvmf_i; t: .branchtargets u, v; .reg .b32 %r1; rem.s32 %gvmf_i, "
+	       "%r1, 2; brx.idx %gvmf_i, t; u: v: ret; }",
+	  "no step" },
 	/* A directive that ptxas ends without a semicolon hides what follows. */
 	{ HEAD REGISTERS ".target sm_90 st.global.u32 [%rd1], %r1; ret; }",
 	  "not accepted in a function" },

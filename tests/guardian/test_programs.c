@@ -43,8 +43,12 @@ static void check_program(const struct program *program, enum patch_mode mode,
 			  enum patch_pass pass)
 {
 	static struct world native, fenced;
+	struct patch_options options = { .mode = mode,
+					 .pass = pass,
+					 .margin = PATCH_MARGIN_DEFAULT,
+					 .index = (enum patch_index)(mode % 2) };
 	struct sim_error err = { 0 };
-	char *text = patch_in_memory(program->text, mode, pass, &err);
+	char *text = patch_with(program->text, &options, &err);
 	enum run_end end;
 
 	ck_assert_msg(text, "%s\n%s", err.text, program->text);

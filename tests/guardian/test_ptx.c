@@ -195,6 +195,25 @@ START_TEST(each_mode_has_its_sequence)
 }
 END_TEST
 
+/* The paper's way for the index of a jump: the remainder by the number of labels. */
+START_TEST(an_index_can_wrap_around_as_the_papers_does)
+{
+	struct patch_options options = { .margin = PATCH_MARGIN_DEFAULT,
+					 .index = PATCH_INDEX_MODULO };
+	struct sim_error err = { 0 };
+	char *patched = patch_with(
+		".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k ()\n{\n"
+		".reg .b32 %r<9>;\nt: .branchtargets u, v, w;\n@%p brx.idx %r1, t; u: v: w:\n"
+		"ret;\n}\n",
+		&options, &err);
+
+	ck_assert_msg(patched, "%s", err.text);
+	ck_assert_msg(strstr(patched, "rem.u32 %gvmf_i, %r1, 3;\n\t@%p brx.idx %gvmf_i, t;"),
+		      "%s", patched);
+	free(patched);
+}
+END_TEST
+
 START_TEST(variables_and_confined_spaces_are_left_alone)
 {
 	static const char *const bodies[] = {
@@ -289,6 +308,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, what_cannot_be_confined_is_refused_in_one_line, 0,
 			    (int)(sizeof(refused) / sizeof(*refused)));
 	tcase_add_test(tests, each_mode_has_its_sequence);
+	tcase_add_test(tests, an_index_can_wrap_around_as_the_papers_does);
 	tcase_add_test(tests, variables_and_confined_spaces_are_left_alone);
 	tcase_add_test(tests, newer_isa_versions_are_refused);
 	tcase_add_loop_test(tests, targets_and_versions_are_lowered, 0,
