@@ -76,7 +76,7 @@
  *   2. The paper finds an MPS server that is a bottleneck with thousands of pending kernels.
  *      NVIDIA documents that since Volta clients submit to the GPU themselves. So do those of
  *      system mps here, and noprot is not faster.
- *   3. Two lenets are 1.5 times faster side by side than in turns, four of them 1.6 times. The
+ *   3. Two lenets are 1.4 times faster side by side than in turns, four of them 1.5 times. The
  *      paper says "up to 2". Its applications leave the GPU idle for a part of the time, which
  *      it does not give; ours launch ahead and keep it busy.
  *   4. Each container keeps context memory of its own. One context would have it once.
@@ -157,7 +157,7 @@ static const struct cfg_key guardian_rows[] = {
 	GUARDIAN_CYCLES(l1, "28", "cycles of an access that hits L1"),
 	GUARDIAN_CYCLES(l2, "180", "cycles of an access that hits L2"),
 	GUARDIAN_CYCLES(dram, "285", "cycles of an access to memory"),
-	GUARDIAN_KEY(hide, PPM, "0.57", "part of a fence's cycles that other warps do not hide",
+	GUARDIAN_KEY(hide, PPM, "1", "part of a fence's cycles that other warps do not hide",
 		     CFG_RANGE(0, CFG_PPM)),
 	GUARDIAN_KEY(sample, INTEGER, "0",
 		     "one fenced launch of so many runs in mode count; 0: none",

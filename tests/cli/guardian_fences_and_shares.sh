@@ -33,6 +33,13 @@ awk -F, '$2 == "a kernel of 6 us is waited for: fence" { seen = $6 }
 	END { if (seen < 3.54444444 || seen > 3.54444445) print seen }' figures/guardian-launch.csv >wrong
 [ ! -s wrong ] || fail "launch: $(cat wrong)"
 
+# Figure 10 has 3.2 % as the mean over lenet's kernels. Here 40 of 72 grow by 8 cycles of 142.282, which is 5.62 %, and memory
+# hides the fences of the 32 updates: 3.1 % as a mean. The 40 take 64 % of an iteration, so that grows by 3.6 %.
+"$gvmsim" figure guardian-overhead --out figures >.out 2>.err || fail "overhead: $(cat .err)"
+awk -F, '$1 == "over_noprot" && $2 == "fence" && $3 == 1 { seen = $6 }
+	END { if (seen < 3.5 || seen > 3.65) print seen }' figures/guardian-overhead.csv >wrong
+[ ! -s wrong ] || fail "lenet: $(cat wrong)"
+
 # Alone: native. The second tenant comes at 505 ms, while round 50 runs: from round 51 on a is fenced.
 cat >alone.json <<'END'
 {"name": "alone", "duration": "1s", "seed": 1, "gpu": {"profile": "rtx-a4000-16g"}, "system": {"name": "guardian"},
@@ -45,7 +52,7 @@ END
 awk -F, '$1 == "a" && $12 == "completed" { round[$2] = $6 - $4 }
 	END {
 		for (i = 1; i <= 50; i++) if (round[i] > 10001000) print "native " i ": " round[i]
-		for (i = 51; i <= 90; i++) if (round[i] < 10320000 || round[i] > 10322000) print "fenced " i ": " round[i]
+		for (i = 51; i <= 90; i++) if (round[i] < 10562000 || round[i] > 10564000) print "fenced " i ": " round[i]
 	}' alone/requests.csv >wrong
 [ ! -s wrong ] || fail "alone: $(cat wrong)"
 
@@ -105,12 +112,12 @@ most() {
 	awk -F, 'NR > 1 { sum[$1] += $3; if ($2 == "worker") out += $4 }
 		END { for (time in sum) if (sum[time] > most) most = sum[time]; printf "%d %d", most / 1048576, out }' "$1/timeline.csv"
 }
-# How full it is at a sample depends on when the sample is: within 16 MB of 6 GB.
+# Evictors keep some of it free, so it is full for a moment at a time: 1000 samples a second see it within 16 MB of 6 GB.
 at_limit() {
 	[ "${1#* }" = 0 ] && [ "${1% *}" -ge 6128 ] && [ "${1% *}" -le 6144 ]
 }
 "$gvmsim" run guardian-paging --set system.group_high=6G --set containers.worker.gmem.limit.low=null --quiet --out group \
-	--set output.evictions=true || fail "a group with a limit does not run"
+	--set output.timeline_interval=1ms --set output.evictions=true || fail "a group with a limit does not run"
 awk -F, 'NR > 1 { evictions[$2]++ } END { exit !(evictions["pager"] && length(evictions) == 1) }' group/evictions.csv ||
 	fail "a group's evictions are not its pager's: $(cut -d , -f 2 group/evictions.csv | sort | uniq -c)"
 at_limit "$(most group)" || fail "a group of 6 GB had at most $(most group) MB, and swapped of its worker"
@@ -119,7 +126,7 @@ at_limit "$(most group)" || fail "a group of 6 GB had at most $(most group) MB, 
 # What the group was not promised, its containers cannot promise themselves.
 for low in 0 16G; do
 	"$gvmsim" run guardian-paging --set system.group_high=6G --set system.group_low="$low" --set containers.pager.gmem.limit.low=8G \
-		--set containers.worker.gmem.limit.low=null --quiet --out "low-$low" || fail "a group with a promise of $low does not run"
+		--set containers.worker.gmem.limit.low=null --set output.timeline_interval=1ms --quiet --out "low-$low" || fail "a group with a promise of $low does not run"
 done
 at_limit "$(most low-0)" || fail "a pager without a promise took the worker's memory: $(most low-0)"
 [ "$(most low-16G | cut -d ' ' -f 2)" -gt 0 ] || fail "the pager's promise did not hold: $(most low-16G)"
