@@ -18,6 +18,10 @@ fi
 if [ "$wanted" = nightly ]; then
 	packages="$packages libclang-rt-dev bc bison flex libelf-dev libssl-dev xz-utils \
 slurmctld slurmd slurm-client munge chromium mmdebstrap"
+	# ptxas, for the tests of kernel-port/guardian: non-free, so only where the machine has such sources
+	if ! command -v ptxas >/dev/null && apt-cache show nvidia-cuda-toolkit >/dev/null 2>&1; then
+		packages="$packages nvidia-cuda-toolkit"
+	fi
 fi
 
 missing=

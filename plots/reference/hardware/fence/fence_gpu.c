@@ -28,7 +28,8 @@
  *      comparison and one guarded instruction, and count has two of those. The kernels slow
  *      down by 40 % on average (check: 35 %).
  *
- * "./fence_gpu profile" launches each kernel of bench.cu once, for a profiler: README.md.
+ * "./fence_gpu attack 80" attacks alone, with 80 accesses of each thread: 10,485,760 of each kind
+ * and width. "./fence_gpu profile" launches each kernel of bench.cu once, for a profiler: README.md.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -109,7 +110,6 @@ struct target {
 
 #define MARGIN	   (8ull << 20)
 #define BLOCKS	   512u
-#define ROUNDS	   16u
 #define FOUND_AT   ((20ull << 20) + 8) /* in the attacker's partition */
 #define PARTITIONS 4u
 
@@ -121,6 +121,8 @@ enum { NATIVE, FENCE, ONCE, FOUR_G, MODULO, COUNT, CHECK, MODES };
 static handle world; /* the module of world.cu */
 static handle context;
 static bool failed;
+/* Accesses of a thread of each hostile kernel; 16: 2,097,152 of each kind and width. */
+static u32 attack_rounds = 16;
 
 static u64 now_ns(void)
 {
@@ -320,13 +322,13 @@ static void attack_all(int mode, const char *suffix)
 
 		field_fill(&field, false);
 		secrets += attack(module, name, &field, &bounds, mode != NATIVE,
-				  mode != FENCE && mode != COUNT, ROUNDS, &other);
+				  mode != FENCE && mode != COUNT, attack_rounds, &other);
 		if (mode == COUNT) {
 			uncounted += read_found(module) == found;
 			found = read_found(module);
 		}
 		others += mode == NATIVE ? 0 : other;
-		accesses += (u64)BLOCKS * 256 * ROUNDS;
+		accesses += (u64)BLOCKS * 256 * attack_rounds;
 		changed += field_changed(&field);
 		if (mode == NATIVE && !is_hint(name)) {
 			checked++;
@@ -377,7 +379,7 @@ static void attack_check(void)
 				  .size = bounds.size,
 				  .neighbour = bounds.base,
 				  .bytes = field.size,
-				  .rounds = ROUNDS,
+				  .rounds = attack_rounds,
 				  .align = 16,
 				  .found = bounds.base + FOUND_AT };
 	honest = cuLaunchKernel(function_of(module, "st_64"), BLOCKS, 1, 1, 256, 1, 1, 0, NULL,
@@ -699,6 +701,8 @@ int main(int argc, char **argv)
 		profile_kernels();
 		return 0;
 	}
+	if (argc == 3 && !strcmp(argv[1], "attack"))
+		attack_rounds = (u32)atoi(argv[2]);
 	attack_all(NATIVE, "native");
 	attack_all(FENCE, "fence");
 	attack_all(FENCE, "params-fence");
@@ -706,10 +710,12 @@ int main(int argc, char **argv)
 	attack_all(FOUR_G, "4g");
 	attack_all(MODULO, "modulo");
 	attack_all(COUNT, "count");
-	measure_chains();
-	measure_launches();
-	measure_loads();
-	measure_kernels();
+	if (argc == 1) {
+		measure_chains();
+		measure_launches();
+		measure_loads();
+		measure_kernels();
+	}
 	attack_check(); /* last: a trap ends CUDA for the whole process */
 	printf("# %s after %.1f s\n", failed ? "FAILED" : "all promises held",
 	       (double)(now_ns() - begin) / 1e9);
