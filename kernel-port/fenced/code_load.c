@@ -68,13 +68,32 @@ cu_result code_load(const struct tenant *tenant, const struct confined *confined
 		return result;
 	if (!tenant->gpu->local_stores && !all_keep_bounds(tenant, *ret_module, confined))
 		result = CU_INVALID_PTX;
-	if (result == CU_OK)
-		result = cuda->cuModuleGetGlobal_v2(&ptr, &bytes, *ret_module, PATCH_BOUNDS);
-	if (result == CU_OK && bytes != sizeof(bounds))
-		result = CU_INVALID_VALUE;
-	if (result == CU_OK)
-		result = cuda->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
+	if (confined->report.pass == PATCH_CONST) {
+		if (result == CU_OK)
+			result = cuda->cuModuleGetGlobal_v2(&ptr, &bytes, *ret_module,
+							    PATCH_BOUNDS);
+		if (result == CU_OK && bytes != sizeof(bounds))
+			result = CU_INVALID_VALUE;
+		if (result == CU_OK)
+			result = cuda->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
+	}
 	if (result != CU_OK)
 		cuda->cuModuleUnload(*ret_module);
 	return result;
+}
+
+u32 code_parameters(const struct tenant *tenant, const struct confined *confined,
+		    u64 ret_words[TENANT_BOUNDS])
+{
+	enum patch_mode mode = confined->report.mode;
+	struct patch_bounds bounds;
+
+	if (confined->report.pass == PATCH_CONST ||
+	    !patch_bounds_set(&bounds, mode, tenant->base, tenant->bytes))
+		return 0;
+	ret_words[0] = bounds.base;
+	ret_words[1] =
+		mode == PATCH_CHECK || mode == PATCH_MODULO ? bounds.size : bounds.masks[0];
+	ret_words[2] = bounds.reciprocal;
+	return mode == PATCH_MODULO ? 3 : 2;
 }

@@ -117,6 +117,11 @@ static void load_copy(struct tenant *tenant, struct sample_module *module)
 	struct CUmod_st *copy = NULL;
 	size_t bytes = 0;
 
+	if (tenant->bounds_words[module - tenant->sample.modules]) {
+		refuse(tenant, module,
+		       "its bounds are parameters, since its constants are full");
+		return;
+	}
 	if (!module->text || confine_text("module", module->text, strlen(module->text),
 					  &options, &confined, &err)) {
 		refuse(tenant, module, err.text);

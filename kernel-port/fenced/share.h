@@ -68,11 +68,14 @@ struct tenant_stream {
 	_Atomic bool more;     /* there was a launch behind the mark */
 };
 
+#define TENANT_BOUNDS 3u /* words of bounds in a kernel's parameters, at most */
+
 struct tenant_function {
 	struct CUfunc_st *function; /* NULL: its module is unloaded */
 	u32 module;
-	u32 count; /* of parameters */
-	u32 bytes; /* of all of them */
+	u32 count;     /* of parameters */
+	u32 bytes;     /* of all of them */
+	u32 bounds_at; /* where bounds stand behind them; of modules that have them in parameters */
 	u32 offsets[FENCED_PARAMS_MAX], sizes[FENCED_PARAMS_MAX];
 	char *name;		   /* NULL: without sampling */
 	struct CUfunc_st *counted; /* of the module's copy that counts; NULL: not asked for */
@@ -98,6 +101,9 @@ struct tenant {
 	struct tenant_stream streams[FENCED_STREAMS_MAX];
 	struct CUevent_st *events[TENANT_EVENTS];
 	struct CUmod_st *modules[TENANT_MODULES];
+	/* Of modules that have their bounds in parameters: how many words. 0: in constants */
+	u8 bounds_words[TENANT_MODULES];
+	u64 bounds[TENANT_BOUNDS];
 	struct tenant_function *functions[TENANT_FUNCTIONS];
 	u32 function_count;
 	_Atomic u64 launches; /* the watch tells it */

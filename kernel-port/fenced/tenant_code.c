@@ -51,13 +51,15 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 	 * Partitions of 4g have no margins here: an offset that stayed would lead to a
 	 * neighbour's data.
 	 */
-	struct patch_options options = { .pass = PATCH_CONST, .margin = tenant->margin };
+	struct patch_options options = { .pass = PATCH_CONST,
+					 .full = PATCH_FULL_PARAMS,
+					 .margin = tenant->margin };
 	struct sim_error err = { "" };
 	struct confined confined;
 	struct CUmod_st *module;
 	cu_result result;
+	u32 slot = 0, words = 0;
 	char *text;
-	u32 slot = 0;
 
 	while (slot < TENANT_MODULES && tenant->modules[slot])
 		slot++;
@@ -76,15 +78,22 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 		result = CU_INVALID_PTX;
 	} else {
 		result = code_load(tenant, &confined, &module);
+		words = code_parameters(tenant, &confined, tenant->bounds);
 		confined_destroy(&confined);
 	}
-	if (result == CU_OK)
+	if (result == CU_OK && words)
+		fprintf(stderr,
+			"gvmfenced: client %llu: a module's bounds are parameters, since its "
+			"constants are full\n",
+			tenant->id);
+	else if (result == CU_OK)
 		sample_keep(tenant, slot, text);
 	free(text);
 	tenant->refused += result == CU_INVALID_PTX;
 	if (result != CU_OK)
 		return result;
 	tenant->modules[slot] = module;
+	tenant->bounds_words[slot] = (u8)words;
 	*ret_module = slot;
 	return CU_OK;
 }
@@ -138,17 +147,58 @@ static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *drive
 }
 
 /*
- * The places and sizes of @driver_function's parameters. False: there are more than a message
- * has room for; said in one line.
+ * Where bounds stand behind the parameters of @driver_function: the last ones, as the verifier has
+ * proven. *ret_own: how many others there are. False: the driver says something else.
+ */
+static bool find_bounds(const struct tenant *tenant, struct CUfunc_st *driver_function,
+			struct tenant_function *function, u32 *ret_own)
+{
+	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	u32 words = tenant->bounds_words[function->module], count = 0;
+	size_t offset, size;
+
+	while (count <= FENCED_PARAMS_MAX + TENANT_BOUNDS &&
+	       cuda->cuFuncGetParamInfo(driver_function, count, &offset, &size) == CU_OK)
+		count++;
+	if (count < words)
+		return false;
+	*ret_own = count - words;
+	for (u32 i = 0; i < words; i++) {
+		if (cuda->cuFuncGetParamInfo(driver_function, *ret_own + i, &offset, &size) !=
+			    CU_OK ||
+		    size != 8 || offset % 8)
+			return false;
+		if (!i)
+			function->bounds_at = (u32)offset;
+		else if (offset != function->bounds_at + 8 * i)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The places and sizes of @driver_function's parameters, without bounds behind them. False: there
+ * are more than a message has room for; said in one line.
  */
 static bool read_parameters(const struct tenant *tenant, struct CUfunc_st *driver_function,
 			    const char *name, struct tenant_function *function)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
+	u32 own = UINT32_MAX;
 	size_t offset, size, bytes = 0;
 
-	while (cuda->cuFuncGetParamInfo(driver_function, function->count, &offset, &size) ==
-	       CU_OK) {
+	if (tenant->bounds_words[function->module] &&
+	    !find_bounds(tenant, driver_function, function, &own)) {
+		fprintf(stderr,
+			"gvmfenced: client %llu: refused: the driver does not know where "
+			"kernel "
+			"%.200s has its bounds\n",
+			tenant->id, name);
+		return false;
+	}
+	while (function->count < own &&
+	       cuda->cuFuncGetParamInfo(driver_function, function->count, &offset, &size) ==
+		       CU_OK) {
 		if (function->count == FENCED_PARAMS_MAX) {
 			fprintf(stderr,
 				"gvmfenced: client %llu: refused: kernel %.200s has more than "
@@ -248,15 +298,24 @@ cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *requ
 	struct tenant_function *function = tenant_function_of(tenant, request->a);
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
 	struct tenant_stream *stream = &tenant->streams[request->stream];
+	u8 data[FENCED_DATA_MAX + 8 + 8 * TENANT_BOUNDS];
 	size_t bytes = request->bytes;
 	void *extra[] = { CU_EXTRA_BUFFER, (void *)(uintptr_t)request->data, CU_EXTRA_SIZE,
 			  &bytes, NULL };
 	struct CUfunc_st *picked;
 	cu_result result;
 	bool counted;
+	u32 words;
 
 	if (!function || request->bytes != function->bytes)
 		return CU_INVALID_VALUE;
+	words = tenant->bounds_words[function->module];
+	if (words) {
+		memcpy(data, request->data, bytes);
+		memcpy(data + function->bounds_at, tenant->bounds, 8 * words);
+		bytes = function->bounds_at + 8 * words;
+		extra[1] = data;
+	}
 	picked = sample_pick(tenant, function, &counted);
 	result = cuda->cuLaunchKernel(picked, request->grid[0], request->grid[1],
 				      request->grid[2], request->block[0], request->block[1],

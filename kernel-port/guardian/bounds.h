@@ -33,6 +33,9 @@ enum patch_mode {
 
 enum patch_pass { PATCH_CONST, PATCH_PARAMS };
 
+/* A module whose constants leave no room for bounds: ptxas will refuse it, or they go elsewhere. */
+enum patch_full { PATCH_FULL_FAILS, PATCH_FULL_PARAMS };
+
 /* What becomes of the index of a jump through a table: at most the last one, or a remainder. */
 enum patch_index { PATCH_INDEX_CLAMP, PATCH_INDEX_MODULO };
 

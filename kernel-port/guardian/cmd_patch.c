@@ -24,7 +24,8 @@ static int run_stats(int argc, char **argv, struct sim_error *err);
 "count: as fence; addresses that it changes are counted in gvmf_found" }, \
 	{ "pass", "HOW", false, \
 "const: bounds are constants of the module (default)\n" \
-"params: bounds are the last parameters of each kernel" }, \
+"params: bounds are the last parameters of each kernel\n" \
+"auto: const, or params where the module's constants leave no room" }, \
 	{ "index", "HOW", false, \
 "of a jump through a table: clamp (default), or modulo, as in the\n" \
 "paper, which costs more instructions" }, \
@@ -150,9 +151,15 @@ static int take_option(void *data, const char *option, const char *value, struct
 			args->options.mode = (enum patch_mode)i;
 			return 0;
 		}
+	if (!strcmp(option, "pass") && !strcmp(value, "auto")) {
+		args->options.pass = PATCH_CONST;
+		args->options.full = PATCH_FULL_PARAMS;
+		return 0;
+	}
 	for (u32 i = 0; i < 2 && !strcmp(option, "pass"); i++)
 		if (!strcmp(value, patch_pass_names[i])) {
 			args->options.pass = (enum patch_pass)i;
+			args->options.full = PATCH_FULL_FAILS;
 			return 0;
 		}
 	for (u32 i = 0; i < 2 && !strcmp(option, "index"); i++)
@@ -163,7 +170,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return command_bad_value(args->command, option, err, "'%s' is not known; %s", value,
 				 option[0] == 'i' ? "clamp or modulo" :
 				 option[0] == 'm' ? "fence, once, 4g, check, modulo or count" :
-						    "const or params");
+						    "const, params or auto");
 }
 
 /* Read, parse and patch the operand. *ret_source and *ret_module are to be destroyed. */

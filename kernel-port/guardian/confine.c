@@ -39,7 +39,8 @@ int confine_text(const char *name, const char *ptx, size_t size,
 		ptx_text_destroy(&text);
 	}
 	if (!status && (ret_confined->report.mode != options->mode ||
-			ret_confined->report.pass != options->pass ||
+			(ret_confined->report.pass != options->pass &&
+			 options->full != PATCH_FULL_PARAMS) ||
 			ret_confined->report.margin > options->margin)) {
 		status = sim_user_error(err, "%s: verified with another mode or margin", name);
 		verify_report_destroy(&ret_confined->report);

@@ -7,6 +7,10 @@
 #include "patcher.h"
 #include "retarget.h"
 
+/* Bytes of constants that a module can have, and those of gvmf_format and PATCH_BOUNDS. */
+#define CONSTANTS_MAX  65536u
+#define CONSTANTS_OURS (24u + (u32)sizeof(struct patch_bounds))
+
 const char *const patch_mode_names[PATCH_MODES] = { "fence", "once",   "4g",
 						    "check", "modulo", "count" };
 const char *const patch_pass_names[2] = { "const", "params" };
@@ -110,6 +114,7 @@ static int patch_or_count(const struct ptx_module *module, const struct patch_op
 		.err = err,
 	};
 	size_t count = module->function_count ? module->function_count : 1;
+	struct patch_options in_parameters = *options;
 	struct retarget retarget;
 	int status;
 
@@ -119,6 +124,11 @@ static int patch_or_count(const struct ptx_module *module, const struct patch_op
 		status = variables_find(module, &patcher.variables, err);
 	if (status)
 		return status;
+	if (options->pass == PATCH_CONST && options->full == PATCH_FULL_PARAMS &&
+	    variables_constant_bytes(&patcher.variables) > CONSTANTS_MAX - CONSTANTS_OURS) {
+		in_parameters.pass = PATCH_PARAMS;
+		patcher.options = &in_parameters;
+	}
 	patcher.needs = calloc(count, sizeof(*patcher.needs));
 	ret_result->functions = calloc(count, sizeof(*ret_result->functions));
 	ret_result->function_count = module->function_count;

@@ -12,6 +12,7 @@
 struct patch_options {
 	enum patch_mode mode;
 	enum patch_pass pass;
+	enum patch_full full; /* with PATCH_CONST */
 	enum patch_index index;
 	u64 margin;  /* once and 4g: offsets up to this stay in the access; at least 256 */
 	u32 target;  /* 90: a newer .target becomes sm_90 (retarget.h); 0: it stays */

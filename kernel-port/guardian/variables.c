@@ -56,7 +56,7 @@ static int read_statement(struct variables *variables, size_t *room,
 {
 	const struct ptx_text *text = variables->text;
 	struct variable *variable = NULL;
-	bool global = false, external = false, value = false, named = false;
+	bool global = false, constant = false, external = false, value = false, named = false;
 	u64 type = 0, vector = 1, length;
 	u32 depth = 0;
 
@@ -82,6 +82,7 @@ static int read_statement(struct variables *variables, size_t *room,
 			at = ptx_is(text, at, "]") ? at : ptx_next(text, at);
 		} else if (ptx_begins(text, at, ".")) {
 			global |= ptx_is(text, at, ".global");
+			constant |= ptx_is(text, at, ".const");
 			external |= ptx_is(text, at, ".extern");
 			vector = ptx_is(text, at, ".v2") ? 2 :
 				 ptx_is(text, at, ".v4") ? 4 :
@@ -94,6 +95,7 @@ static int read_statement(struct variables *variables, size_t *room,
 			if (add(variables, room, (u32)at, global))
 				return -SIM_EXIT_RUNTIME;
 			variable = &variables->list[variables->count - 1];
+			variable->constant = constant;
 			variable->bytes = external ? 0 : type * vector;
 			named = true;
 		}
@@ -161,6 +163,16 @@ int variables_find(const struct ptx_module *module, struct variables *ret_variab
 	if (status)
 		variables_destroy(ret_variables);
 	return status;
+}
+
+u64 variables_constant_bytes(const struct variables *variables)
+{
+	u64 bytes = 0;
+
+	for (size_t i = 0; i < variables->count; i++)
+		if (variables->list[i].constant)
+			bytes += variables->list[i].bytes;
+	return bytes;
 }
 
 void variables_destroy(struct variables *variables)

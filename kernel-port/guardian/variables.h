@@ -6,9 +6,10 @@
 #include "ptx_parse.h"
 
 struct variable {
-	u32 name;    /* token */
-	bool global; /* .global; else .const, .shared or .local */
-	u64 bytes;   /* 0: unknown, since it is .extern or has no length */
+	u32 name;      /* token */
+	bool global;   /* .global */
+	bool constant; /* .const; else .shared or .local */
+	u64 bytes;     /* 0: unknown, since it is .extern or has no length */
 };
 
 /* Owned by the caller: variables_find(), then variables_destroy(). */
@@ -28,6 +29,9 @@ struct variables {
 int variables_find(const struct ptx_module *module, struct variables *ret_variables,
 		   struct sim_error *err);
 void variables_destroy(struct variables *variables);
+
+/* Bytes of all constants, without what aligns them. */
+u64 variables_constant_bytes(const struct variables *variables);
 
 /* The variable with the name at token @at; NULL: none. */
 const struct variable *variables_get(const struct variables *variables, size_t at);

@@ -106,6 +106,32 @@ static void print_sum(cu_ptr ptr)
 	printf("sum %u\n", sum);
 }
 
+/* A module whose constants fill their 64 KB: NUMBER launches, and one at a neighbour's address. */
+static void task_full(int number)
+{
+	size_t size = sizeof(module_text) + 64;
+	char *text = malloc(size), *head = strstr(module_text, ".visible");
+	unsigned int numbers[COUNT];
+	cu_ptr ptr;
+
+	snprintf(text, size, "%.*s.const .align 8 .b8 table[65500];\n%s",
+		 (int)(head - module_text), module_text, head);
+	open_gpu();
+	CHECK(cuModuleUnload(module));
+	CHECK(cuModuleLoadData(&module, text));
+	CHECK(cuMemAlloc_v2(&ptr, sizeof(numbers)));
+	for (unsigned int i = 0; i < COUNT; i++)
+		numbers[i] = i;
+	CHECK(cuMemcpyHtoD_v2(ptr, numbers, sizeof(numbers)));
+	for (int i = 0; i < number; i++)
+		launch("add_one", ptr, COUNT);
+	print_sum(ptr);
+	launch("add_one", ptr + 4 + (16ull << 20), 1);
+	CHECK(cuMemcpyDtoH_v2(numbers, ptr, 8));
+	printf("second %u\n", numbers[1]);
+	free(text);
+}
+
 /* Every kind of call. */
 static void task_all(int number)
 {
@@ -323,6 +349,8 @@ int main(int argc, char **argv)
 		return 2;
 	if (!strcmp(argv[1], "all"))
 		task_all(number);
+	else if (!strcmp(argv[1], "full"))
+		task_full(number);
 	else if (!strcmp(argv[1], "victim"))
 		task_victim(number);
 	else if (!strcmp(argv[1], "local"))

@@ -34,8 +34,9 @@ struct CUfunc_st {
 
 struct CUmod_st {
 	bool fenced;
-	int local_bytes; /* of its kernel poke */
-	long long kept;	 /* the offset behind its last fenced address */
+	bool by_parameters; /* a kernel has its bounds behind its own parameters: base and mask */
+	int local_bytes;    /* of its kernel poke */
+	long long kept;	    /* the offset behind its last fenced address */
 	unsigned long long bounds[16];
 	bool counts;
 	unsigned long long found[2];
@@ -206,7 +207,8 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 {
 	(void)count, (void)options, (void)values;
 	*module = calloc(1, sizeof(**module));
-	(*module)->fenced = strstr(image, "gvmf_bounds");
+	(*module)->by_parameters = strstr(image, ".param .u64 gvmf_mask");
+	(*module)->fenced = (*module)->by_parameters || strstr(image, "gvmf_bounds");
 	(*module)->counts = strstr(image, "gvmf_found");
 	(*module)->local_bytes = strstr(image, ".maxnreg") ? 496 : 0;
 	for (const char *at = image; (at = strstr(at, "[%gvmf_a+")); at++)
@@ -230,6 +232,8 @@ FAKE cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st 
 		*bytes = sizeof(module->found);
 		return CU_OK;
 	}
+	if (module->by_parameters)
+		return CU_SYMBOL_NOT_FOUND;
 	*ptr = (cu_ptr)(uintptr_t)module->bounds;
 	*bytes = sizeof(module->bounds);
 	return strcmp(name, "gvmf_bounds") ? CU_SYMBOL_NOT_FOUND : CU_OK;
@@ -254,6 +258,12 @@ FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *off
 		[PARAMETERS_257] = 257, [BYTES_4104] = 2,
 	};
 
+	if (f->module->by_parameters && index >= counts[f->kernel] &&
+	    index < counts[f->kernel] + 2) {
+		*offset = 8 * index;
+		*size = 8;
+		return CU_OK;
+	}
 	if (index >= counts[f->kernel])
 		return CU_INVALID_VALUE;
 	*offset = f->kernel == BYTES_4104 ? 4096 * index : 8 * index;
@@ -312,6 +322,14 @@ FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int
 	if (bytes) {
 		memcpy(&address, bytes, 8);
 		memcpy(&value, bytes + 8, 4);
+	}
+	if (f->module->by_parameters && bytes) {
+		/* Two parameters, and bounds at the next multiple of 8. */
+		if (*(const size_t *)extra[3] != 32)
+			return CU_INVALID_VALUE;
+		memcpy(&f->module->bounds[0], bytes + 16, 8);
+		memcpy(&f->module->bounds[8 + 2], bytes + 24, 8);
+		f->module->bounds[8 + 2] &= ~3ull;
 	}
 	if (f->kernel == ADD_ONE)
 		for (unsigned int i = 0; i < value; i++) {

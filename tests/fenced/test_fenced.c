@@ -158,6 +158,30 @@ START_TEST(a_kernel_that_may_reach_spilled_bounds_is_refused)
 }
 END_TEST
 
+/* No room for constants with bounds: they are the last parameters of each kernel. */
+START_TEST(a_module_whose_constants_are_full_has_its_bounds_in_parameters)
+{
+	struct client client, victim;
+	char expected[64];
+
+	start_manager_with("fence", "10s", "--sample", "1", false);
+	start(&victim, "victim", 1234567, "16M");
+	wait_ready(&victim);
+	run(&client, "full", 3, "16M");
+	finish(&victim);
+	stop_manager();
+	ck_assert_msg(!client.status, "%s %s", client.out, log_end());
+	/* 1, 4, 13, 40; and the store that would go to a neighbour: three times as much. */
+	snprintf(expected, sizeof(expected), "sum %u\nsecond 120\n", sum_after(3));
+	ck_assert_msg(strstr(client.out, expected), "%s", client.out);
+	snprintf(expected, sizeof(expected), "sum %u\n", sum_of(1234567));
+	ck_assert_ptr_nonnull(strstr(victim.out, expected));
+	/* The copy that counts would need room, too. */
+	ck_assert_ptr_nonnull(strstr(log_text(), "a module cannot be sampled: its bounds are "
+						 "parameters, since its constants are full"));
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
@@ -166,6 +190,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
 	tcase_add_test(tests, a_kernel_with_more_parameters_than_fit_is_refused);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);
+	tcase_add_test(tests, a_module_whose_constants_are_full_has_its_bounds_in_parameters);
 }
 
 int main(void)

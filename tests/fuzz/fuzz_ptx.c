@@ -50,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct patch_options options = {
 		.mode = (enum patch_mode)(how % PATCH_MODES),
 		.pass = how & 128 ? PATCH_PARAMS : PATCH_CONST,
+		.full = how & 32 ? PATCH_FULL_PARAMS : PATCH_FULL_FAILS,
+		.index = how & 16 ? PATCH_INDEX_MODULO : PATCH_INDEX_CLAMP,
 		.margin = PATCH_MARGIN_DEFAULT,
 		.target = how & 64 ? 75 : 0,
 		.version = how & 64 ? 70 : 0,

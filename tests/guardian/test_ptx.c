@@ -214,6 +214,44 @@ START_TEST(an_index_can_wrap_around_as_the_papers_does)
 }
 END_TEST
 
+/* 65384 bytes of constants leave the 152 that bounds need, and one more does not. */
+START_TEST(bounds_become_parameters_where_constants_are_full)
+{
+	static const char form[] =
+		".version 8.3\n.target sm_90\n.address_size 64\n.const .align 1 .b8 a[%u];\n"
+		".const .align 4 .b32 b;\n%s.visible .entry k (.param .u64 p)\n{\n"
+		".reg .b64 %%rd<9>; .reg .b32 %%r<9>;\nld.global.u32 %%r1, [%%rd1];\nret;\n}\n";
+	static const char function[] = ".func f () { .reg .b64 %rd<2>; .reg .b32 %r<2>; "
+				       "ld.global.u32 %r1, [%rd1]; ret; }\n";
+	static const struct {
+		u32 bytes;
+		enum patch_full full;
+		bool function, params;
+	} cases[] = {
+		{ 65380, PATCH_FULL_PARAMS, false, false },
+		{ 65381, PATCH_FULL_PARAMS, false, true },
+		{ 65381, PATCH_FULL_FAILS, false, false },
+		{ 65381, PATCH_FULL_PARAMS, true, false },
+	};
+
+	for (u32 i = 0; i < 4; i++) {
+		struct patch_options options = { .margin = PATCH_MARGIN_DEFAULT,
+						 .full = cases[i].full };
+		struct sim_error err = { 0 };
+		char text[1024], *patched;
+
+		snprintf(text, sizeof(text), form, cases[i].bytes,
+			 cases[i].function ? function : "");
+		patched = patch_with(text, &options, &err);
+		/* Functions cannot have bounds in parameters. */
+		ck_assert_msg(!patched == cases[i].function, "case %u: %s", i, err.text);
+		ck_assert(patched || strstr(err.text, "do not reach functions"));
+		ck_assert(!patched || !strstr(patched, "gvmf_bounds") == cases[i].params);
+		free(patched);
+	}
+}
+END_TEST
+
 START_TEST(variables_and_confined_spaces_are_left_alone)
 {
 	static const char *const bodies[] = {
@@ -308,6 +346,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, what_cannot_be_confined_is_refused_in_one_line, 0,
 			    (int)(sizeof(refused) / sizeof(*refused)));
 	tcase_add_test(tests, each_mode_has_its_sequence);
+	tcase_add_test(tests, bounds_become_parameters_where_constants_are_full);
 	tcase_add_test(tests, an_index_can_wrap_around_as_the_papers_does);
 	tcase_add_test(tests, variables_and_confined_spaces_are_left_alone);
 	tcase_add_test(tests, newer_isa_versions_are_refused);
