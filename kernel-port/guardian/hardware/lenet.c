@@ -7,6 +7,8 @@
  *   victim NUMBER   fills 256 MiB and compares it again and again for NUMBER seconds
  *   attack NUMBER   writes for NUMBER seconds to addresses within 64 GiB of its own
  *   spin [N]        a kernel that never ends, behind N that do
+ *   copies          copies and sets at all edges of its partition, which is to be all of its memory (gvmfenced
+ *                   serve --mode fence); prints those that were not served or refused as they have to be
  *   launch NUMBER   NUMBER empty launches, the time of each
  *
  * START: a time in seconds since 1970 at which all tenants begin. Build: cc -O2
@@ -30,6 +32,8 @@ static int (*cuDevicePrimaryCtxRetain)(handle *, int), (*cuCtxSetCurrent)(handle
 static int (*cuMemAlloc)(address *, size_t), (*cuMemcpyHtoD)(address, const void *, size_t);
 static int (*cuMemFree)(address);
 static int (*cuMemcpyDtoH)(void *, address, size_t);
+static int (*cuMemcpyDtoD)(address, address, size_t), (*cuMemGetInfo)(size_t *, size_t *);
+static int (*cuMemsetD8)(address, unsigned char, size_t);
 static int (*cuModuleLoadData)(handle *, const void *);
 static int (*cuModuleGetFunction)(handle *, handle, const char *);
 static int (*cuLaunchKernel)(handle, u32, u32, u32, u32, u32, u32, u32, handle, void **,
@@ -48,6 +52,9 @@ static const struct {
 	{ "cuMemFree_v2", &cuMemFree },
 	{ "cuMemcpyHtoD_v2", &cuMemcpyHtoD },
 	{ "cuMemcpyDtoH_v2", &cuMemcpyDtoH },
+	{ "cuMemcpyDtoD_v2", &cuMemcpyDtoD },
+	{ "cuMemGetInfo_v2", &cuMemGetInfo },
+	{ "cuMemsetD8_v2", &cuMemsetD8 },
 	{ "cuModuleLoadData", &cuModuleLoadData },
 	{ "cuModuleGetFunction", &cuModuleGetFunction },
 	{ "cuLaunchKernel", &cuLaunchKernel },
@@ -471,6 +478,53 @@ static void spin(int short_ones)
 	printf("spin ended: status %d after %.1f s\n", status, now() - began);
 }
 
+/* Guardian 4.2.2, and what it leaves out: length 0 at the end, and lengths that wrap. */
+static void copies(void)
+{
+	static char bytes[64];
+	size_t free_bytes, size;
+	address base;
+	int wrong = 0, count = 0;
+
+	MUST(cuMemGetInfo(&free_bytes, &size));
+	MUST(cuMemAlloc(&base, size));
+	struct {
+		const char *what;
+		int result, refused;
+	} cases[] = {
+		{ "in, first bytes", cuMemcpyHtoD(base, bytes, 64), 0 },
+		{ "in, last bytes", cuMemcpyHtoD(base + size - 64, bytes, 64), 0 },
+		{ "in, over the end", cuMemcpyHtoD(base + size - 63, bytes, 64), 1 },
+		{ "in, behind the end", cuMemcpyHtoD(base + size, bytes, 1), 1 },
+		{ "in, in front", cuMemcpyHtoD(base - 1, bytes, 1), 1 },
+		{ "in, over the begin", cuMemcpyHtoD(base - 32, bytes, 64), 1 },
+		{ "out, last bytes", cuMemcpyDtoH(bytes, base + size - 64, 64), 0 },
+		{ "out, over the end", cuMemcpyDtoH(bytes, base + size - 63, 64), 1 },
+		{ "out, in front", cuMemcpyDtoH(bytes, base - 1, 1), 1 },
+		{ "out, far away", cuMemcpyDtoH(bytes, base - (1ull << 40), 64), 1 },
+		{ "within", cuMemcpyDtoD(base, base + size / 2, 4096), 0 },
+		{ "within, half of all", cuMemcpyDtoD(base, base + size / 2, size / 2), 0 },
+		{ "within, to outside", cuMemcpyDtoD(base + size, base, 4096), 1 },
+		{ "within, from outside", cuMemcpyDtoD(base, base + size, 4096), 1 },
+		{ "within, from in front", cuMemcpyDtoD(base, base - 4096, 4096), 1 },
+		{ "within, a length that wraps", cuMemcpyDtoD(base, base + 64, ~0ull), 1 },
+		{ "set, whole partition", cuMemsetD8(base, 0, size), 0 },
+		{ "set, one byte more", cuMemsetD8(base, 0, size + 1), 1 },
+		{ "set, behind the end", cuMemsetD8(base + size, 0, 1), 1 },
+		{ "set, length 0 at the end", cuMemsetD8(base + size, 0, 0), 0 },
+		{ "set, a length that wraps", cuMemsetD8(base + 1, 0, ~0ull), 1 },
+	};
+
+	for (; count < (int)(sizeof(cases) / sizeof(*cases)); count++) {
+		if ((cases[count].result != 0) == cases[count].refused)
+			continue;
+		wrong++;
+		printf("copies: %s: %d\n", cases[count].what, cases[count].result);
+	}
+	printf("copies: %d of %d are wrong, partition of %zu bytes\n", wrong, count, size);
+	MUST(cuMemFree(base));
+}
+
 static void launch(int number)
 {
 	address stop = memory(4);
@@ -518,6 +572,8 @@ int main(int argc, char **argv)
 		attack(number);
 	else if (!strcmp(argv[2], "spin"))
 		spin(argc > 3 ? number : 0);
+	else if (!strcmp(argv[2], "copies"))
+		copies();
 	else
 		launch(number);
 	return 0;

@@ -134,6 +134,11 @@ for part in "$@"; do
 			wait $victim $attack
 			stop_manager
 		done ;;
+	copies)
+		# Copies at all edges of a partition, by the manager.
+		manager fence 60s
+		client ./lenet lenet.ptx copies 2>&1 | grep -v 'module loaded'
+		stop_manager ;;
 	sample)
 		# What detection on demand costs and finds: LeNet, which has no wild access, and one that has.
 		for every in 0 1000 100 10 1 0; do
