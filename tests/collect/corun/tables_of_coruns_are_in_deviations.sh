@@ -43,6 +43,7 @@ two-servers 1
 programs-blind 2
 programs-second 1
 programs-third 8
+programs-mps-second 1
 h100-blind 1
 END
 sed -n 's/^order in \(.*\): \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2 \3/p' .told >.orders
