@@ -391,7 +391,7 @@ FAKE cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attribut
 	return CU_OK;
 }
 
-/* Managed memory is not for other devices of the bus. */
+/* Managed memory is not for other devices of the bus. Driver 580 on an H200 says CU_OK. */
 FAKE cu_result cuPointerSetAttribute(const void *value, unsigned int attribute, cu_ptr ptr)
 {
 	const struct block *block = block_of(ptr);
