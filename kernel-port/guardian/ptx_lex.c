@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define WORD_SHOWN_MAX 60
+#define FILE_SHOWN_MAX 400 /* so that the reason behind it has room in a message */
 
 static bool is_space(char c)
 {
@@ -117,8 +118,12 @@ static bool is_bad_anywhere(char c)
 int ptx_lex(const char *file, const char *bytes, size_t size, struct ptx_text *ret_text,
 	    struct sim_error *err)
 {
-	struct ptx_text text = { .file = file, .bytes = bytes, .size = size };
-	size_t room = 0;
+	size_t room = 0, length = strlen(file);
+	struct ptx_text text = {
+		.file = length > FILE_SHOWN_MAX ? file + length - FILE_SHOWN_MAX : file,
+		.bytes = bytes,
+		.size = size,
+	};
 	u32 line = 1;
 	int status = 0;
 
@@ -134,7 +139,7 @@ int ptx_lex(const char *file, const char *bytes, size_t size, struct ptx_text *r
 			room = room ? 2 * room : 256;
 			more = realloc(text.tokens, room * sizeof(*more));
 			if (!more) {
-				status = sim_runtime_error(err, "%s: out of memory", file);
+				status = sim_runtime_error(err, "%s: out of memory", text.file);
 				break;
 			}
 			text.tokens = more;

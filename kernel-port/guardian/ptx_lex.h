@@ -47,7 +47,7 @@ struct ptx_token {
 
 /* A text and its tokens. Owned by the caller: ptx_lex(), then ptx_text_destroy(). */
 struct ptx_text {
-	const char *file;  /* for messages; borrowed */
+	const char *file;  /* for messages: the end of its name; borrowed */
 	const char *bytes; /* borrowed */
 	size_t size;
 	struct ptx_token *tokens; /* the last one is PTX_END */

@@ -66,6 +66,19 @@ echo 'no PTX' >"$work/no.ptx"
 if "$1" stats "$work/no.ptx" >"$work/out" 2>"$work/said"; then fail "no PTX, and counted"; fi
 [ ! -s "$work/out" ] && [ "$(wc -l <"$work/said")" = 1 ] || fail "not one line"
 
+# A name that a message has no room for: its end is shown, and the reason behind it.
+long=$work
+for number in 1 2 3 4 5 6; do
+	long=$long/$number$(printf 'a%.0s' $(seq 200))
+done
+mkdir -p "$long"
+cp "$work/in.ptx" "$long/in.ptx"
+"$1" stats "$long/in.ptx" >"$work/stats.json" || fail "a file with a long name is not counted"
+is '.functions[1].refused | map(.line)' '[22,24]'
+is '.functions[1].refused[1].why' '"two: the address of a variable of the module is taken"'
+if "$1" patch "$long/in.ptx" --out "$work/out.ptx" 2>"$work/said"; then fail "patched"; fi
+grep -q 'aaa/in.ptx:22: discard.global.L2: it can bring back' "$work/said" || fail "$(cat "$work/said")"
+
 # The instructions of each mode, for three accesses of the corpus's shortest kernel: each mode has numbers of its own.
 for mode in fence once 4g check modulo count; do
 	"$1" stats "$2/tests/guardian/corpus/corners.ptx" --mode $mode >"$work/stats.json" || fail "$mode"
