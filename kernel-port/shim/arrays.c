@@ -8,8 +8,6 @@
  */
 #include "shim.h"
 
-#define LEVELS_MAX 32u
-
 /* Bits of an element; @each: of a channel. Formats of cuda.h of CUDA 13.0, CUarray_format. */
 struct array_format {
 	unsigned char first, last;
@@ -80,6 +78,17 @@ static u64 edge(u64 whole, u32 level)
 	return whole >> level ? whole >> level : 1;
 }
 
+/* How many levels it gets. cuda.h: the number is clamped to 1 + log2 of the longest edge. */
+static u32 levels_of(const struct shim_array3d *asked, u32 levels)
+{
+	size_t edges = asked->width | asked->height | asked->depth;
+	u32 most = 1;
+
+	while (edges >>= 1)
+		most++;
+	return levels > most ? most : levels ? levels : 1;
+}
+
 /* 0: it has no memory of its own, or the driver will refuse it. */
 static u64 array_bytes(const struct shim_array3d *asked, u32 levels)
 {
@@ -89,7 +98,8 @@ static u64 array_bytes(const struct shim_array3d *asked, u32 levels)
 	if (asked->flags & (CU_ARRAY_SPARSE | CU_ARRAY_DEFERRED) || !asked->width)
 		return 0;
 	bits = element_bits(asked);
-	for (u32 i = 0; bits && i < levels && i < LEVELS_MAX; i++)
+	levels = levels_of(asked, levels);
+	for (u32 i = 0; bits && i < levels; i++)
 		if (__builtin_mul_overflow(edge(asked->width, i), edge(asked->height, i),
 					   &elements) ||
 		    __builtin_mul_overflow(elements, edge(asked->depth, flat_levels ? 0 : i),

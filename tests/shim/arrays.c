@@ -28,6 +28,16 @@ static void print_free(const char *what)
 	printf("%s: used %zu\n", what, total - free_bytes);
 }
 
+static void print_levels(const char *what, struct shim_array3d *asked, unsigned int levels)
+{
+	struct CUmipmappedArray_st *array;
+
+	CHECK(cu.cuMipmappedArrayCreate(&array, (struct CUDA_ARRAY3D_DESCRIPTOR_st *)asked,
+					levels));
+	print_free(what);
+	CHECK(cu.cuMipmappedArrayDestroy(array));
+}
+
 /* What each kind of array takes, as cuMemGetInfo() says it. */
 static void task_array_sizes(int number)
 {
@@ -48,7 +58,6 @@ static void task_array_sizes(int number)
 	struct shim_array3d levels = { 8, 4, 0, FLOAT, 1, 0 };
 	struct shim_array3d cubes = { 4, 4, 6, FLOAT, 1, CU_ARRAY_CUBEMAP };
 	struct shim_array flat = { 100, 3, FLOAT, 1 };
-	struct CUmipmappedArray_st *levelled;
 	struct CUarray_st *array;
 
 	(void)number;
@@ -61,14 +70,10 @@ static void task_array_sizes(int number)
 	CHECK(cu.cuArrayCreate_v2(&array, (struct CUDA_ARRAY_DESCRIPTOR_st *)&flat));
 	print_free("flat");
 	CHECK(cu.cuArrayDestroy(array));
-	CHECK(cu.cuMipmappedArrayCreate(&levelled, (struct CUDA_ARRAY3D_DESCRIPTOR_st *)&levels,
-					4));
-	print_free("levels");
-	CHECK(cu.cuMipmappedArrayDestroy(levelled));
-	CHECK(cu.cuMipmappedArrayCreate(&levelled, (struct CUDA_ARRAY3D_DESCRIPTOR_st *)&cubes,
-					3));
-	print_free("cube");
-	CHECK(cu.cuMipmappedArrayDestroy(levelled));
+	print_levels("levels", &levels, 4);
+	print_levels("all levels", &levels, 100);
+	print_levels("no levels", &levels, 0);
+	print_levels("cube", &cubes, 3);
 	print_free("end");
 }
 

@@ -299,7 +299,10 @@ FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 	return fake_is_reserved(ptr) ? CU_OK : cuMemFree_v2(ptr);
 }
 
-/* Arrays have a handle, and no memory behind it. An array without a width is refused. */
+/*
+ * Arrays have a handle, and no memory behind it. An array without a width is refused. As with
+ * the driver's, a number of levels that cannot be becomes the nearest one that can.
+ */
 
 struct CUarray_st {
 	char unused[64];
@@ -351,7 +354,8 @@ FAKE cu_result cuMipmappedArrayCreate(struct CUmipmappedArray_st **array,
 				      const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked,
 				      unsigned int levels)
 {
-	*array = levels ? new_array(((const struct shim_array3d *)asked)->width) : NULL;
+	(void)levels;
+	*array = new_array(((const struct shim_array3d *)asked)->width);
 	return *array ? CU_OK : CU_INVALID_VALUE;
 }
 

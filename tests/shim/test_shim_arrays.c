@@ -20,6 +20,8 @@ START_TEST(arrays_count_by_what_was_asked_for)
 		{ "unknown", 0 },
 		{ "flat", 100 * 3 * 4 },
 		{ "levels", (8 * 4 + 4 * 2 + 2 + 1) * 4 },
+		{ "all levels", (8 * 4 + 4 * 2 + 2 + 1) * 4 },
+		{ "no levels", 8 * 4 * 4 },
 		{ "cube", 6 * (16 + 4 + 1) * 4 },
 		{ "end", 0 },
 	};
