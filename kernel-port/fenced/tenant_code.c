@@ -147,15 +147,16 @@ static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *drive
 }
 
 /*
- * Where bounds stand behind the parameters of @driver_function: the last ones, as the verifier has
- * proven. *ret_own: how many others there are. False: the driver says something else.
+ * Where bounds stand in the parameters of @driver_function: they are the last ones, as the verifier
+ * has proven, so at the next multiple of 8 behind the others. *ret_own: how many others there are.
+ * False: the driver says something else.
  */
 static bool find_bounds(const struct tenant *tenant, struct CUfunc_st *driver_function,
 			struct tenant_function *function, u32 *ret_own)
 {
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
 	u32 words = tenant->bounds_words[function->module], count = 0;
-	size_t offset, size;
+	size_t offset, size, end = 0;
 
 	while (count <= FENCED_PARAMS_MAX + TENANT_BOUNDS &&
 	       cuda->cuFuncGetParamInfo(driver_function, count, &offset, &size) == CU_OK)
@@ -163,16 +164,15 @@ static bool find_bounds(const struct tenant *tenant, struct CUfunc_st *driver_fu
 	if (count < words)
 		return false;
 	*ret_own = count - words;
-	for (u32 i = 0; i < words; i++) {
+	if (*ret_own &&
+	    cuda->cuFuncGetParamInfo(driver_function, *ret_own - 1, &offset, &size) == CU_OK)
+		end = offset + size;
+	function->bounds_at = (u32)((end + 7) / 8 * 8);
+	for (u32 i = 0; i < words; i++)
 		if (cuda->cuFuncGetParamInfo(driver_function, *ret_own + i, &offset, &size) !=
 			    CU_OK ||
-		    size != 8 || offset % 8)
+		    size != 8 || offset != function->bounds_at + 8 * i)
 			return false;
-		if (!i)
-			function->bounds_at = (u32)offset;
-		else if (offset != function->bounds_at + 8 * i)
-			return false;
-	}
 	return true;
 }
 
@@ -190,9 +190,8 @@ static bool read_parameters(const struct tenant *tenant, struct CUfunc_st *drive
 	if (tenant->bounds_words[function->module] &&
 	    !find_bounds(tenant, driver_function, function, &own)) {
 		fprintf(stderr,
-			"gvmfenced: client %llu: refused: the driver does not know where "
-			"kernel "
-			"%.200s has its bounds\n",
+			"gvmfenced: client %llu: refused: the driver has no bounds behind the "
+			"parameters of kernel %.200s\n",
 			tenant->id, name);
 		return false;
 	}
@@ -312,6 +311,8 @@ cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *requ
 	words = tenant->bounds_words[function->module];
 	if (words) {
 		memcpy(data, request->data, bytes);
+		/* A kernel can read what is between them: none of our stack. */
+		memset(data + bytes, 0, function->bounds_at - bytes);
 		memcpy(data + function->bounds_at, tenant->bounds, 8 * words);
 		bytes = function->bounds_at + 8 * words;
 		extra[1] = data;

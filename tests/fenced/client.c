@@ -106,6 +106,22 @@ static void print_sum(cu_ptr ptr)
 	printf("sum %u\n", sum);
 }
 
+/* What the daemon has kept on its stack, of a name, must not reach the next kernel. */
+static void launch_behind_a_long_name(void)
+{
+	struct CUfunc_st *function;
+	char name[4001], first[2000] = "";
+	unsigned int second = 0;
+	void *parameters[] = { first, &second };
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	if (cuModuleGetFunction(&function, module, name) != CU_SYMBOL_NOT_FOUND)
+		printf("a kernel with a long name was found\n");
+	CHECK(cuModuleGetFunction(&function, module, "bytes_2004"));
+	CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL));
+}
+
 /* A module whose constants fill their 64 KB: NUMBER launches, and one at a neighbour's address. */
 static void task_full(int number)
 {
@@ -123,12 +139,19 @@ static void task_full(int number)
 	for (unsigned int i = 0; i < COUNT; i++)
 		numbers[i] = i;
 	CHECK(cuMemcpyHtoD_v2(ptr, numbers, sizeof(numbers)));
+	launch_behind_a_long_name();
 	for (int i = 0; i < number; i++)
 		launch("add_one", ptr, COUNT);
 	print_sum(ptr);
 	launch("add_one", ptr + 4 + (16ull << 20), 1);
 	CHECK(cuMemcpyDtoH_v2(numbers, ptr, 8));
 	printf("second %u\n", numbers[1]);
+	/* One in its place has bounds of its own kind. */
+	CHECK(cuModuleUnload(module));
+	CHECK(cuModuleLoadData(&module, module_text));
+	launch("add_one", ptr + 4 + (16ull << 20), 1);
+	CHECK(cuMemcpyDtoH_v2(numbers, ptr, 8));
+	printf("then %u\n", numbers[1]);
 	free(text);
 }
 

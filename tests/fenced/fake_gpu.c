@@ -10,6 +10,8 @@
  *     fault()                   breaks the context: error 700 from then on
  *     parameters_256, _257(...)  so many parameters of 8 bytes; not to be launched
  *     bytes_4104(a, b)          a parameter of 4096 bytes and one of 8; not to be launched
+ *     bytes_2004(a, b)          a parameter of 2000 bytes and one of 4; with bounds behind them
+ *                               it is refused unless zeros are in between: it could read them
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,10 +24,20 @@
 
 #define FAKE __attribute__((visibility("default")))
 
-enum kernel { ADD_ONE, POKE, SPIN, FAULT, PARAMETERS_256, PARAMETERS_257, BYTES_4104, KERNELS };
-static const char *const names[KERNELS] = { "add_one",	 "poke",	   "spin",
-					    "fault",	 "parameters_256", "parameters_257",
-					    "bytes_4104" };
+enum kernel {
+	ADD_ONE,
+	POKE,
+	SPIN,
+	FAULT,
+	PARAMETERS_256,
+	PARAMETERS_257,
+	BYTES_4104,
+	BYTES_2004,
+	KERNELS
+};
+static const char *const names[KERNELS] = { "add_one",	  "poke",	    "spin",
+					    "fault",	  "parameters_256", "parameters_257",
+					    "bytes_4104", "bytes_2004" };
 
 struct CUfunc_st {
 	struct CUmod_st *module;
@@ -255,19 +267,21 @@ FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *off
 {
 	static const size_t counts[KERNELS] = {
 		[ADD_ONE] = 2,		[POKE] = 2,	  [PARAMETERS_256] = 256,
-		[PARAMETERS_257] = 257, [BYTES_4104] = 2,
+		[PARAMETERS_257] = 257, [BYTES_4104] = 2, [BYTES_2004] = 2,
 	};
+	size_t first = f->kernel == BYTES_4104 ? 4096 : f->kernel == BYTES_2004 ? 2000 : 8;
+	bool last_is_short = f->kernel <= POKE || f->kernel == BYTES_2004;
 
 	if (f->module->by_parameters && index >= counts[f->kernel] &&
 	    index < counts[f->kernel] + 2) {
-		*offset = 8 * index;
+		*offset = index ? first + 8 * (index - 1) : 0;
 		*size = 8;
 		return CU_OK;
 	}
 	if (index >= counts[f->kernel])
 		return CU_INVALID_VALUE;
-	*offset = f->kernel == BYTES_4104 ? 4096 * index : 8 * index;
-	*size = f->kernel == BYTES_4104 && !index ? 4096 : f->kernel <= POKE && index ? 4 : 8;
+	*offset = index ? first + 8 * (index - 1) : 0;
+	*size = !index ? first : last_is_short ? 4 : 8;
 	return CU_OK;
 }
 
@@ -323,6 +337,8 @@ FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int
 		memcpy(&address, bytes, 8);
 		memcpy(&value, bytes + 8, 4);
 	}
+	if (f->kernel == BYTES_2004)
+		return bytes && !memcmp(bytes + 2004, "\0\0\0", 4) ? CU_OK : CU_INVALID_VALUE;
 	if (f->module->by_parameters && bytes) {
 		/* Two parameters, and bounds at the next multiple of 8. */
 		if (*(const size_t *)extra[3] != 32)
