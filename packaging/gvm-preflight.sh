@@ -321,7 +321,8 @@ check_files() {
 }
 
 # Parameters of the kernel's command line, one a line: "MODULE.NAME=VALUE" with underscores in the module's name, as
-# modprobe and the kernel read it. Spaces in quotes are part of a value.
+# modprobe and the kernel read it. Spaces in quotes are part of a value. Quotes around a whole parameter go; those
+# around a value stay.
 boot_parameters() {
 	first /proc/cmdline | awk '{
 		quoted = 0
@@ -338,6 +339,8 @@ boot_parameters() {
 		}
 		print word
 	}' | awk '{
+		if (sub(/^"/, ""))
+			sub(/"$/, "")
 		end = match($0, /[.=]/) ? RSTART : length($0) + 1
 		name = substr($0, 1, end - 1)
 		gsub("-", "_", name)
@@ -350,12 +353,13 @@ our_modules() {
 	echo "$1" | tr , '\n' | grep -xE 'gvm|gvm_nvidia|nvidia(_current)?(_open)?(_uvm)?' | paste -sd ' '
 }
 
-# Of several module_blacklist= the kernel has the last one, and compares all letters. modprobe has all
-# modprobe.blacklist=, and takes nvidia-uvm for nvidia_uvm.
+# Of several module_blacklist= the kernel has the last one, and compares all letters; behind "--", here "__", it reads no more.
+# modprobe has all modprobe.blacklist=, and takes nvidia-uvm for nvidia_uvm.
 check_options() {
 	parameters=$(boot_parameters)
 	remedy="remove it from the kernel's command line, and reboot"
-	refused=$(our_modules "$(echo "$parameters" | sed -n 's/^module_blacklist=//p' | tail -n 1)")
+	refused=$(echo "$parameters" | sed -n '/^__$/q; s/^module_blacklist=//p' | tail -n 1 | tr -d '"')
+	refused=$(our_modules "$refused")
 	skipped=$(our_modules "$(echo "$parameters" | sed -n 's/^modprobe[.]blacklist=//p' | tr '\n-' ',_')")
 	options=$(echo "$parameters" | grep -E '^(gvm|gvm_nvidia|nvidia(_current)?(_open)?(_uvm)?)[.]' | paste -sd ' ')
 	if [ -n "$refused" ]; then
@@ -370,7 +374,7 @@ check_options() {
 hmm_off_in_files() {
 	cat "$root"/etc/modprobe.d/*.conf "$root"/run/modprobe.d/*.conf "$root"/usr/local/lib/modprobe.d/*.conf \
 		"$root"/usr/lib/modprobe.d/*.conf "$root"/lib/modprobe.d/*.conf 2>/dev/null |
-		grep -qE '^[[:blank:]]*options[[:blank:]]+nvidia[-_]uvm[[:blank:]]+(.*[[:blank:]])?uvm_disable_hmm=[1yY]'
+		grep -qE '^[[:blank:]]*options[[:blank:]]+nvidia[-_]uvm[[:blank:]]+(.*[[:blank:]])?uvm_disable_hmm="?([1yY]|[oO][nN])'
 }
 
 # A loaded nvidia-uvm says whether HMM is on. For the next load the kernel's command line decides, then modprobe's
@@ -381,7 +385,7 @@ check_hmm() {
 	off=
 	case $boot in
 	'') ;;
-	*=[1yY] | *=[oO][nN] | *_hmm) off=boot ;;
+	*=[1yY]* | *=\"[1yY]* | *=[oO][nN]* | *=\"[oO][nN]* | *_hmm) off=boot ;;
 	*)
 		off=never
 		remedy="remove $boot from the kernel's command line, and reboot"

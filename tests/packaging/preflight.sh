@@ -217,8 +217,21 @@ good_host && put proc/cmdline "$boot modprobe.blacklist=nouveau rd.driver.blackl
 expect ok "kernel options" "none for these modules"
 good_host && put proc/cmdline "$boot nvidia.NVreg_RegistryDwords=\"a=1; b=2\" gvm.first=2 single\n"
 expect ok "kernel options" 'nvidia.NVreg_RegistryDwords="a=1; b=2" gvm.first=2'
-good_host && rm -r "$host/sys/module/nvidia_uvm" && put proc/cmdline "$boot nvidia-uvm.uvm_disable_hmm=1\n"
-expect ok hmm "modprobe will load it with HMM off"
+# The kernel takes quotes off a value, and off a whole parameter; what stands behind "--" is for init.
+good_host && put proc/cmdline "$boot module_blacklist=\"nouveau,gvm\" quiet\n"
+expect missing "kernel options" "the kernel refuses gvm. To do"
+good_host && put proc/cmdline "$boot \"module_blacklist=gvm_nvidia\" quiet\n"
+expect missing "kernel options" "the kernel refuses gvm_nvidia"
+good_host && put proc/cmdline "$boot -- module_blacklist=gvm\n"
+expect ok "kernel options" "none for these modules"
+# It reads the first letter of a truth, or the first two of "on".
+for value in 1 '"1"' yes on; do
+	good_host && rm -r "$host/sys/module/nvidia_uvm" && put proc/cmdline "$boot nvidia-uvm.uvm_disable_hmm=$value\n"
+	expect ok hmm "modprobe will load it with HMM off"
+	good_host && rm -r "$host/sys/module/nvidia_uvm"
+	put usr/lib/modprobe.d/gvm.conf "options nvidia-uvm uvm_disable_hmm=$value\n"
+	expect ok hmm "modprobe will load it with HMM off"
+done
 good_host && rm -r "$host/sys/module/nvidia_uvm" && put usr/lib/modprobe.d/gvm.conf "options nvidia-uvm uvm_disable_hmm=1\n"
 put proc/cmdline "nvidia_uvm.uvm_disable_hmm=1 $boot nvidia_uvm.uvm_disable_hmm=0\n"
 expect warn hmm "HMM on. To do: remove nvidia_uvm.uvm_disable_hmm=0 from the kernel's command line"
