@@ -72,7 +72,7 @@ static u64 element_bits(const struct shim_array3d *asked)
 	return 0;
 }
 
-/* An edge of a level: half as long as that of the level before. 0: no such edge. */
+/* An edge of a level: half as long as that of the level before, and at least 1. */
 static u64 edge(u64 whole, u32 level)
 {
 	return whole >> level ? whole >> level : 1;

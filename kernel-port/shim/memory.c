@@ -5,8 +5,9 @@
  *
  * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory (pools.c).
  *
- * Not touched: pinned host memory, arrays, memory of other processes, graphics, and memory
- * nodes of graphs. cuMemCreate()'s is counted (vmm.c).
+ * Counted, and otherwise left as it is: memory of cuMemCreate() (vmm.c), and arrays (arrays.c).
+ * Not touched: pinned host memory, memory of other processes, graphics, and memory nodes of
+ * graphs.
  */
 #include <pthread.h>
 #include <string.h>

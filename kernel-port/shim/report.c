@@ -45,10 +45,10 @@ static const char *const names[FILES] = {
 };
 
 struct report_device {
-	_Atomic bool known;	    /* the two below are set */
-	bool ready;		    /* for files */
+	_Atomic bool known;	    /* number and gvm are set */
 	int number;		    /* among the host's GPUs */
 	struct shim_descriptor gvm; /* /dev/gvm; none: it is not there */
+	bool ready;		    /* its folder is made, and watch is set */
 	int watch;		    /* of inotify */
 	u64 told_launched, told_ended;
 	char text[FILES][TEXT_MAX];  /* what the files hold, as far as we have looked */

@@ -2,15 +2,15 @@
 /* The shim reports launches to gvm.ko: module.c stands in for it. */
 #include "runs.h"
 
-/* Start a task with the stand-in, which refuses the first @refuses reports. */
-static void start_beside(struct program *program, const char *task, int number, int refuses)
+/* The environment of a program with the stand-in: where that reports to, and @more. */
+static const char *beside(const char *more)
 {
-	char path[128], variables[256];
+	static char variables[256];
+	char path[128];
 
 	path_of("module", path, sizeof(path));
-	snprintf(variables, sizeof(variables), "MODULE_REPORT=%s MODULE_REFUSES=%d", path,
-		 refuses);
-	start(program, true, "ask", task, number, variables);
+	snprintf(variables, sizeof(variables), "MODULE_REPORT=%s%s", path, more);
+	return variables;
 }
 
 static void await_report(const char *line)
@@ -26,7 +26,7 @@ START_TEST(the_module_hears_of_each_launch)
 {
 	struct program program;
 
-	start_beside(&program, "pending", 7, 0);
+	start(&program, true, "ask", "pending", 7, beside(""));
 	wait_ready(&program);
 	await_report("gpu 0 submitted 7 ended 0 behind 0 of ");
 	go_on(&program);
@@ -44,7 +44,7 @@ START_TEST(what_the_module_refused_is_told_again)
 {
 	struct program program;
 
-	start_beside(&program, "pending", 7, 5);
+	start(&program, true, "ask", "pending", 7, beside(" MODULE_REFUSES=5"));
 	wait_ready(&program);
 	await_report("gpu 0 submitted 7 ended 0 behind 5 of ");
 	go_on(&program);
@@ -60,7 +60,7 @@ START_TEST(the_module_hears_of_each_gpu)
 {
 	struct program program;
 
-	start_beside(&program, "both_gpus", 3, 0);
+	start(&program, true, "ask", "both_gpus", 3, beside(""));
 	wait_ready(&program);
 	await_report("gpu 0 submitted 3 ended 0 behind 0 of ");
 	await_report("gpu 1 submitted 3 ended 0 behind 0 of ");
@@ -77,11 +77,8 @@ END_TEST
 START_TEST(the_module_hears_of_the_last_launches)
 {
 	struct program program;
-	char path[128], variables[256];
 
-	path_of("module", path, sizeof(path));
-	snprintf(variables, sizeof(variables), "MODULE_REPORT=%s", path);
-	run(&program, true, "ask", "launches", 100, variables);
+	run(&program, true, "ask", "launches", 100, beside(""));
 	ck_assert_int_eq(last_number("module", "submitted "), 300 + 5 + 29);
 	ck_assert_int_eq(last_number("module", "ended "), 300 + 5 + 29);
 }
@@ -91,12 +88,8 @@ END_TEST
 START_TEST(the_module_hears_without_control_files)
 {
 	struct program program;
-	char path[128], variables[256];
 
-	path_of("module", path, sizeof(path));
-	snprintf(variables, sizeof(variables), "MODULE_REPORT=%s GVM_SHIM_DIR=/proc/nowhere",
-		 path);
-	start(&program, true, "ask", "pending", 7, variables);
+	start(&program, true, "ask", "pending", 7, beside(" GVM_SHIM_DIR=/proc/nowhere"));
 	wait_ready(&program);
 	await_report("gpu 0 submitted 7 ended 0 behind 0 of ");
 	go_on(&program);
@@ -112,13 +105,11 @@ END_TEST
 START_TEST(the_module_hears_of_children)
 {
 	struct program program;
-	char path[128], variables[256], seen[1024] = "", word[16];
+	char seen[1024] = "", word[16];
 	const char *text;
 	int processes = 0;
 
-	path_of("module", path, sizeof(path));
-	snprintf(variables, sizeof(variables), "MODULE_REPORT=%s", path);
-	run(&program, true, "dlsym", "fork", 6, variables);
+	run(&program, true, "dlsym", "fork", 6, beside(""));
 	ck_assert_ptr_null(strstr(content("module"), "submitted 2"));
 	for (text = content("module"); (text = strstr(text, " of ")); text++) {
 		snprintf(word, sizeof(word), "<%d>", atoi(text + 4));
