@@ -46,9 +46,11 @@ struct CUfunc_st {
 
 struct CUmod_st {
 	bool fenced;
-	bool by_parameters; /* a kernel has its bounds behind its own parameters: base and mask */
-	int local_bytes;    /* of its kernel poke */
-	long long kept;	    /* the offset behind its last fenced address */
+	/* Words of bounds behind a kernel's own parameters: base, mask or size, and reciprocal. */
+	size_t by_parameters;
+	bool by_size;
+	int local_bytes; /* of its kernel poke */
+	long long kept;	 /* the offset behind its last fenced address */
 	unsigned long long bounds[16];
 	bool counts;
 	unsigned long long found[2];
@@ -219,7 +221,9 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 {
 	(void)count, (void)options, (void)values;
 	*module = calloc(1, sizeof(**module));
-	(*module)->by_parameters = strstr(image, ".param .u64 gvmf_mask");
+	(*module)->by_size = strstr(image, ".param .u64 gvmf_size");
+	if (strstr(image, ".param .u64 gvmf_base"))
+		(*module)->by_parameters = strstr(image, ".param .u64 gvmf_reciprocal") ? 3 : 2;
 	(*module)->fenced = (*module)->by_parameters || strstr(image, "gvmf_bounds");
 	(*module)->counts = strstr(image, "gvmf_found");
 	(*module)->local_bytes = strstr(image, ".maxnreg") ? 496 : 0;
@@ -273,7 +277,7 @@ FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *off
 	bool last_is_short = f->kernel <= POKE || f->kernel == BYTES_2004;
 
 	if (f->module->by_parameters && index >= counts[f->kernel] &&
-	    index < counts[f->kernel] + 2) {
+	    index < counts[f->kernel] + f->module->by_parameters) {
 		*offset = index ? first + 8 * (index - 1) : 0;
 		*size = 8;
 		return CU_OK;
@@ -321,6 +325,20 @@ static unsigned int *fenced(struct CUmod_st *module, cu_ptr address)
 	return &elsewhere;
 }
 
+/* Behind two parameters, at the next multiple of 8. False: they are something else. */
+static bool take_bounds(struct CUmod_st *module, const unsigned char *bytes, size_t size)
+{
+	unsigned long long words[3] = { 0 };
+
+	if (size != 16 + 8 * module->by_parameters)
+		return false;
+	memcpy(words, bytes + 16, 8 * module->by_parameters);
+	module->bounds[0] = words[0];
+	module->bounds[8 + 2] = (module->by_size ? words[1] - 1 : words[1]) & ~3ull;
+	/* patch_bounds_set(): floor((2^64 - 1) / size) */
+	return module->by_parameters < 3 || words[2] == ~0ull / words[1];
+}
+
 FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
 			      unsigned int gz, unsigned int bx, unsigned int by,
 			      unsigned int bz, unsigned int shared, struct CUstream_st *stream,
@@ -339,14 +357,9 @@ FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int
 	}
 	if (f->kernel == BYTES_2004)
 		return bytes && !memcmp(bytes + 2004, "\0\0\0", 4) ? CU_OK : CU_INVALID_VALUE;
-	if (f->module->by_parameters && bytes) {
-		/* Two parameters, and bounds at the next multiple of 8. */
-		if (*(const size_t *)extra[3] != 32)
-			return CU_INVALID_VALUE;
-		memcpy(&f->module->bounds[0], bytes + 16, 8);
-		memcpy(&f->module->bounds[8 + 2], bytes + 24, 8);
-		f->module->bounds[8 + 2] &= ~3ull;
-	}
+	if (f->module->by_parameters && bytes &&
+	    !take_bounds(f->module, bytes, *(const size_t *)extra[3]))
+		return CU_INVALID_VALUE;
 	if (f->kernel == ADD_ONE)
 		for (unsigned int i = 0; i < value; i++) {
 			unsigned int *at = fenced(f->module, address + 4 * i);

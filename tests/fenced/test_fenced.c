@@ -161,24 +161,30 @@ END_TEST
 /* No room for constants with bounds: they are the last parameters of each kernel. */
 START_TEST(a_module_whose_constants_are_full_has_its_bounds_in_parameters)
 {
+	static const char *const modes[] = { "fence", "check", "modulo" };
 	struct client client, victim;
 	char expected[64];
 
-	start_manager_with("fence", "10s", "--sample", "1", false);
-	start(&victim, "victim", 1234567, "16M");
-	wait_ready(&victim);
-	run(&client, "full", 3, "16M");
-	finish(&victim);
-	stop_manager();
-	ck_assert_msg(!client.status, "%s %s", client.out, log_end());
-	/* 1, 4, 13, 40; and the store that would go to a neighbour: three times as much, twice. */
-	snprintf(expected, sizeof(expected), "sum %u\nsecond 120\nthen 360\n", sum_after(3));
-	ck_assert_msg(strstr(client.out, expected), "%s", client.out);
-	snprintf(expected, sizeof(expected), "sum %u\n", sum_of(1234567));
-	ck_assert_ptr_nonnull(strstr(victim.out, expected));
-	/* The copy that counts would need room, too. */
-	ck_assert_ptr_nonnull(strstr(log_text(), "a module cannot be sampled: its bounds are "
-						 "parameters, since its constants are full"));
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		start_manager_with(modes[i], "10s", "--sample", "1", false);
+		start(&victim, "victim", 1234567, "16M");
+		wait_ready(&victim);
+		run(&client, "full", 3, "16M");
+		finish(&victim);
+		stop_manager();
+		ck_assert_msg(!client.status, "%s %s", client.out, log_end());
+		/* 1, 4, 13, 40; and stores that would go to a neighbour, each times three. */
+		snprintf(expected, sizeof(expected), "sum %u\nsecond 120\nthen 360\n",
+			 sum_after(3));
+		ck_assert_msg(strstr(client.out, expected), "%s: %s", modes[i], client.out);
+		snprintf(expected, sizeof(expected), "sum %u\n", sum_of(1234567));
+		ck_assert_ptr_nonnull(strstr(victim.out, expected));
+		/* The copy that counts would need room, too. */
+		ck_assert_int_eq(
+			count_in_log("a module cannot be sampled: its bounds are parameters, "
+				     "since its constants are full"),
+			(int)i + 1);
+	}
 }
 END_TEST
 

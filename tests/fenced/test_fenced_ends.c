@@ -307,6 +307,7 @@ START_TEST(a_hangup_ends_no_client)
 	finish(&client);
 	ck_assert_msg(strstr(client.out, "then 0"), "%s %s", client.out, log_end());
 	ck_assert_int_eq(count_in_log("serving"), 1);
+	ck_assert_int_eq(count_in_log("SIGHUP: goes on"), 1);
 	stop_manager();
 }
 END_TEST

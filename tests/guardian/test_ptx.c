@@ -219,7 +219,8 @@ START_TEST(bounds_become_parameters_where_constants_are_full)
 {
 	static const char form[] =
 		".version 8.3\n.target sm_90\n.address_size 64\n.const .align 1 .b8 a[%u];\n"
-		".const .align 4 .b32 b;\n%s.visible .entry k (.param .u64 p)\n{\n"
+		".const .align 4 .b32 b;\n.shared .align 4 .b8 s[1024];\n%s.visible .entry k "
+		"(.param .u64 p)\n{\n"
 		".reg .b64 %%rd<9>; .reg .b32 %%r<9>;\nld.global.u32 %%r1, [%%rd1];\nret;\n}\n";
 	static const char function[] = ".func f () { .reg .b64 %rd<2>; .reg .b32 %r<2>; "
 				       "ld.global.u32 %r1, [%rd1]; ret; }\n";

@@ -57,6 +57,7 @@ static void task_array_sizes(int number)
 	};
 	struct shim_array3d levels = { 8, 4, 0, FLOAT, 1, 0 };
 	struct shim_array3d cubes = { 4, 4, 6, FLOAT, 1, CU_ARRAY_CUBEMAP };
+	struct shim_array3d layers = { 8, 4, 3, FLOAT, 1, CU_ARRAY_LAYERED };
 	struct shim_array flat = { 100, 3, FLOAT, 1 };
 	struct CUarray_st *array;
 
@@ -74,6 +75,7 @@ static void task_array_sizes(int number)
 	print_levels("all levels", &levels, 100);
 	print_levels("no levels", &levels, 0);
 	print_levels("cube", &cubes, 3);
+	print_levels("levels of layers", &layers, 4);
 	print_free("end");
 }
 

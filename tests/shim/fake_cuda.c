@@ -165,12 +165,26 @@ static cu_result start(struct CUstream_st *stream, void (*kernel)(void **paramet
 
 /* Devices and contexts. */
 
+static bool has_ended;
+
+static void end_driver(void)
+{
+	has_ended = true;
+}
+
+FAKE bool fake_has_ended(void)
+{
+	return has_ended;
+}
+
 FAKE cu_result cuInit(unsigned int flags)
 {
 	const char *device = getenv("FAKE_DEVICE");
 
 	if (device && !fake_initialized && open(device, O_RDONLY | O_CLOEXEC) < 0)
 		return CU_NOT_INITIALIZED;
+	if (!fake_initialized)
+		atexit(end_driver);
 	fake_initialized = true;
 	return flags ? CU_INVALID_VALUE : CU_OK;
 }

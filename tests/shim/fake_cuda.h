@@ -30,6 +30,8 @@ void fake_stay(const char *call);
 void fake_await_stay(void);
 /* Meanwhile the first @count of all launches have ended. */
 void fake_end_first(unsigned long count);
+/* The process ends, and the driver has closed its files. */
+bool fake_has_ended(void);
 cu_result fake_graph_create(struct CUgraph_st **graph);
 /* Append a node that allocates memory. */
 void fake_graph_add_memory(struct CUgraph_st *graph);

@@ -23,6 +23,7 @@ START_TEST(arrays_count_by_what_was_asked_for)
 		{ "all levels", (8 * 4 + 4 * 2 + 2 + 1) * 4 },
 		{ "no levels", 8 * 4 * 4 },
 		{ "cube", 6 * (16 + 4 + 1) * 4 },
+		{ "levels of layers", 3 * (8 * 4 + 4 * 2 + 2 + 1) * 4 },
 		{ "end", 0 },
 	};
 	struct program program;
