@@ -82,7 +82,7 @@ static void task_array_sizes(int number)
 /* Arrays of a MiB until there is no more; then mistakes, and the end of the context. */
 static void task_array_fill(int number)
 {
-	struct shim_array asked = { 1 << 18, 0, FLOAT, 1 }, wrong = { 0, 0, FLOAT, 1 };
+	struct shim_array asked = { 1 << 18, 0, FLOAT, 1 }, wrong = { 1024, 0, FLOAT, 3 };
 	struct CUarray_st *arrays[64];
 	cu_result result = CU_OK;
 	int count = 0;

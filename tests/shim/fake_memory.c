@@ -300,8 +300,9 @@ FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 }
 
 /*
- * Arrays have a handle, and no memory behind it. An array without a width is refused. As with
- * the driver's, a number of levels that cannot be becomes the nearest one that can.
+ * Arrays have a handle, and no memory behind it. One without a width is refused, and a flat one
+ * of three channels. As with the driver's, a number of levels that cannot be becomes the nearest
+ * one that can.
  */
 
 struct CUarray_st {
@@ -334,7 +335,9 @@ static cu_result end_array(void *array)
 FAKE cu_result cuArrayCreate_v2(struct CUarray_st **array,
 				const struct CUDA_ARRAY_DESCRIPTOR_st *asked)
 {
-	*array = new_array(((const struct shim_array *)asked)->width);
+	const struct shim_array *flat = (const struct shim_array *)asked;
+
+	*array = flat->channels == 3 ? NULL : new_array(flat->width);
 	return *array ? CU_OK : CU_INVALID_VALUE;
 }
 

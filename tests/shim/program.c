@@ -463,6 +463,11 @@ static void task_export(int number)
 			cu.cuPointerSetAttribute(&on, CU_POINTER_SYNC_MEMOPS, memory) == CU_OK;
 	}
 	printf("exported %u, for devices %u\n", exported, for_devices);
+	/* No memory at all, and another attribute: nothing is to be said of them. */
+	if (cu.cuIpcGetMemHandle((struct CUipcMemHandle_st *)handle, 4096) == CU_OK ||
+	    cu.cuPointerSetAttribute(&on, CU_POINTER_SYNC_MEMOPS, 4096) == CU_OK ||
+	    cu.cuPointerSetAttribute(&on, CU_POINTER_HOST, memory) == CU_OK)
+		fail("what is not there was exported");
 }
 
 /* NULL in what dlsym() returns stays NULL, and RTLD_NEXT stays the caller's. */

@@ -446,6 +446,9 @@ START_TEST(memory_that_cannot_be_exported_is_said)
 	run(&program, true, "ask", "export", 3, "GVM_SHIM_MANAGED=0");
 	ck_assert_str_eq(program.out, "exported 3, for devices 3\n");
 	ck_assert_ptr_null(strstr(content("log"), "exported"));
+	forget_files();
+	run(&program, true, "ask", "export", 0, NULL);
+	ck_assert_ptr_null(strstr(content("log"), "exported"));
 }
 END_TEST
 
