@@ -28,7 +28,7 @@
 #define ATTACKS	       3u /* of each neighbour at least */
 #define LISTENERS      8u
 #define STREAM	       9000u
-#define CGROUP_PROCS   "/sys/fs/cgroup"
+#define CGROUPS	       "/sys/fs/cgroup"
 
 enum {
 	SPAMS_CONTEXTS,
@@ -254,8 +254,10 @@ static void listen_for_pressure(struct dice *dice)
 	uint64_t va;
 	int context;
 
-	if (fakegpu_open(0, (uint32_t)owner, 1, &context))
+	if (fakegpu_open(0, (uint32_t)owner, 1, &context)) {
+		close(device);
 		return;
+	}
 	while (count < LISTENERS &&
 	       (listeners[count] = ioctl(device, GVM_IOCTL_PRESSURE_OPEN, &request)) >= 0)
 		count++;
@@ -263,10 +265,12 @@ static void listen_for_pressure(struct dice *dice)
 	    fakegpu_fill(context, va, CHUNK, roll(dice, UINT64_MAX) | 1) == 0 &&
 	    own_get(owner, "gmem.current") > 0) {
 		own_set("gmem.limit.high", 0);
-		for (uint32_t i = 0; i < count; i++)
-			*(read(listeners[i], &event, sizeof(event)) == sizeof(event) ?
-				  &stage->heard :
-				  &stage->missed) += 1;
+		for (uint32_t i = 0; i < count; i++) {
+			bool hears = read(listeners[i], &event, sizeof(event)) == sizeof(event);
+
+			stage->heard += hears;
+			stage->missed += !hears;
+		}
 		own_set("gmem.limit.high", LIMIT_CHUNKS * CHUNK);
 	}
 	while (count > 0)
@@ -323,7 +327,7 @@ static bool is_populated(pid_t pid)
 	char path[64], text[128] = "";
 	bool populated = true;
 
-	snprintf(path, sizeof(path), CGROUP_PROCS "/t%d/cgroup.events", (int)pid);
+	snprintf(path, sizeof(path), CGROUPS "/t%d/cgroup.events", (int)pid);
 	for (uint32_t i = 0; i < 12000 && populated; i++) {
 		int fd = open(path, O_RDONLY | O_CLOEXEC);
 		ssize_t got = read(fd, text, sizeof(text) - 1);
@@ -342,7 +346,7 @@ static void end_neighbour(pid_t pid, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), CGROUP_PROCS "/t%d/cgroup.kill", (int)pid);
+	snprintf(path, sizeof(path), CGROUPS "/t%d/cgroup.kill", (int)pid);
 	guest_check(file_write(path, "1") == 0 && waitpid(pid, NULL, 0) == pid &&
 			    !is_populated(pid),
 		    "one that %s is killed with its children", name);
