@@ -21,6 +21,17 @@ static int check_addresses(const struct patcher *patcher, const struct ptx_state
 	return 0;
 }
 
+/* A function has no parameters with bounds. */
+static int refuse_without_parameters(const struct patcher *patcher,
+				     const struct ptx_statement *statement)
+{
+	return patcher_refuse(
+		patcher, statement->opcode,
+		patcher->options->full == PATCH_FULL_PARAMS ?
+			"constants are full, and bounds in parameters do not reach functions" :
+			"bounds in parameters do not reach functions; use --pass const");
+}
+
 /* A call is safe if its target has a body here, which is patched, too. */
 static int check_call(struct patcher *patcher, const struct ptx_statement *statement)
 {
@@ -34,9 +45,7 @@ static int check_call(struct patcher *patcher, const struct ptx_statement *state
 		return patcher_refuse(patcher, statement->opcode,
 				      "the target of an indirect call is not known");
 	if (patcher->options->pass == PATCH_PARAMS)
-		return patcher_refuse(
-			patcher, statement->opcode,
-			"bounds in parameters do not reach functions; use --pass const");
+		return refuse_without_parameters(patcher, statement);
 	for (size_t i = 0; i < module->function_count; i++) {
 		patcher->steps++;
 		if (!module->functions[i].entry &&
@@ -119,10 +128,7 @@ static int decide_instruction(struct patcher *patcher, const struct ptx_statemen
 		status = decide_access(patcher, statement, opcode, &access, &fence);
 		if (!status && fence && patcher->options->pass == PATCH_PARAMS &&
 		    !patcher->module->functions[statement->function].entry)
-			return patcher_refuse(
-				patcher, statement->opcode,
-				"bounds in parameters do not reach functions; use --pass "
-				"const");
+			return refuse_without_parameters(patcher, statement);
 		if (!status && fence) {
 			needs->any = true;
 			needs->widths |= 1u << (patcher->options->mode == PATCH_CHECK ?
