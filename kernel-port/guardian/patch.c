@@ -7,9 +7,8 @@
 #include "patcher.h"
 #include "retarget.h"
 
-/* Bytes of constants that a module can have, and those of gvmf_format and PATCH_BOUNDS. */
-#define CONSTANTS_MAX  65536u
-#define CONSTANTS_OURS (24u + (u32)sizeof(struct patch_bounds))
+#define CONSTANTS_MAX 65536u /* bytes of constants that a module can have */
+#define FORMAT_BYTES  24u    /* of gvmf_format */
 
 const char *const patch_mode_names[PATCH_MODES] = { "fence", "once",   "4g",
 						    "check", "modulo", "count" };
@@ -125,7 +124,8 @@ static int patch_or_count(const struct ptx_module *module, const struct patch_op
 	if (status)
 		return status;
 	if (options->pass == PATCH_CONST && options->full == PATCH_FULL_PARAMS &&
-	    variables_constant_bytes(&patcher.variables) > CONSTANTS_MAX - CONSTANTS_OURS) {
+	    variables_constant_bytes(&patcher.variables, sizeof(struct patch_bounds),
+				     FORMAT_BYTES) > CONSTANTS_MAX) {
 		in_parameters.pass = PATCH_PARAMS;
 		patcher.options = &in_parameters;
 	}

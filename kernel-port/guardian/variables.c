@@ -50,6 +50,16 @@ static int add(struct variables *variables, size_t *room, u32 name, bool global)
 	return 0;
 }
 
+/* The number behind .align; 0: ptxas will refuse it. */
+static u64 align_of(const struct ptx_text *text, size_t at)
+{
+	u64 align = 0;
+
+	return ptx_number(text, at, &align) && align <= 65536 && !(align & (align - 1)) ?
+		       align :
+		       0;
+}
+
 /* The names of one statement: ".global .align 4 .b8 a[4] = {1,2,3,4}, b;". */
 static int read_statement(struct variables *variables, size_t *room,
 			  const struct ptx_statement *statement)
@@ -57,7 +67,8 @@ static int read_statement(struct variables *variables, size_t *room,
 	const struct ptx_text *text = variables->text;
 	struct variable *variable = NULL;
 	bool global = false, constant = false, external = false, value = false, named = false;
-	u64 type = 0, vector = 1, length;
+	bool shown = false;
+	u64 type = 0, vector = 1, align = 0, length;
 	u32 depth = 0;
 
 	for (size_t at = statement->range.first; at < statement->range.last;
@@ -84,18 +95,23 @@ static int read_statement(struct variables *variables, size_t *room,
 			global |= ptx_is(text, at, ".global");
 			constant |= ptx_is(text, at, ".const");
 			external |= ptx_is(text, at, ".extern");
+			shown |= ptx_is(text, at, ".visible") || ptx_is(text, at, ".weak");
 			vector = ptx_is(text, at, ".v2") ? 2 :
 				 ptx_is(text, at, ".v4") ? 4 :
 							   vector;
 			type = type_bytes(text, at) ? type_bytes(text, at) : type;
 			/* The number behind .align is no name. */
-			if (ptx_is(text, at, ".align"))
+			if (ptx_is(text, at, ".align")) {
 				at = ptx_next(text, at);
+				align = align_of(text, at);
+			}
 		} else if (!named && text->tokens[at].kind == PTX_WORD) {
 			if (add(variables, room, (u32)at, global))
 				return -SIM_EXIT_RUNTIME;
 			variable = &variables->list[variables->count - 1];
 			variable->constant = constant;
+			variable->shown = shown;
+			variable->align = (u32)(align ? align : type ? type * vector : 1);
 			variable->bytes = external ? 0 : type * vector;
 			named = true;
 		}
@@ -165,14 +181,28 @@ int variables_find(const struct ptx_module *module, struct variables *ret_variab
 	return status;
 }
 
-u64 variables_constant_bytes(const struct variables *variables)
+static u64 align_up(u64 bytes, u32 align)
 {
-	u64 bytes = 0;
+	return (bytes + align - 1) & ~(u64)(align - 1);
+}
 
-	for (size_t i = 0; i < variables->count; i++)
-		if (variables->list[i].constant)
-			bytes += variables->list[i].bytes;
-	return bytes;
+/* Lay out the constants that are @shown, or the others, behind @end bytes. */
+static u64 lay_out(const struct variables *variables, u64 end, bool shown)
+{
+	for (size_t i = 0; i < variables->count; i++) {
+		const struct variable *variable = &variables->list[i];
+
+		if (variable->constant && variable->bytes && variable->shown == shown)
+			end = align_up(end, variable->align) + variable->bytes;
+	}
+	return end;
+}
+
+u64 variables_constant_bytes(const struct variables *variables, u32 shown, u32 hidden)
+{
+	u64 end = lay_out(variables, shown, true);
+
+	return lay_out(variables, align_up(end, 8) + hidden, false);
 }
 
 void variables_destroy(struct variables *variables)

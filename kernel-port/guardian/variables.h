@@ -9,6 +9,8 @@ struct variable {
 	u32 name;      /* token */
 	bool global;   /* .global */
 	bool constant; /* .const; else .shared or .local */
+	bool shown;    /* .visible or .weak: other modules see it */
+	u32 align;     /* bytes; a power of two */
 	u64 bytes;     /* 0: unknown, since it is .extern or has no length */
 };
 
@@ -30,8 +32,11 @@ int variables_find(const struct ptx_module *module, struct variables *ret_variab
 		   struct sim_error *err);
 void variables_destroy(struct variables *variables);
 
-/* Bytes of all constants, without what aligns them. */
-u64 variables_constant_bytes(const struct variables *variables);
+/*
+ * How many bytes ptxas takes for all constants, if @shown and @hidden bytes of 64-bit words stand
+ * in front of them. It lays out those that other modules see, then the rest, each at its alignment.
+ */
+u64 variables_constant_bytes(const struct variables *variables, u32 shown, u32 hidden);
 
 /* The variable with the name at token @at; NULL: none. */
 const struct variable *variables_get(const struct variables *variables, size_t at);

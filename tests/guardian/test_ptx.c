@@ -254,6 +254,52 @@ START_TEST(bounds_become_parameters_where_constants_are_full)
 }
 END_TEST
 
+/*
+ * As ptxas 13.0.88 lays them out: those that other modules see, then the rest, in the order of the
+ * text and each at its alignment.
+ */
+START_TEST(what_aligns_constants_takes_room_too)
+{
+	static const struct {
+		const char *constants;
+		bool params;
+	} cases[] = {
+		/* 152 + 65256 = 65408, so the second one begins at 65408, and 64 bytes later. */
+		{ ".const .b8 a[65256]; .const .align 64 .b8 b[128];", false },
+		{ ".const .b8 a[65257]; .const .align 64 .b8 b[128];", true },
+		{ ".const .b8 a[65376]; .const .b64 b;", false },
+		{ ".const .b8 a[65377]; .const .b64 b;", true },
+		{ ".const .b8 a[65368]; .const .v4 .b32 b;", false },
+		{ ".const .b8 a[65369]; .const .v4 .b32 b;", true },
+		/* The first one is the last. */
+		{ ".const .align 64 .b8 b[64]; .visible .const .b8 a[65304];", false },
+		{ ".const .align 64 .b8 b[64]; .weak .const .b8 a[65304];", false },
+		{ ".const .align 64 .b8 b[64]; .const .b8 a[65304];", true },
+		{ ".const .align 64 .b8 b[64]; .visible .const .b8 a[65321];", true },
+		/* Of another module. */
+		{ ".extern .const .align 64 .b8 b[65536]; .const .b8 a[65384];", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct patch_options options = { .margin = PATCH_MARGIN_DEFAULT,
+						 .full = PATCH_FULL_PARAMS };
+		struct sim_error err = { 0 };
+		char text[1024], *patched;
+
+		snprintf(text, sizeof(text),
+			 ".version 8.3\n.target sm_90\n.address_size 64\n%s\n"
+			 ".visible .entry k (.param .u64 p)\n{\n.reg .b64 %%rd<9>; "
+			 ".reg .b32 %%r<9>;\nld.global.u32 %%r1, [%%rd1];\nret;\n}\n",
+			 cases[i].constants);
+		patched = patch_with(text, &options, &err);
+		ck_assert_msg(patched, "%s", err.text);
+		ck_assert_msg(!strstr(patched, "gvmf_bounds") == cases[i].params, "%s",
+			      cases[i].constants);
+		free(patched);
+	}
+}
+END_TEST
+
 START_TEST(variables_and_confined_spaces_are_left_alone)
 {
 	static const char *const bodies[] = {
@@ -349,6 +395,7 @@ static void add_tests(TCase *tests)
 			    (int)(sizeof(refused) / sizeof(*refused)));
 	tcase_add_test(tests, each_mode_has_its_sequence);
 	tcase_add_test(tests, bounds_become_parameters_where_constants_are_full);
+	tcase_add_test(tests, what_aligns_constants_takes_room_too);
 	tcase_add_test(tests, an_index_can_wrap_around_as_the_papers_does);
 	tcase_add_test(tests, variables_and_confined_spaces_are_left_alone);
 	tcase_add_test(tests, newer_isa_versions_are_refused);
