@@ -353,8 +353,8 @@ our_modules() {
 	echo "$1" | tr , '\n' | grep -xE 'gvm|gvm_nvidia|nvidia(_current)?(_open)?(_uvm)?' | paste -sd ' '
 }
 
-# Of several module_blacklist= the kernel has the last one, and compares all letters; behind "--", here "__", it reads no more.
-# modprobe has all modprobe.blacklist=, and takes nvidia-uvm for nvidia_uvm.
+# Of several module_blacklist= the kernel has the last one, and compares all letters. Behind "--", which is "__" here, it
+# reads no more. modprobe has all modprobe.blacklist=, and takes nvidia-uvm for nvidia_uvm.
 check_options() {
 	parameters=$(boot_parameters)
 	remedy="remove it from the kernel's command line, and reboot"

@@ -252,10 +252,9 @@ static void hang_up(int number)
 	static const char line[] = "gvmfenced: SIGHUP: goes on; it has no file of settings to "
 				   "read again, and ends by SIGTERM or SIGINT\n";
 	int error = errno;
+	ssize_t written = write(STDERR_FILENO, line, sizeof(line) - 1);
 
-	(void)number;
-	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
-		errno = 0; /* the terminal has gone */
+	(void)number, (void)written; /* it fails if the terminal has gone */
 	errno = error;
 }
 
