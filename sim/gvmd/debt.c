@@ -11,9 +11,10 @@
  *     credit  += cost of all x weight / sum of weights - cost       each step, of those with work
  *
  * A container whose debt is above "debt" is frozen until its credit is 0 again. Then the others
- * have paid off what they waited for. All credits of containers with work add up to 0, so while
- * one is frozen others gain debt, and none is frozen for ever. A container without work has no
- * credit and no debt. One in debt runs if no other has work: this policy conserves work.
+ * have paid off what they waited for. A container without work has no credit and no debt: the
+ * others share what it had, by weight. So all credits add up to 0. While one container is frozen
+ * the others gain debt, and none is frozen for ever. One in debt runs if no other has work: this
+ * policy conserves work. A container that a user has frozen has no work here.
  *
  * With "faults" false only kernels cost, and the difference is what faults are given for
  * nothing.
@@ -33,8 +34,9 @@
 
 /* A container's account. By its index in the step. */
 struct debt_account {
-	bool known; /* it has run at the last step */
-	bool frozen;
+	bool known;  /* it has run at the last step */
+	bool frozen; /* by this policy */
+	bool works;  /* has_work() at the last step */
 	u64 paid_us; /* its counters, at the last step */
 	long long credit_ns;
 };
@@ -72,9 +74,12 @@ static int debt_check(const void *state, const char *const *names, size_t count,
 	return weights_check(debt->weights, names, count, why);
 }
 
-static bool has_work(const struct gvmd_container *container)
+/* Of a container that runs: are there kernels, and has no user frozen it? */
+static bool has_work(const struct gvmd_container *container, const struct debt_account *account)
 {
-	return container->running && gvmd_value(container, GVMD_PENDING, 1);
+	bool users = !account->frozen && gvmd_value(container, GVMD_FREEZE, 0);
+
+	return !users && gvmd_value(container, GVMD_PENDING, 1);
 }
 
 /* What a container has cost since the last step, ns. */
@@ -93,7 +98,10 @@ static long long debt_cost(const struct debt *debt, const struct gvmd_container 
 	return (long long)(account->paid_us - before) * NS_PER_US;
 }
 
-/* Bring all accounts up to date. Returns 0, or an error: a counter is not known. */
+/*
+ * Bring all accounts up to date. Containers with work share "all": the cost of all, and credits
+ * of containers whose work has ended. Returns 0, or an error: a counter is not known.
+ */
 static int debt_book(struct debt *debt, struct gvmd_step *step)
 {
 	long long costs[GVMD_CONTAINERS_MAX] = { 0 }, all = 0;
@@ -101,9 +109,11 @@ static int debt_book(struct debt *debt, struct gvmd_step *step)
 
 	for (u32 i = 0; i < step->container_count; i++) {
 		const struct gvmd_container *container = &step->containers[i];
+		struct debt_account *account = &debt->accounts[i];
 
 		if (!container->running) {
-			debt->accounts[i] = (struct debt_account){ 0 };
+			all += account->credit_ns;
+			*account = (struct debt_account){ 0 };
 			continue;
 		}
 		if (!gvmd_known(container, GVMD_BUSY_US) ||
@@ -112,21 +122,23 @@ static int debt_book(struct debt *debt, struct gvmd_step *step)
 					 "%.60s has no gpu.stat: this driver does not count "
 					 "what containers cost",
 					 container->name);
-		costs[i] = debt_cost(debt, container, &debt->accounts[i]);
-		if (!has_work(container) && !costs[i]) {
-			debt->accounts[i].credit_ns = 0;
+		costs[i] = debt_cost(debt, container, account);
+		account->works = has_work(container, account);
+		if (!account->works && !costs[i]) {
+			all += account->credit_ns;
+			account->credit_ns = 0;
 			continue;
 		}
 		all += costs[i];
 		weights += weights_of(debt->weights, container->name);
 	}
 	for (u32 i = 0; i < step->container_count; i++) {
-		const struct gvmd_container *container = &step->containers[i];
-		long long weight = (long long)weights_of(debt->weights, container->name);
+		struct debt_account *account = &debt->accounts[i];
+		long long weight =
+			(long long)weights_of(debt->weights, step->containers[i].name);
 
-		if (container->running && (has_work(container) || costs[i]))
-			debt->accounts[i].credit_ns +=
-				all / (long long)weights * weight - costs[i];
+		if (account->works || costs[i])
+			account->credit_ns += all * weight / (long long)weights - costs[i];
 	}
 	return 0;
 }
@@ -135,7 +147,7 @@ static int debt_book(struct debt *debt, struct gvmd_step *step)
 static bool others_run(const struct debt *debt, const struct gvmd_step *step, u32 index)
 {
 	for (u32 i = 0; i < step->container_count; i++)
-		if (i != index && has_work(&step->containers[i]) && !debt->accounts[i].frozen)
+		if (i != index && debt->accounts[i].works && !debt->accounts[i].frozen)
 			return true;
 	return false;
 }
@@ -151,7 +163,7 @@ static int debt_step(void *state, struct gvmd_step *step)
 		bool freeze = account->frozen ? account->credit_ns < 0 :
 						account->credit_ns < -(long long)debt->debt;
 
-		freeze = freeze && has_work(container) && others_run(debt, step, i);
+		freeze = freeze && account->works && others_run(debt, step, i);
 		if (!container->running || freeze == account->frozen)
 			continue;
 		account->frozen = freeze;

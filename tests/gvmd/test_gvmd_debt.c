@@ -92,6 +92,40 @@ START_TEST(a_debtor_runs_while_no_other_has_work)
 }
 END_TEST
 
+/*
+ * Each time that the server ends its work, it loses 30 ms of credit. Diffusion owes them to no
+ * container then: short bursts of the server never add up to a debt.
+ */
+START_TEST(what_is_owed_to_a_container_without_work_is_forgiven)
+{
+	begin(DEBT(""));
+	for (u32 i = 0; i < 20; i++) {
+		set(vllm, GVMD_PENDING, 3);
+		passes(20, 30, 50, "");
+		set(vllm, GVMD_PENDING, 0);
+		passes(0, 40, 60, "");
+	}
+	unload();
+}
+END_TEST
+
+/* A user has frozen the server with kernels pending: it does not run, so it is no other. */
+START_TEST(a_debtor_runs_while_a_user_has_frozen_all_others)
+{
+	begin(DEBT(""));
+	for (u32 i = 0; i < 6; i++)
+		passes(20, 30, 50, "");
+	passes(20, 30, 50, "diffusion compute.freeze 1");
+	set(diffusion, GVMD_FREEZE, 1);
+	set(vllm, GVMD_FREEZE, 1);
+	passes(10, 0, 0, "diffusion compute.freeze 0");
+	set(diffusion, GVMD_FREEZE, 0);
+	for (u32 i = 0; i < 20; i++)
+		passes(0, 40, 60, "");
+	unload();
+}
+END_TEST
+
 /* A process that has started anew counts from 0: it costs nothing, and owes nothing. */
 START_TEST(a_new_process_has_a_new_account)
 {
@@ -130,5 +164,7 @@ END_TEST
 
 TEST_MAIN("gvmd_debt", faults_cost_and_a_debtor_is_frozen_until_it_has_paid,
 	  without_faults_only_kernels_cost, weights_are_shares_of_what_all_cost,
-	  a_debtor_runs_while_no_other_has_work, a_new_process_has_a_new_account,
+	  a_debtor_runs_while_no_other_has_work,
+	  what_is_owed_to_a_container_without_work_is_forgiven,
+	  a_debtor_runs_while_a_user_has_frozen_all_others, a_new_process_has_a_new_account,
 	  a_driver_that_does_not_count_ends_the_policy, mistakes_name_the_file_and_the_key)
