@@ -36,7 +36,7 @@
 struct debt_account {
 	bool known;  /* it has run at the last step */
 	bool frozen; /* by this policy */
-	bool works;  /* has_work() at the last step */
+	bool works;  /* it has kernels, and shares in costs */
 	u64 paid_us; /* its counters, at the last step */
 	long long credit_ns;
 };
@@ -74,7 +74,7 @@ static int debt_check(const void *state, const char *const *names, size_t count,
 	return weights_check(debt->weights, names, count, why);
 }
 
-/* Of a container that runs: are there kernels, and has no user frozen it? */
+/* Are there kernels, and has no user frozen it? */
 static bool has_work(const struct gvmd_container *container, const struct debt_account *account)
 {
 	bool users = !account->frozen && gvmd_value(container, GVMD_FREEZE, 0);
@@ -82,20 +82,34 @@ static bool has_work(const struct gvmd_container *container, const struct debt_a
 	return !users && gvmd_value(container, GVMD_PENDING, 1);
 }
 
-/* What a container has cost since the last step, ns. */
-static long long debt_cost(const struct debt *debt, const struct gvmd_container *container,
-			   struct debt_account *account)
+/* What a container's process has cost since it began. */
+static u64 paid_us(const struct debt *debt, const struct gvmd_container *container)
 {
-	u64 before = account->paid_us;
+	return gvmd_value(container, GVMD_BUSY_US, 0) +
+	       (debt->faults ? gvmd_value(container, GVMD_STALLED_US, 0) : 0);
+}
+
+/*
+ * Read the counters into @account, and return what the container has cost since the last step,
+ * ns. Of a process that has ended the account is closed, and its credit added to *@ret_left_ns.
+ * That of a new process is opened at the next step.
+ */
+static long long debt_cost(const struct debt *debt, const struct gvmd_container *container,
+			   struct debt_account *account, long long *ret_left_ns)
+{
+	u64 before = account->paid_us, now = paid_us(debt, container);
 	bool known = account->known;
 
-	account->paid_us = gvmd_value(container, GVMD_BUSY_US, 0) +
-			   (debt->faults ? gvmd_value(container, GVMD_STALLED_US, 0) : 0);
-	account->known = true;
-	/* A new process counts from 0. */
-	if (!known || account->paid_us < before)
-		return 0;
-	return (long long)(account->paid_us - before) * NS_PER_US;
+	/* A new process counts from 0, and is not frozen. */
+	if (!container->running || now < before) {
+		*ret_left_ns += account->credit_ns;
+		*account = (struct debt_account){ 0 };
+		known = false;
+	}
+	account->known = container->running;
+	account->paid_us = now;
+	account->works = known && has_work(container, account);
+	return known ? (long long)(now - before) * NS_PER_US : 0;
 }
 
 /*
@@ -111,19 +125,13 @@ static int debt_book(struct debt *debt, struct gvmd_step *step)
 		const struct gvmd_container *container = &step->containers[i];
 		struct debt_account *account = &debt->accounts[i];
 
-		if (!container->running) {
-			all += account->credit_ns;
-			*account = (struct debt_account){ 0 };
-			continue;
-		}
-		if (!gvmd_known(container, GVMD_BUSY_US) ||
-		    !gvmd_known(container, GVMD_STALLED_US))
+		if (container->running && (!gvmd_known(container, GVMD_BUSY_US) ||
+					   !gvmd_known(container, GVMD_STALLED_US)))
 			return gvmd_fail(step, -ENOTSUP,
 					 "%.60s has no gpu.stat: this driver does not count "
 					 "what containers cost",
 					 container->name);
-		costs[i] = debt_cost(debt, container, account);
-		account->works = has_work(container, account);
+		costs[i] = debt_cost(debt, container, account, &all);
 		if (!account->works && !costs[i]) {
 			all += account->credit_ns;
 			account->credit_ns = 0;

@@ -6,8 +6,7 @@
 
 #include "gvm/control.h"
 
-/* What the present process has counted. */
-static struct sim_usage process_usage(const struct sim_process *process)
+struct sim_usage sim_process_usage(const struct sim_process *process)
 {
 	const struct sim_process_stats *stats = &process->stats;
 	const struct fifo_tsg *tsg = &process->tsg;
@@ -30,7 +29,7 @@ static struct sim_usage process_usage(const struct sim_process *process)
 struct sim_usage sim_container_usage(const struct sim_container *container)
 {
 	struct sim_usage usage = container->past.usage;
-	struct sim_usage now = process_usage(&container->process);
+	struct sim_usage now = sim_process_usage(&container->process);
 
 	usage.busy_ns += now.busy_ns;
 	usage.slow_ns += now.slow_ns;

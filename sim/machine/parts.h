@@ -42,7 +42,10 @@ int sim_container_restart(struct sim_container *container);
  */
 int sim_container_close_books(struct sim_container *container);
 
-/* The counters of all of its processes as of now; the caller has updated the host engine. */
+/* The counters of a process as of now; the caller has updated the host engine. */
+struct sim_usage sim_process_usage(const struct sim_process *process);
+
+/* The same of all of the processes of a container. */
 struct sim_usage sim_container_usage(const struct sim_container *container);
 
 /*

@@ -44,13 +44,13 @@ static int policy_report(struct machine_policy *policy, const struct sim_contain
 			waits.waiting);
 }
 
-/* What the container's processes have cost the GPU. */
+/* What the container's process has cost the GPU. A new one counts from 0, as in other files. */
 static int policy_gpu_stat(const struct sim_container *container, char *text, size_t size)
 {
 	struct sim_usage usage;
 
 	fifo_update(container->process.tsg.fifo);
-	usage = sim_container_usage(container);
+	usage = sim_process_usage(&container->process);
 	return snprintf(text, size, "busy_us %llu\nstalled_us %llu\n", usage.busy_ns / 1000,
 			usage.stall_ns / 1000);
 }

@@ -193,3 +193,10 @@ jq -e "$costs | .pager / .worker | . > 0.9 and . < 1.1" debt/summary.json >.out 
 jq -e '.policy | .status == "ok" and .refused == 0 and .writes > 10' debt/summary.json >.out ||
 	fail "debt: $(jq -c .policy debt/summary.json)"
 jq -e "$costs | .pager > 1.5 * .worker" kernels/summary.json >.out || fail "kernels: $(jq -c "$costs" kernels/summary.json)"
+
+# A process that restarts while the policy has its container frozen is new: it is frozen again when it is in debt.
+sed '/"duration"/s/$/ "events": [{ "at": "3.05s", "container": "pager", "restart": true }],/' pager.json >restart.json
+"$gvmsim" run restart.json --quiet --out restart --set policy.file=debt.json 2>.err || fail "restart: $(cat .err)"
+awk -F, '$2 == "pager" && $1 < 3.05e9 { v = $4 } END { exit v != 1 }' restart/policy.csv || fail "it was not frozen when it restarted"
+jq -e "$costs | .pager / .worker | . > 0.85 and . < 1.15" restart/summary.json >.out ||
+	fail "restart: $(jq -c "$costs" restart/summary.json)"

@@ -144,6 +144,22 @@ START_TEST(a_new_process_has_a_new_account)
 }
 END_TEST
 
+/* It starts within a step, so that none is seen without a process. It is not frozen. */
+START_TEST(a_process_that_restarts_while_frozen_can_be_frozen_again)
+{
+	begin(DEBT(""));
+	for (u32 i = 0; i < 6; i++)
+		passes(20, 30, 50, "");
+	passes(20, 30, 50, "diffusion compute.freeze 1");
+	busy_us[1] = stalled_us[1] = 0;
+	passes(50, 50, 0, "");
+	for (u32 i = 0; i < 6; i++)
+		passes(20, 30, 50, "");
+	passes(20, 30, 50, "diffusion compute.freeze 1");
+	unload();
+}
+END_TEST
+
 START_TEST(a_driver_that_does_not_count_ends_the_policy)
 {
 	load(DEBT(""));
@@ -167,4 +183,5 @@ TEST_MAIN("gvmd_debt", faults_cost_and_a_debtor_is_frozen_until_it_has_paid,
 	  a_debtor_runs_while_no_other_has_work,
 	  what_is_owed_to_a_container_without_work_is_forgiven,
 	  a_debtor_runs_while_a_user_has_frozen_all_others, a_new_process_has_a_new_account,
+	  a_process_that_restarts_while_frozen_can_be_frozen_again,
 	  a_driver_that_does_not_count_ends_the_policy, mistakes_name_the_file_and_the_key)
