@@ -15,6 +15,8 @@
 #define TEMPORARY     ".tmp-"
 #define RANDOM_DIGITS 8
 #define HEXADECIMAL   "0123456789abcdef"
+#define LOCK_TRIES    1000
+#define LOCK_PAUSE_US 1000
 
 void temporary_mark(char ret_mark[TEMPORARY_MARK_MAX])
 {
@@ -39,8 +41,11 @@ int temporary_lock(const char *folder)
 {
 	int lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	while (lock >= 0 && flock(lock, LOCK_SH) && errno == EINTR)
-		;
+	for (int i = 0; lock >= 0 && i < LOCK_TRIES; i++) {
+		if (!flock(lock, LOCK_SH | LOCK_NB) || errno != EWOULDBLOCK)
+			break;
+		usleep(LOCK_PAUSE_US);
+	}
 	return lock;
 }
 

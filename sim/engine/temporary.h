@@ -22,8 +22,9 @@ int temporary_create(const char *path);
 
 /*
  * Hold a shared lock on @folder. Waits while another process removes what killed ones have
- * left. Returns a descriptor to close, or -1: the folder cannot be opened. Without locks on the
- * file system none is held, and then none removes anything.
+ * left, but no longer than a second: a user may hold a lock, as with flock(1). Returns a
+ * descriptor to close, or -1: the folder cannot be opened. Without locks on the file system, or
+ * beside a user's lock, none is held, and then none removes anything.
  */
 int temporary_lock(const char *folder);
 
