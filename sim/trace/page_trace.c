@@ -184,7 +184,7 @@ static int reader_kernel(struct reader *reader, u64 number, u64 time_ns, u64 sta
 static int reader_row(struct reader *reader, struct sim_error *err)
 {
 	struct page_trace *trace = reader->trace;
-	const u64 any = ~0ull, far = 1ull << 62; /* a date that can still be added to others */
+	const u64 any = ~0ull, far = 1ull << 62; /* can still be added to another date */
 	u64 kernel, page, pages, write, time_ns, start_ns;
 	int fields = reader_split(reader);
 	struct page_run *runs;
@@ -204,7 +204,8 @@ static int reader_row(struct reader *reader, struct sim_error *err)
 	if (!status)
 		status = reader_number(reader, ROLE_WRITE, 0, 1, &write, err);
 	if (!status)
-		status = reader_number(reader, ROLE_TIME, 1, far, &time_ns, err);
+		status = reader_number(reader, ROLE_TIME, 1, PAGE_TRACE_TIME_MAX_NS, &time_ns,
+				       err);
 	if (!status)
 		status = reader_number(reader, ROLE_START, 0, far, &start_ns, err);
 	if (!status)

@@ -9,7 +9,7 @@
  *     page      the first page of 64 KB, from the beginning of the memory
  *     pages     so many pages from there on, at least 1
  *     write     1: the kernel writes them, 0: it only reads them
- *     time_ns   may be missing: GPU time of the kernel, the same in all of its rows
+ *     time_ns   may be missing: GPU time of the kernel, up to an hour, the same in all of its rows
  *     start_ns  may be missing: when the kernel was launched, likewise; dates do not fall
  */
 #ifndef SIM_TRACE_PAGE_TRACE_H
@@ -22,11 +22,14 @@
 
 struct sim_error;
 
-/* The most rows of a trace: 640 MiB of memory. */
+/* The most rows of a trace: 1.4 GiB of memory, if each one is a kernel of its own. */
 #define PAGE_TRACE_RUNS_MAX ((size_t)1 << 25)
 
 /* The most rows of one kernel. */
 #define PAGE_TRACE_KERNEL_RUNS_MAX ((size_t)1 << 16)
+
+/* The longest time of a kernel, an hour; that of app.kernel_time is the same. */
+#define PAGE_TRACE_TIME_MAX_NS 3600000000000ull
 
 /* Neighbouring pages that a kernel accesses. */
 struct page_run {

@@ -122,8 +122,10 @@ START_TEST(a_mistake_is_named_with_its_line_and_column)
 					   "the same number or a greater one");
 	refused("kernel,page,pages,write,time_ns\n0,0,1,0,0\n",
 		":2: column 'time_ns': '0' is out of range, allowed are whole numbers from 1 "
-		"to "
-		"4611686018427387904");
+		"to 3600000000000");
+	refused("kernel,page,pages,write,time_ns\n0,0,1,0,3600000000001\n",
+		":2: column 'time_ns': '3600000000001' is out of range, allowed are whole "
+		"numbers from 1 to 3600000000000");
 	refused("kernel,page,pages,write,time_ns\n0,0,1,0,5\n0,1,1,0,6\n",
 		":3: kernel 0 has another time_ns or start_ns in the row above, allowed is the "
 		"same");
