@@ -168,6 +168,7 @@ struct gvtg_machine {
 	struct cuda_context *context; /* NULL: it has none, or not any more */
 	struct gvtg_vgpu vgpu;
 	struct eng_timer queue; /* the first workload that is not queued is launched */
+	u64 access_rest;	/* parts of a trapped access that were launched, of CFG_SEC */
 	u64 queued;		/* kernels of workloads that were queued, ever */
 	u64 second_ns;	/* since when a second workload is queued behind the one in flight */
 	u64 dispatched; /* of these went to the GPU */
@@ -538,14 +539,16 @@ static void gvtg_launch(struct cuda_context *context, struct fifo_burst *burst)
 {
 	const struct gvtg *gvtg = context->device->library_data;
 	const struct gvtg_keys *keys = gvtg->keys;
-	unsigned __int128 traps_ns = (unsigned __int128)burst->kernel_ns *
-				     keys->trapped_accesses * keys->trap / CFG_SEC;
+	struct gvtg_machine *machine = context->library_data;
+	unsigned __int128 accesses =
+		(unsigned __int128)burst->kernel_ns * keys->trapped_accesses;
+	unsigned __int128 traps_ns = accesses * keys->trap / CFG_SEC;
 
-	if (context->library_data == gvtg->host)
+	if (!machine || machine == gvtg->host)
 		return;
-	context->process->stats.traps[SIM_TRAP_ACCESS] +=
-		(u64)((unsigned __int128)burst->kernel_ns * keys->trapped_accesses *
-		      burst->kernels / CFG_SEC);
+	accesses = accesses * burst->kernels + machine->access_rest;
+	machine->access_rest = (u64)(accesses % CFG_SEC);
+	context->process->stats.traps[SIM_TRAP_ACCESS] += (u64)(accesses / CFG_SEC);
 	/* More than a burst may take is cut off by the caller. */
 	burst->launch_ns += (u64)min(traps_ns, (unsigned __int128)FIFO_BURST_MAX_NS);
 }

@@ -65,6 +65,11 @@ awk -F, 'BEGIN { accesses["emulation"] = 0.66; accesses["GVT-g"] = 0.06; accesse
 	END { if (rows != 15) print "rows: " rows }' figures/gvtg-access.csv >wrong
 [ ! -s wrong ] || fail "access: $(cat wrong)"
 
+# Half a trapped access in each kernel of 10 us is one in two: none is lost.
+"$gvmsim" run gvtg --quiet --out halves --set system.trapped_accesses=50000 --set containers.vm1.app.kernel_time=10us
+jq -e '.containers.vm1 | .traps.accesses / .gpu_seconds | . > 49990 and . < 50010' halves/summary.json >/dev/null ||
+	fail "half accesses: $(jq -c '.containers.vm1 | .traps, .gpu_seconds' halves/summary.json)"
+
 # Beside vGPUs and drivers: GVT-g preempts nothing, so its P99 is the longest. Equal share keeps the turns of an idle
 # vGPU: all are slower than under best effort, and with two vGPUs of this type fixed share is the same.
 "$gvmsim" figure vgpu-slices --out figures >.out 2>.err || fail "vgpu-slices: $(cat .err)"
