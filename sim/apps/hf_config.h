@@ -44,6 +44,12 @@ struct hf_config {
 	u64 scale_block[2]; /* rows and columns that share a scale; 0: whole matrices */
 };
 
+/* Norms of a layer, beside those of queries and keys. */
+static inline u64 hf_config_norms(const struct hf_config *config)
+{
+	return config->four_norms ? 4 : config->one_norm ? 1 : 2;
+}
+
 /*
  * Read the object @root of @file. hf_config.c has the architectures that are known. Returns 0 or
  * -SIM_EXIT_USER, with a message that names @file and the key.

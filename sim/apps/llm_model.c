@@ -131,12 +131,6 @@ static u64 key_width(const struct hf_config *config)
 	return config->num_key_value_heads * config->head_dim;
 }
 
-/* Norms of a layer, beside those of queries and keys. */
-static u64 layer_norms(const struct hf_config *config)
-{
-	return config->four_norms ? 4 : config->one_norm ? 1 : 2;
-}
-
 /* Layers whose MLP is one, without experts. */
 static u64 dense_layers(const struct hf_config *config)
 {
@@ -166,7 +160,7 @@ static u128 vector_parameters(const struct hf_config *config)
 {
 	u64 layers = config->num_hidden_layers;
 	u64 hidden = config->hidden_size;
-	u128 norms = hidden + (u128)layers * layer_norms(config) * hidden;
+	u128 norms = hidden + (u128)layers * hf_config_norms(config) * hidden;
 	u128 sum = norms * (config->norm_bias ? 2 : 1);
 
 	if (config->qk_norm)
@@ -199,7 +193,7 @@ static u128 traffic_values(const struct hf_config *config)
 	u64 hidden = config->hidden_size;
 	u64 q = query_width(config), kv = key_width(config);
 	u64 used = config->num_experts_per_tok;
-	u64 norms = layer_norms(config);
+	u64 norms = hf_config_norms(config);
 	u64 shared = config->shared_expert_intermediate_size;
 	u128 values =
 		(u128)layers * (min(norms, (u64)2) * 4 * hidden +
@@ -220,7 +214,7 @@ static u128 traffic_values(const struct hf_config *config)
 /* Kernels of an eager step. */
 static u64 step_kernels(const struct hf_config *config, bool fp8)
 {
-	u64 layer = LAYER_KERNELS + layer_norms(config);
+	u64 layer = LAYER_KERNELS + hf_config_norms(config);
 	u64 experts = EXPERT_KERNELS;
 
 	if (config->qk_norm)

@@ -48,7 +48,8 @@ const struct command command_app_lora = {
 "lora-llama-3.2-3b go over by rules: each number has its source beside it. The time of a\n"
 "launch is the host's. If a step was measured, set app.kernel_launch to fit it.\n"
 "\n"
-"Models with experts or with weights in fp8 are refused.\n",
+"Models with experts, with weights in fp8, with an MLP without a gate, or with a sliding\n"
+"window shorter than the longest example are refused.\n",
 	.options = lora_options,
 	.examples =
 "  Train Qwen2.5-7B beside an LLM server:\n"

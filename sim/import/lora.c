@@ -23,15 +23,17 @@
  * The profile has estimates, too. They go over to another model by these rules:
  *
  * - Kernels: 55 for each layer forward, and 20 for loss; backward twice as many for the layers.
- *   Norms of queries and of keys, which Llama has not, are 8 kernels each in Transformers'
- *   code. AdamW's 60 kernels are for 392 tensors.
+ *   A norm is 8 kernels in Transformers' code: each one more than Llama's two, as those of
+ *   queries and of keys, adds 8, and each one less takes 8 away. AdamW's 60 kernels are for 392
+ *   tensors.
  * - Traffic: a kernel of a layer reads and writes the mean of H and I values. An estimate has
  *   two digits. Backward takes twice as much, and once more where layers are computed again.
  * - Activations within a layer: 0.1 MB at H + I = 3072 + 8192 values, which is 9 bytes a value.
  *   All that a layer keeps: 0.158 MB, 14 bytes a value.
  *
  * Experts are refused. Their eager kernels depend on how many experts a micro-batch uses, and
- * the profile says nothing about them.
+ * the profile says nothing about them. So are an MLP without a gate, weights in fp8, and a
+ * sliding window that ends within an example.
  */
 #include "import/lora.h"
 
@@ -53,7 +55,8 @@
 
 /* Estimates of the profile. */
 #define LAYER_KERNELS	  55
-#define QK_NORM_KERNELS	  16
+#define NORM_KERNELS	  8
+#define LAYER_NORMS	  2
 #define LOSS_KERNELS	  20
 #define OPTIMIZER_KERNELS 60
 #define OPTIMIZER_TENSORS 392
@@ -119,7 +122,9 @@ static void compute_passes(const struct hf_config *config, struct lora *lora)
 	u64 counted = lora->adapters_count ? lora->adapter_parameters : 0;
 	u64 kernels, traffic;
 
-	lora->layer_kernels = LAYER_KERNELS + (config->qk_norm ? QK_NORM_KERNELS : 0);
+	lora->layer_norms = hf_config_norms(config) + (config->qk_norm ? 2 : 0);
+	lora->layer_kernels =
+		LAYER_KERNELS + NORM_KERNELS * lora->layer_norms - NORM_KERNELS * LAYER_NORMS;
 	kernels = config->num_hidden_layers * lora->layer_kernels;
 	/* The mean of the two widths, in 16 bits. */
 	traffic = round_estimate(kernels * values * config->width / 2);

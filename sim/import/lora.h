@@ -47,6 +47,7 @@ struct lora {
 	bool adapters_count; /* LoRA's own arithmetic is in flops_per_token */
 	u64 weights;
 	u64 adapters; /* with gradients and AdamW's moments */
+	u64 layer_norms;
 	u64 layer_kernels;
 	struct lora_pass forward;
 	struct lora_pass backward;	/* layers are computed again */

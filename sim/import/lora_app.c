@@ -182,9 +182,9 @@ static json_t *forward_json(const struct lora_app *app)
 		phase, "kernels",
 		leaf(number(pass->kernels),
 		     "Estimate, as in " BASE ": %llu layers of %llu eager kernels with LoRA "
-		     "branches%s, and 20 of loss.",
+		     "branches, 8 for each of %llu norms among them, and 20 of loss.",
 		     config->num_hidden_layers, app->lora->layer_kernels,
-		     config->qk_norm ? " and with 8 for each norm of queries and keys" : ""));
+		     app->lora->layer_norms));
 	json_object_set_new(phase, "flops_per_token", forward_flops(app));
 	json_object_set_new(
 		phase, "traffic_per_token",

@@ -208,6 +208,23 @@ START_TEST(numbers_are_the_arithmetic)
 }
 END_TEST
 
+/* Gemma 3 has four norms a layer and those of queries and keys; Cohere has one. */
+START_TEST(kernels_count_by_the_norms_of_a_layer)
+{
+	struct hf_config config = llama;
+
+	config.qk_norm = true;
+	config.four_norms = true;
+	json_decref(make(&config));
+	ck_assert_uint_eq(lora.layer_norms, 6);
+	ck_assert_uint_eq(lora.forward.kernels, 28 * (55 + 4 * 8) + 20);
+	config = llama;
+	config.one_norm = true;
+	json_decref(make(&config));
+	ck_assert_uint_eq(lora.forward.kernels, 28 * (55 - 8) + 20);
+}
+END_TEST
+
 /* Qwen3 normalizes queries and keys; a table of embeddings that is not the head is not read. */
 START_TEST(other_models_differ_where_their_shape_does)
 {
@@ -333,6 +350,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, kept_activations_agree_with_their_profile);
 	tcase_add_test(tests, numbers_are_the_arithmetic);
 	tcase_add_test(tests, other_models_differ_where_their_shape_does);
+	tcase_add_test(tests, kernels_count_by_the_norms_of_a_layer);
 	tcase_add_test(tests, a_large_rank_counts_in_the_arithmetic);
 	tcase_add_test(tests, settings_are_as_said);
 	tcase_add_test(tests, models_that_are_not_modelled_are_refused);
