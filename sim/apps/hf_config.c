@@ -244,7 +244,8 @@ static u64 read_width(struct reader *reader)
 
 	if (!name || (strcmp(name, "bfloat16") != 0 && strcmp(name, "float16") != 0 &&
 		      strcmp(name, "float32") != 0))
-		reject_value(reader, key, type, "bfloat16, float16, or float32 for 16 bits");
+		reject_value(reader, key, type,
+			     "bfloat16, float16, or float32, which runs in 16 bits");
 	return 2;
 }
 

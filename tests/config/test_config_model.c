@@ -169,10 +169,10 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 			 "tie_word_embeddings: 1 is wrong, allowed: true or false");
 	assert_bad_model("bfloat16", "float8",
 			 "torch_dtype: \"float8\" is wrong, allowed: bfloat16, float16, or "
-			 "float32 for 16 bits");
+			 "float32, which runs in 16 bits");
 	assert_bad_model(",\n \"torch_dtype\": \"bfloat16\"", "",
-			 "torch_dtype: is missing, allowed: bfloat16, float16, or float32 for "
-			 "16 bits");
+			 "torch_dtype: is missing, allowed: bfloat16, float16, or float32, "
+			 "which runs in 16 bits");
 	assert_bad_model("\"vocab_size\": 1000", "\"vocab_size\": 1000, \"sliding_window\": 9",
 			 "sliding_window: 9 tokens: a window that ends within a sequence is "
 			 "not modelled, allowed: null, use_sliding_window false, or an "
