@@ -24,7 +24,8 @@ struct missing {
 	char path[CFG_PATH_MAX];   /* of the first one, there */
 	char others[LIST_MAX];	   /* paths of further ones, "a, b" */
 	size_t unlisted;	   /* further ones without room */
-	bool no_profile;	   /* "gpu.profile" is one of them */
+	u32 no_profiles; /* bit 0: "gpu.profile" is one of them; 1 + i: that of further GPU i */
+	char needed[CFG_PATH_MAX]; /* the first key that such a word stands for */
 };
 
 /*
@@ -91,12 +92,35 @@ int cfg_reject_missing(struct cfg_load *load, const struct cfg_key *key, const c
 	return cfg_error(load->err, origin, own, "is missing, allowed: %s", allowed);
 }
 
-/* Would the profile of the machine's GPU have @path, but the scenario names none? */
-static bool is_of_profile(const struct cfg_load *load, const char *path)
+/*
+ * Would the profile of a GPU have @path, but the scenario names none? Then take the key that
+ * would name it, and the GPU's bit.
+ */
+static bool is_of_profile(const struct cfg_load *load, const char *path,
+			  char ret_key[CFG_PATH_MAX], u32 *ret_bit)
 {
-	return (!strncmp(path, "gpu.", strlen("gpu.")) ||
-		!strncmp(path, "host.", strlen("host."))) &&
-	       !cfg_settings_find(&load->settings, "gpu.profile");
+	const struct cfg_settings *settings = &load->settings;
+	const struct cfg_setting *setting;
+	char name[CFG_PATH_MAX];
+	const char *text;
+	u32 index = 0;
+
+	if (cfg_path_gpu(path, name, sizeof(name))) {
+		while (index < settings->gpu_count &&
+		       strcmp(settings->gpus[index].name, name) != 0)
+			index++;
+		snprintf(ret_key, CFG_PATH_MAX, "gpus.%.*s.profile", CFG_NAME_MAX, name);
+		index++;
+	} else if (!strncmp(path, "gpu.", strlen("gpu.")) ||
+		   !strncmp(path, "host.", strlen("host."))) {
+		snprintf(ret_key, CFG_PATH_MAX, "gpu.profile");
+	} else {
+		return false;
+	}
+	setting = cfg_settings_find(settings, ret_key);
+	text = setting ? json_string_value(setting->value) : NULL;
+	*ret_bit = 1u << index;
+	return !setting || (text && !*text);
 }
 
 /* If @key is missing where "*" or "#" in its path stands for @instance, count it. */
@@ -105,18 +129,22 @@ static void look_for(const struct cfg_load *load, const struct cfg_key *key,
 {
 	char path[CFG_PATH_MAX];
 	char own[CFG_PATH_MAX];
+	char profile[CFG_PATH_MAX];
 	const char *origin;
+	u32 bit;
 
 	cfg_key_path(key, instance, path, sizeof(path));
 	if (key->fallback || cfg_settings_find(&load->settings, path))
 		return;
 	origin = find_origin(load, path, own);
-	if (is_of_profile(load, path)) {
+	if (is_of_profile(load, path, profile, &bit)) {
 		/* One word for dozens of keys. */
-		if (missing->no_profile)
+		if (missing->no_profiles & bit)
 			return;
-		missing->no_profile = true;
-		snprintf(own, sizeof(own), "gpu.profile");
+		if (!missing->no_profiles)
+			memcpy(missing->needed, own, sizeof(own));
+		missing->no_profiles |= bit;
+		memcpy(own, profile, sizeof(own));
 	}
 	if (!missing->key) {
 		missing->key = key;
@@ -167,10 +195,12 @@ int cfg_check_missing(struct cfg_load *load)
 		return cfg_error(load->err, missing.origin, missing.path,
 				 "is missing, and so are %s%s", missing.others, more);
 	}
-	if (missing.no_profile)
+	if (missing.no_profiles)
 		return cfg_error(load->err, missing.origin, missing.path,
 				 "is missing, allowed: the name of a GPU, such as "
-				 "\"a100-40g\"; without one, gpu needs all of its keys");
+				 "\"a100-40g\"; without one all keys are needed, and %s is "
+				 "missing",
+				 missing.needed);
 	cfg_describe_allowed(missing.key, allowed, sizeof(allowed));
 	return cfg_error(load->err, missing.origin, missing.path, "is missing, allowed: %s",
 			 allowed);

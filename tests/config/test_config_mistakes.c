@@ -294,9 +294,14 @@ START_TEST(a_missing_profile_of_the_gpu_hides_no_other_missing_key)
 		      "containers.p.app.bytes");
 	assert_failed(load_path("s.json", "duration=1s", NULL),
 		      "s.json:gpu.profile: is missing, and so are containers.p.app.bytes");
-	assert_failed(load_path("s.json", "duration=1s", "containers.p.app.bytes=2M"),
-		      "s.json:gpu.profile: is missing, allowed: the name of a GPU, such as "
-		      "\"a100-40g\"; without one, gpu needs all of its keys");
+	assert_failed(
+		load_path("s.json", "duration=1s", "containers.p.app.bytes=2M"),
+		"s.json:gpu.profile: is missing, allowed: the name of a GPU, such as "
+		"\"a100-40g\"; without one all keys are needed, and gpu.memory is missing");
+	/* An empty name is none. */
+	assert_failed(load_path("s.json", "gpu.profile=\"\"", NULL),
+		      "s.json:duration: is missing, and so are gpu.profile, "
+		      "containers.p.app.bytes");
 }
 END_TEST
 
@@ -355,9 +360,11 @@ START_TEST(gpus_are_checked)
 		"letters, digits, \"_\" and \"-\"");
 	assert_bad_set("gpus.big.memroy=1G", "--set:gpus.big.memroy: unknown key, did you mean "
 					     "\"gpus.big.memory\"?");
-	assert_bad_set("gpus.big.memory=1G",
-		       "--set:gpus.big.memory_total: is missing, and so are gpus.big.context, "
-		       "*gpus.big.link.setup, * more");
+	assert_bad_set(
+		"gpus.big.memory=1G",
+		"--set:gpus.big.profile: is missing, allowed: the name of a GPU, such as "
+		"\"a100-40g\"; without one all keys are needed, and "
+		"gpus.big.memory_total is missing");
 	assert_bad_set("gpus.big={\"profile\": \"tiny\", \"memory\": \"1G\"}",
 		       "--set:gpus.big.memory: 1073741824 is too much, allowed: at most "
 		       "gpus.big.memory_total, 35651584");
