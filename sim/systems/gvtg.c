@@ -625,7 +625,8 @@ static int gvtg_check_memory(struct cfg_load *load, const struct config *config,
 
 	if (bytes >= max(context, (u64)GVM_CHUNK_BYTES))
 		return 0;
-	return cfg_reject_container(load, container, "vgpu.type",
+	return cfg_reject_container(load, container,
+				    container->vgpu_partition ? "vgpu.partition" : "vgpu.type",
 				    "its part of the memory has %llu bytes, allowed: at least "
 				    "a chunk of %llu, and gpu.context, %llu",
 				    bytes, (u64)GVM_CHUNK_BYTES, context);

@@ -104,6 +104,8 @@ mistake 'vm1.vgpu.type: its part of the memory has 8388608 bytes, allowed: at le
 	--set containers.vm1.vgpu.type=V5_8 --set gpu.memory=64M --set gpu.context=300M
 mistake 'vm2.vgpu.partition: is too much: with it vGPUs have' --set containers.vm1.vgpu.partition=20G \
 	--set containers.vm2.vgpu.partition=70G
+mistake 'vm1.vgpu.partition: its part of the memory has 0 bytes, allowed: at least a chunk of 2097152' \
+	--set containers.vm1.vgpu.partition=1M
 # A weight and a partition in place of a type's: 3 to 1, and an allocation of 30 GB fits into 40 but not into 20.
 "$gvmsim" run gvtg --quiet --out weighted --set containers.vm1.vgpu.weight=3 --set containers.vm2.vgpu.weight=1 \
 	--set containers.vm1.vgpu.partition=40G --set containers.vm1.app.bytes=30G \
