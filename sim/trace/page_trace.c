@@ -39,22 +39,6 @@ struct reader {
 	char *cells[COLUMNS_MAX];
 };
 
-/* Cut the line at its commas. Returns the number of fields, which may exceed the cells. */
-static int reader_split(struct reader *reader)
-{
-	char *rest = reader->buf;
-	int count = 0;
-
-	while (rest) {
-		char *cell = strsep(&rest, ",");
-
-		if (count < COLUMNS_MAX)
-			reader->cells[count] = cell;
-		count++;
-	}
-	return count;
-}
-
 static int reader_header(struct reader *reader, struct sim_error *err)
 {
 	int status = trace_lines_next(&reader->lines, err);
@@ -66,7 +50,7 @@ static int reader_header(struct reader *reader, struct sim_error *err)
 	/* Spreadsheets put a byte order mark in front of the first name. */
 	if (!strncmp(reader->buf, "\xef\xbb\xbf", 3))
 		memmove(reader->buf, reader->buf + 3, strlen(reader->buf + 3) + 1);
-	reader->columns = reader_split(reader);
+	reader->columns = trace_split(reader->buf, reader->cells, COLUMNS_MAX);
 	if (reader->columns > COLUMNS_MAX)
 		return sim_user_error(err, "%s:1: %d columns, allowed are up to %d",
 				      reader->lines.path, reader->columns, COLUMNS_MAX);
@@ -186,7 +170,7 @@ static int reader_row(struct reader *reader, struct sim_error *err)
 	struct page_trace *trace = reader->trace;
 	const u64 any = ~0ull, far = 1ull << 62; /* can still be added to another date */
 	u64 kernel, page, pages, write, time_ns, start_ns;
-	int fields = reader_split(reader);
+	int fields = trace_split(reader->buf, reader->cells, COLUMNS_MAX);
 	struct page_run *runs;
 	size_t of_kernel;
 	int status;

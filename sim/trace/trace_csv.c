@@ -111,7 +111,7 @@ struct trace_csv {
 	int columns;			   /* fields of the header */
 	u64 last_ns; /* arrival in the last good row, failed or not; of dates, since 1970 */
 	u64 zero_ns; /* of dates: of the first good row, which is the trace's zero */
-	char buf[TRACE_CSV_LINE_MAX + 1]; /* the line, cut into strings by trace_csv_split() */
+	char buf[TRACE_CSV_LINE_MAX + 1];   /* the line, cut into strings by trace_split() */
 	char *cells[TRACE_CSV_COLUMNS_MAX]; /* those strings */
 	/* Of requests.csv: */
 	char container[TRACE_CSV_NAME_MAX]; /* of its first request */
@@ -135,22 +135,6 @@ static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role
 	return sim_user_error(err, "%s:%llu: column '%s': '%s' %s, %s", csv->lines.path,
 			      csv->lines.line, csv->form->columns[role], quoted, problem,
 			      allowed);
-}
-
-/* Cut csv->buf at its commas. Returns the number of fields, which may exceed the cells. */
-static int trace_csv_split(struct trace_csv *csv)
-{
-	char *rest = csv->buf;
-	int n = 0;
-
-	while (rest) {
-		char *cell = strsep(&rest, ",");
-
-		if (n < TRACE_CSV_COLUMNS_MAX)
-			csv->cells[n] = cell;
-		n++;
-	}
-	return n;
 }
 
 /* Does the header have all columns of @form? Returns 1, 0, or -SIM_EXIT_USER. */
@@ -221,7 +205,7 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 	if (!strncmp(csv->buf, "\xef\xbb\xbf", 3))
 		memmove(csv->buf, csv->buf + 3, strlen(csv->buf + 3) + 1);
 
-	csv->columns = trace_csv_split(csv);
+	csv->columns = trace_split(csv->buf, csv->cells, TRACE_CSV_COLUMNS_MAX);
 	if (csv->columns > TRACE_CSV_COLUMNS_MAX)
 		return sim_user_error(err, "%s:%llu: %d columns, allowed are up to %d",
 				      csv->lines.path, csv->lines.line, csv->columns,
@@ -358,7 +342,7 @@ static int trace_csv_parse_row(struct trace_csv *csv, struct trace_csv_row *row,
 	u32 *response = row->request.response_tokens;
 	int fields, status;
 
-	fields = trace_csv_split(csv);
+	fields = trace_split(csv->buf, csv->cells, TRACE_CSV_COLUMNS_MAX);
 	if (fields != csv->columns)
 		return sim_user_error(err, "%s:%llu: %d fields, allowed are the header's %d",
 				      csv->lines.path, csv->lines.line, fields, csv->columns);

@@ -56,6 +56,20 @@ int trace_lines_next_row(struct trace_lines *lines, struct sim_error *err)
 	return status;
 }
 
+int trace_split(char *line, char **cells, int most)
+{
+	int count = 0;
+
+	while (line) {
+		char *cell = strsep(&line, ",");
+
+		if (count < most)
+			cells[count] = cell;
+		count++;
+	}
+	return count;
+}
+
 const char *trace_quote(const char *cell, char quoted[TRACE_QUOTE_BYTES])
 {
 	size_t i;

@@ -34,6 +34,12 @@ int trace_lines_next(struct trace_lines *lines, struct sim_error *err);
  */
 int trace_lines_next_row(struct trace_lines *lines, struct sim_error *err);
 
+/*
+ * Cut @line at its commas into @cells, up to @most of them. Returns the number of fields, which
+ * may exceed @most.
+ */
+int trace_split(char *line, char **cells, int most);
+
 /* Room for what trace_quote() writes. */
 #define TRACE_QUOTE_MAX	  32
 #define TRACE_QUOTE_BYTES (TRACE_QUOTE_MAX + 4)
