@@ -31,8 +31,10 @@ struct hw_line {
 
 static int line_mistake(const struct hw_line *line, const char *what, const char *text)
 {
+	char quoted[TRACE_QUOTE_BYTES];
+
 	return sim_user_error(line->err, "%s:%u: %s \"%s\"", line->file, line->number, what,
-			      text);
+			      trace_quote(text, quoted));
 }
 
 /* A plain positive number. */
