@@ -22,6 +22,7 @@
  * The costs are lines of gpu.stat. The simulator has that file of every container; gvm.ko does
  * not count these times yet, and there the policy ends with that reason. Under MPS and in a
  * fenced group others run beside a container that waits for its faults, so it pays too much.
+ * All containers are taken to be on one GPU.
  *
  * Ours: neither paper has it. GVT-g's budgets (timeshare.c) charge whole slices.
  */
