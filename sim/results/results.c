@@ -17,22 +17,37 @@ static const char *const result_files[] = {
 	RESULTS_TRACE_ZSTD, RESULTS_SUMMARY,
 };
 
-/* Does @writer's folder have results, of any version? Then take their hash. */
-static bool results_are_there(const struct writer *writer, char ret_hash[SUMMARY_HASH_MAX])
+/* The text @key of the JSON file @name in @writer's folder. False: there is none. */
+static bool read_text(const struct writer *writer, const char *name, const char *key,
+		      char ret_text[SUMMARY_HASH_MAX])
 {
 	struct sim_error ignored = { 0 };
-	const char *hash, *version;
 	char file[PATH_MAX];
+	const char *text;
 	json_t *root;
 
-	snprintf(file, sizeof(file), "%s/" RESULTS_SUMMARY, writer->folder);
+	snprintf(file, sizeof(file), "%s/%s", writer->folder, name);
 	if (access(file, F_OK) || results_load_json(file, "", &root, &ignored))
 		return false;
-	hash = json_string_value(json_object_get(root, "config_hash"));
-	version = json_string_value(json_object_get(root, "version"));
-	snprintf(ret_hash, SUMMARY_HASH_MAX, "%s", hash ? hash : "");
+	text = json_string_value(json_object_get(root, key));
+	snprintf(ret_text, SUMMARY_HASH_MAX, "%s", text ? text : "");
 	json_decref(root);
-	return hash && version;
+	return text;
+}
+
+/*
+ * Does @writer's folder have results, of any version? Then take their hash. summary.json is put
+ * in place last: a killed run may have left others alone.
+ */
+static bool results_are_there(const struct writer *writer, char ret_hash[SUMMARY_HASH_MAX])
+{
+	char file[PATH_MAX];
+
+	snprintf(file, sizeof(file), "%s/" RESULTS_SUMMARY, writer->folder);
+	if (access(file, F_OK))
+		return read_text(writer, RESULTS_CONFIG, "hash", ret_hash);
+	return read_text(writer, RESULTS_SUMMARY, "version", ret_hash) &&
+	       read_text(writer, RESULTS_SUMMARY, "config_hash", ret_hash);
 }
 
 bool results_differ(const struct writer *writer, const char *config_hash)

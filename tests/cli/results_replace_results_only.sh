@@ -54,6 +54,11 @@ rm model/summary.json
 $gvmsim $short --out model >.out 2>.err
 [ -f model/weights.bin ] && [ -f model/summary.json ] || fail "beside other files: $(ls model)"
 
+# A run that was killed while it put its files in place has left some of them, and the summary comes last.
+rm model/summary.json model/timeline.csv
+$gvmsim $short --out model --quiet || fail "half of the results: exit code $?"
+[ -f model/summary.json ] && [ -f model/timeline.csv ] || fail "half of the results: $(ls model)"
+
 # A user's lock on the folder, as by flock(1), is not one of ours: it is not waited for without end.
 timeout 60 flock model $gvmsim $short --out model --quiet || fail "a locked folder: exit code $?"
 timeout 60 flock . $gvmsim trace import "$2/traces/azure2023_conv_first200.csv" mine.trace >.out || fail "a locked folder: exit code $?"
