@@ -18,10 +18,10 @@
  *                  of a frozen context comes later. When the context dies the process stays,
  *                  and its rounds fail, until an event ends it
  *     trace        a recorded trace says which pages of 64 KB each kernel accesses, and may say
- *                  how long it takes and when it was launched (trace/page_trace.h). With dates
- *                  from the container's start on, each round waits for the date of its first
- *                  kernel, and its wait for a late round before it counts; the trace is played
- *                  once. Without dates it begins again at its end
+ *                  how long it takes and when it was launched (trace/page_trace.h). A trace
+ *                  with dates, from the container's start on, is played once: each round waits
+ *                  for the date of its first kernel. It is late if the round before it is late,
+ *                  and its wait counts. A trace without dates begins again at its end
  *
  * Draws depend on the scenario's seed and the container's name alone. Powers are products of
  * square roots, which every machine rounds alike. It does not round pow() alike.

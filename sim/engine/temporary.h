@@ -4,8 +4,8 @@
  * random digits. The PID is for people: two threads have the same one, and so do processes in
  * different containers.
  *
- * Whoever has a temporary file holds a shared lock on its folder, which the kernel releases
- * however the process ends. So files without a lock are those of killed processes.
+ * A process with temporary files holds a shared lock on their folder. The kernel releases the
+ * lock however the process ends. So files without a lock are those of killed processes.
  */
 #ifndef SIM_ENGINE_TEMPORARY_H
 #define SIM_ENGINE_TEMPORARY_H

@@ -22,9 +22,9 @@ struct whole_file {
 };
 
 /*
- * Begin to write the file @path. What stands there now is a regular file or nothing: a device
- * or a FIFO is refused, since the rename would replace /dev/null by a file. A
- * file that is replaced keeps its mode. Returns 0 or a negative enum sim_exit; after 0 the caller calls one of the two below.
+ * Begin to write the file @path. There is a regular file now, or nothing: a device or a FIFO is
+ * refused, since the rename would replace /dev/null by a file. A file that is replaced keeps its
+ * mode. Returns 0 or a negative enum sim_exit; after 0 the caller calls one of the two below.
  */
 int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err);
 
