@@ -72,22 +72,60 @@ void test_hooked_protection(struct softgpu_tenant *tenant)
 
 #define UNUSED_MB	12ul
 #define WITH_PROTECTION 7u
+#define WITH_DISCARDS	8u
+#define WITH_BOTH	9u
+
+/* How many bytes at the end of its memory a tenant needs no more. */
+static const size_t unneeded = UNUSED_MB * SOFTGPU_MB;
+
+/* The driver has discards since 580. */
+static bool discard(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes)
+{
+#ifdef UVM_DISCARD
+	UVM_DISCARD_PARAMS params = {
+		.base = (uintptr_t)p,
+		.length = bytes,
+		.flags = UVM_DISCARD_FLAGS_UNMAP,
+	};
+
+	return softgpu_uvm(tenant->fd, UVM_DISCARD, &params) == 0;
+#else
+	(void)tenant;
+	(void)p;
+	(void)bytes;
+	return false;
+#endif
+}
+
+static bool is_with_protection(unsigned int number)
+{
+	return number == WITH_PROTECTION || number == WITH_BOTH;
+}
+
+static bool is_with_discards(unsigned int number)
+{
+	return number == WITH_DISCARDS || number == WITH_BOTH;
+}
 
 /*
- * A tenant of 48 MB. The CPU takes the last 12 MB back, the ones that the GPU used last, and
- * their chunks stay without data.
+ * A tenant of 48 MB. The last 12 MB, the ones that the GPU used last, it discards, or the CPU
+ * takes them back. Their chunks stay without data that is needed.
  */
 static int unused_life(unsigned int number)
 {
 	struct softgpu_tenant tenant;
-	size_t bytes = PROTECTED_MB * SOFTGPU_MB, taken = UNUSED_MB * SOFTGPU_MB;
+	size_t bytes = PROTECTED_MB * SOFTGPU_MB, kept = bytes - unneeded;
 	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
 	uint64_t *p = softgpu_managed(&tenant, bytes);
 
-	if (number == WITH_PROTECTION)
+	if (is_with_protection(number))
 		failed += hooked_set(getpid(), "gmem.limit.low", "48M") != 0;
 	failed += !hooked_write(&tenant, p, bytes, number);
-	for (size_t at = bytes - taken; at < bytes; at += SOFTGPU_PAGE)
+	if (is_with_discards(number)) {
+		failed += !discard(&tenant, p + kept / 8, unneeded);
+		bytes = kept;
+	}
+	for (size_t at = kept; at < bytes; at += SOFTGPU_PAGE)
 		p[at / 8] = number + at / SOFTGPU_PAGE;
 	hooked_ready();
 	failed += !hooked_cpu_reads(p, bytes, number);
@@ -104,44 +142,49 @@ static unsigned long long copied_out(void)
  * Chunks without data that is needed leave first, although they were used last. A protected
  * container keeps them.
  */
+static void check_unused(struct softgpu_tenant *tenant, unsigned int number)
+{
+	size_t bytes = (HOOKED_MB - PROTECTED_MB + UNUSED_MB / 2) * SOFTGPU_MB;
+	struct hooked_process owner = hooked_start(unused_life, number);
+	unsigned long long copied;
+	long long left, swapped;
+	uint64_t *p;
+
+	hooked_wait_ready(&owner);
+	guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb,
+		    "48 MB are charged, of which 12 %s: %lld",
+		    is_with_discards(number) ? "are discarded" : "hold no data",
+		    hooked_get(owner.pid, "gmem.current"));
+	copied = copied_out();
+	p = softgpu_managed(tenant, bytes);
+	guest_check(hooked_write(tenant, p, bytes, 5), "a neighbour writes %zu MB",
+		    bytes / SOFTGPU_MB);
+	copied = copied_out() - copied;
+	left = hooked_get(owner.pid, "gmem.current");
+	swapped = hooked_get(owner.pid, "gmem.swap.current");
+	if (is_with_protection(number))
+		guest_check(left == 48 * mb && copied > 0,
+			    "protected, it keeps %lld bytes, and the neighbour pages", left);
+	else
+		guest_check(left < 48 * mb && left >= 36 * mb && swapped == 0 && copied == 0,
+			    "it has %lld bytes left, and nothing was copied: %llu, %lld", left,
+			    copied, swapped);
+	guest_check(hooked_read(tenant, p, bytes, 5), "all is right");
+	munmap(p, bytes);
+	hooked_go(&owner);
+	guest_check(hooked_end(&owner) == 0, "and the owner's");
+}
+
 void test_unused(struct softgpu_tenant *tenant)
 {
-	static const unsigned int lives[] = { WITH_PROTECTION, 1 };
-	size_t bytes = (HOOKED_MB - PROTECTED_MB + UNUSED_MB / 2) * SOFTGPU_MB;
-
-	for (size_t i = 0; i < 2; i++) {
-		struct hooked_process owner = hooked_start(unused_life, lives[i]);
-		bool protected = lives[i] == WITH_PROTECTION;
-		unsigned long long copied;
-		long long left, swapped;
-		uint64_t *p;
-
-		hooked_wait_ready(&owner);
-		guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb,
-			    "48 MB are charged, of which 12 hold no data: %lld",
-			    hooked_get(owner.pid, "gmem.current"));
-		copied = copied_out();
-		p = softgpu_managed(tenant, bytes);
-		guest_check(hooked_write(tenant, p, bytes, 5), "a neighbour writes %zu MB",
-			    bytes / SOFTGPU_MB);
-		copied = copied_out() - copied;
-		left = hooked_get(owner.pid, "gmem.current");
-		swapped = hooked_get(owner.pid, "gmem.swap.current");
-		if (protected)
-			guest_check(left == 48 * mb && copied > 0,
-				    "protected, it keeps %lld bytes, and the neighbour pages",
-				    left);
-		else
-			guest_check(
-				left < 48 * mb && left >= 36 * mb && swapped == 0 &&
-					copied == 0,
-				"it has %lld bytes left, and nothing was copied: %llu, %lld",
-				left, copied, swapped);
-		guest_check(hooked_read(tenant, p, bytes, 5), "all is right");
-		munmap(p, bytes);
-		hooked_go(&owner);
-		guest_check(hooked_end(&owner) == 0, "and the owner's");
-	}
+	check_unused(tenant, WITH_PROTECTION);
+	check_unused(tenant, 1);
+#ifdef UVM_DISCARD
+	check_unused(tenant, WITH_BOTH);
+	check_unused(tenant, WITH_DISCARDS);
+#else
+	guest_log("# this driver knows no discard");
+#endif
 }
 
 void test_forced(struct softgpu_tenant *tenant)
