@@ -109,7 +109,8 @@ static bool is_with_discards(unsigned int number)
 
 /*
  * A tenant of 48 MB. The last 12 MB, the ones that the GPU used last, it discards, or the CPU
- * takes them back. Their chunks stay without data that is needed.
+ * takes them back. Their chunks stay without data that is needed. At the end the GPU writes all
+ * of it anew.
  */
 static int unused_life(unsigned int number)
 {
@@ -129,6 +130,9 @@ static int unused_life(unsigned int number)
 		p[at / 8] = number + at / SOFTGPU_PAGE;
 	hooked_ready();
 	failed += !hooked_cpu_reads(p, bytes, number);
+	bytes = PROTECTED_MB * SOFTGPU_MB;
+	failed += !hooked_write(&tenant, p, bytes, number + 20);
+	failed += !hooked_cpu_reads(p, bytes, number + 20);
 	softgpu_detach(&tenant);
 	return failed;
 }

@@ -246,12 +246,12 @@ static void builtin_memory(struct softgpu_tenant *tenant)
 }
 
 /*
- * The reverse map of host memory. The test wants a block of 2 MB, and 2 MB in four ranges. Not
- * tried with 580 and later.
+ * The reverse map of host memory. The test wants a block of 2 MB, and 2 MB in four ranges. 580
+ * and later do not have it.
  */
 static void builtin_sysmem(struct softgpu_tenant *tenant)
 {
-#ifndef UVM_DISCARD
+#ifdef UVM_TEST_PMM_SYSMEM
 	uint64_t *whole = softgpu_managed(tenant, BLOCK_BYTES);
 	uint64_t *cut = softgpu_managed(tenant, BLOCK_BYTES);
 
