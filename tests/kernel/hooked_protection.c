@@ -70,22 +70,38 @@ void test_hooked_protection(struct softgpu_tenant *tenant)
 	munmap(p, bytes);
 }
 
-#define UNUSED_MB	12ul
-#define WITH_PROTECTION 7u
-#define WITH_DISCARDS	8u
-#define WITH_BOTH	9u
+#define UNUSED_MB 12ul
 
-/* How many bytes at the end of its memory a tenant needs no more. */
-static const size_t unneeded = UNUSED_MB * SOFTGPU_MB;
+/* What happens to memory that a tenant needs no more. UNMAPPED: by a discard as well. */
+enum unneeded { TAKEN_BACK, DISCARDED, UNMAPPED };
+
+static const char *const unneeded_names[] = {
+	[TAKEN_BACK] = "are on the CPU",
+	[DISCARDED] = "are discarded",
+	[UNMAPPED] = "are discarded and unmapped",
+};
+
+/* The number of such a tenant says what happens, and whether it is protected. */
+#define UNUSED_LIFE(what, protected) (10u + 2u * (what) + (protected))
+
+static enum unneeded what_of(unsigned int number)
+{
+	return (number - 10) / 2;
+}
+
+static bool is_protected(unsigned int number)
+{
+	return number % 2 == 1;
+}
 
 /* The driver has discards since 580. */
-static bool discard(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes)
+static bool discard(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes, bool unmap)
 {
 #ifdef UVM_DISCARD
 	UVM_DISCARD_PARAMS params = {
 		.base = (uintptr_t)p,
 		.length = bytes,
-		.flags = UVM_DISCARD_FLAGS_UNMAP,
+		.flags = unmap ? UVM_DISCARD_FLAGS_UNMAP : 0,
 	};
 
 	return softgpu_uvm(tenant->fd, UVM_DISCARD, &params) == 0;
@@ -93,46 +109,37 @@ static bool discard(struct softgpu_tenant *tenant, uint64_t *p, size_t bytes)
 	(void)tenant;
 	(void)p;
 	(void)bytes;
+	(void)unmap;
 	return false;
 #endif
 }
 
-static bool is_with_protection(unsigned int number)
-{
-	return number == WITH_PROTECTION || number == WITH_BOTH;
-}
-
-static bool is_with_discards(unsigned int number)
-{
-	return number == WITH_DISCARDS || number == WITH_BOTH;
-}
-
 /*
- * A tenant of 48 MB. The last 12 MB, the ones that the GPU used last, it discards, or the CPU
- * takes them back. Their chunks stay without data that is needed. At the end the GPU writes all
- * of it anew.
+ * A tenant of 48 MB. Of these it needs the last 12 MB no more, the ones that the GPU used last,
+ * and their chunks stay. At the end the GPU writes all of it anew, unless pages were discarded
+ * that are still mapped: what is written there may be lost.
  */
 static int unused_life(unsigned int number)
 {
 	struct softgpu_tenant tenant;
-	size_t bytes = PROTECTED_MB * SOFTGPU_MB, kept = bytes - unneeded;
+	size_t bytes = PROTECTED_MB * SOFTGPU_MB, unneeded = UNUSED_MB * SOFTGPU_MB;
+	size_t kept = bytes - unneeded;
 	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
 	uint64_t *p = softgpu_managed(&tenant, bytes);
+	enum unneeded what = what_of(number);
 
-	if (is_with_protection(number))
+	if (is_protected(number))
 		failed += hooked_set(getpid(), "gmem.limit.low", "48M") != 0;
 	failed += !hooked_write(&tenant, p, bytes, number);
-	if (is_with_discards(number)) {
-		failed += !discard(&tenant, p + kept / 8, unneeded);
-		bytes = kept;
-	}
-	for (size_t at = kept; at < bytes; at += SOFTGPU_PAGE)
+	if (what != TAKEN_BACK)
+		failed += !discard(&tenant, p + kept / 8, unneeded, what == UNMAPPED);
+	for (size_t at = kept; what == TAKEN_BACK && at < bytes; at += SOFTGPU_PAGE)
 		p[at / 8] = number + at / SOFTGPU_PAGE;
 	hooked_ready();
-	failed += !hooked_cpu_reads(p, bytes, number);
-	bytes = PROTECTED_MB * SOFTGPU_MB;
-	failed += !hooked_write(&tenant, p, bytes, number + 20);
-	failed += !hooked_cpu_reads(p, bytes, number + 20);
+	failed += !hooked_cpu_reads(p, what == TAKEN_BACK ? bytes : kept, number);
+	if (what != DISCARDED)
+		failed += !hooked_write(&tenant, p, bytes, number + 20) ||
+			  !hooked_cpu_reads(p, bytes, number + 20);
 	softgpu_detach(&tenant);
 	return failed;
 }
@@ -156,8 +163,7 @@ static void check_unused(struct softgpu_tenant *tenant, unsigned int number)
 
 	hooked_wait_ready(&owner);
 	guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb,
-		    "48 MB are charged, of which 12 %s: %lld",
-		    is_with_discards(number) ? "are discarded" : "hold no data",
+		    "48 MB are charged, of which 12 %s: %lld", unneeded_names[what_of(number)],
 		    hooked_get(owner.pid, "gmem.current"));
 	copied = copied_out();
 	p = softgpu_managed(tenant, bytes);
@@ -166,7 +172,7 @@ static void check_unused(struct softgpu_tenant *tenant, unsigned int number)
 	copied = copied_out() - copied;
 	left = hooked_get(owner.pid, "gmem.current");
 	swapped = hooked_get(owner.pid, "gmem.swap.current");
-	if (is_with_protection(number))
+	if (is_protected(number))
 		guest_check(left == 48 * mb && copied > 0,
 			    "protected, it keeps %lld bytes, and the neighbour pages", left);
 	else
@@ -181,14 +187,17 @@ static void check_unused(struct softgpu_tenant *tenant, unsigned int number)
 
 void test_unused(struct softgpu_tenant *tenant)
 {
-	check_unused(tenant, WITH_PROTECTION);
-	check_unused(tenant, 1);
+	enum unneeded last = TAKEN_BACK;
+
 #ifdef UVM_DISCARD
-	check_unused(tenant, WITH_BOTH);
-	check_unused(tenant, WITH_DISCARDS);
+	last = UNMAPPED;
 #else
 	guest_log("# this driver knows no discard");
 #endif
+	for (enum unneeded what = TAKEN_BACK; what <= last; what++) {
+		check_unused(tenant, UNUSED_LIFE(what, 1));
+		check_unused(tenant, UNUSED_LIFE(what, 0));
+	}
 }
 
 void test_forced(struct softgpu_tenant *tenant)
