@@ -23,7 +23,14 @@
 #define SLOWER	      5u
 #define WORDS_A_PAGE  (SOFTGPU_PAGE / sizeof(uint64_t))
 #define CLIENT_OF_PID 16u
-#define SHUFFLE_STEP  7919u /* a prime above the number of pieces */
+/*
+ * nvidia-uvm takes 64 chunks from RM at once and keeps those that it does not need yet. Until it
+ * has them in its lists, nobody can see them, and an evictor that looks then makes room that
+ * there is: a block more or less, by chance. With this it takes one at a time.
+ */
+#define KEEP_NONE    "uvm_perf_pma_batch_nonpinned_order=0"
+
+#define SHUFFLE_STEP 7919u /* a prime above the number of pieces */
 
 struct hooked_mapping {
 	uint64_t va, bytes;
@@ -107,7 +114,7 @@ void gpu_load(const char *parameters)
 	snprintf(softgpu_parameters, sizeof(softgpu_parameters), "vidmem_mb=%u",
 		 RESERVED_MB + 2 * gpu_chunks);
 	guest_check(hooked_begin(&keeper, true, softgpu_parameters,
-				 evictors ? "evictors=1" : ""),
+				 evictors ? "evictors=1" : "", evictors ? KEEP_NONE : ""),
 		    "nvidia-uvm on a software GPU of %u chunks", gpu_chunks);
 }
 

@@ -131,8 +131,9 @@ static bool hooked_empty(pid_t owner)
 static uint64_t unload_state __attribute__((aligned(8)));
 
 bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
-		  const char *parameters)
+		  const char *parameters, const char *uvm_parameters)
 {
+	char uvm[128];
 	UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER_PARAMS unload = {
 		.unload_state_buf = (uintptr_t)&unload_state,
 	};
@@ -145,7 +146,9 @@ bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softg
 	}
 	status = guest_load("softgpu", softgpu_parameters);
 	guest_check(status == 0, "load softgpu: %s", guest_error_name(status));
-	status = guest_load("nvidia-uvm", "uvm_enable_builtin_tests=1 " NO_DEBUG_PROCFS);
+	snprintf(uvm, sizeof(uvm), "uvm_enable_builtin_tests=1 " NO_DEBUG_PROCFS " %s",
+		 uvm_parameters);
+	status = guest_load("nvidia-uvm", uvm);
 	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return false;
