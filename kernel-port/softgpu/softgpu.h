@@ -295,7 +295,7 @@ struct softgpu_pma {
 	u64 used_bytes;
 	u64 begin; /* the first chunk that it gives out, and the one behind the last */
 	u64 end;
-	/* A range of pages that RM asks UVM for: nobody gets one of them meanwhile. Under lock. */
+	/* RM asks UVM for these pages: none of them is allocated until UVM answers. Under lock. */
 	u64 wanted;
 	u64 wanted_end;		       /* the page behind it; 0: there is none */
 	UvmPmaStatistics statistics;   /* read by UVM without a lock */

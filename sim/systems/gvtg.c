@@ -31,8 +31,8 @@
  *                system.trapped_accesses of them a second are trapped, and its host thread
  *                launches a kernel later by trap x accesses. Emulation traps all accesses,
  *                GVT-g I/O registers and page tables, and pass-through none.
- *     counts     summary.json has what was trapped: traps.accesses, of what was launched,
- *                traps.submissions and traps.entries.
+ *     counts     summary.json has the number of traps: traps.accesses, traps.submissions and
+ *                traps.entries. Accesses are those of the kernels that were launched.
  *
  *     host       The container whose vgpu.type is "host" is the host itself. It has no traps and
  *                no budget, and its work goes before that of guests. With system.host_policy
@@ -50,9 +50,7 @@
  *                each, so a GPU with 32 has 7 vGPUs at most. A GPU for computing has none
  *                (system.fences 0), and they bound nothing.
  *
- * Types are those of vgpu.c in i915's gvt folder: V5_1, V5_2, V5_4 and V5_8 are a whole, a
- * half, a quarter and an eighth of the memory, with weights 16, 8, 4 and 2. Without a type,
- * containers have equal parts. vgpu.weight and vgpu.partition are in place of a type's.
+ * gvtg_types.h has the types of vGPUs, with their parts of the memory and their weights.
  *
  * The times are assumed, since the design document has none. tick, balance_period, stages and
  * start_priority are the public code's.
@@ -68,21 +66,12 @@
  *   4. Traps cost the container time, but no CPU that others would miss.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "config/check.h"
-#include "config/message.h"
-#include "engine/guess.h"
 #include "fifo/fifo.h"
 #include "systems/gvtg_policy.h"
+#include "systems/gvtg_types.h"
 #include "systems/system.h"
-
-#define WEIGHT_OF_WHOLE 16u
-#define PARTS_MAX	8u
-#define FENCES_EACH	4u
-#define HOST_TYPE	"host"
-#define TYPES		"V5_1, V5_2, V5_4, V5_8, host"
-#define TYPE_PREFIX	"V5_" /* of a type's name; then the number of such parts */
 
 /* When work of the host goes to the GPU. */
 enum gvtg_host_policy { GVTG_HOST_FIRST, GVTG_HOST_IN_ORDER };
@@ -439,44 +428,6 @@ static void gvtg_stop(struct cuda_device *device)
 		eng_timer_cancel(&gvtg->machines[i].queue);
 }
 
-static bool is_host(const struct cfg_container *container)
-{
-	return !strcmp(container->vgpu_type, HOST_TYPE);
-}
-
-/* A container's part of the memory is one of so many: 1, 2, 4 or 8. The host's is as V5_8. */
-static u32 container_parts(const struct config *config, const struct cfg_container *container)
-{
-	size_t gpu = config_gpu_index(config, container);
-	u32 count = 0, parts = 1;
-
-	if (is_host(container))
-		return PARTS_MAX;
-	if (*container->vgpu_type)
-		return (u32)strtoul(container->vgpu_type + strlen(TYPE_PREFIX), NULL, 10);
-	for (size_t i = 0; i < config->container_count; i++)
-		count += config_is_on(config, &config->containers[i], gpu);
-	while (parts < count && parts < PARTS_MAX)
-		parts *= 2;
-	return parts;
-}
-
-/* A container's part of the memory, in whole chunks. */
-static u64 part_bytes(const struct config *config, const struct cfg_container *container)
-{
-	u64 bytes = config_gpu(config, container)->memory / container_parts(config, container);
-
-	if (container->vgpu_partition)
-		bytes = container->vgpu_partition;
-	return bytes >> GVM_CHUNK_SHIFT << GVM_CHUNK_SHIFT;
-}
-
-static u32 container_weight(const struct config *config, const struct cfg_container *container)
-{
-	return container->vgpu_weight ? (u32)container->vgpu_weight :
-					WEIGHT_OF_WHOLE / container_parts(config, container);
-}
-
 static void gvtg_attach(struct cuda_context *context, const struct cfg_container *container)
 {
 	struct gvtg *gvtg = context->device->library_data;
@@ -485,14 +436,14 @@ static void gvtg_attach(struct cuda_context *context, const struct cfg_container
 	*machine = (struct gvtg_machine){
 		.gvtg = gvtg,
 		.context = context,
-		.vgpu.weight = container_weight(gvtg->config, container),
+		.vgpu.weight = gvtg_weight(gvtg->config, container),
 		.queue.fire = queue_fire,
 	};
 	context->library_data = machine;
 	fifo_allow(machine_tsg(machine), 0, false);
 	/* No slice of the hardware ends a kernel. */
 	fifo_set_timeslice(machine_tsg(machine), CFG_HOUR);
-	if (is_host(container)) {
+	if (gvtg_is_host(container)) {
 		INIT_LIST_HEAD(&machine->vgpu.node);
 		gvtg->host = machine;
 		return;
@@ -616,91 +567,17 @@ static const struct cuda_library gvtg_library = {
 	.map_ns = gvtg_map_ns,
 };
 
-/* Check that a part holds a context and a chunk: a frame buffer of 0 bytes would be none. */
-static int gvtg_check_memory(struct cfg_load *load, const struct config *config,
-			     const struct cfg_container *container)
-{
-	u64 context = config_gpu(config, container)->context;
-	u64 bytes = part_bytes(config, container);
-
-	if (bytes >= max(context, (u64)GVM_CHUNK_BYTES))
-		return 0;
-	return cfg_reject_container(load, container,
-				    container->vgpu_partition ? "vgpu.partition" : "vgpu.type",
-				    "its part of the memory has %llu bytes, allowed: at least "
-				    "a chunk of %llu, and gpu.context, %llu",
-				    bytes, (u64)GVM_CHUNK_BYTES, context);
-}
-
-/* Check that types are known, and that the parts of a GPU are no more than all of it. */
 static int gvtg_check(struct cfg_load *load, const struct config *config)
 {
 	const struct gvtg_keys *keys = config->system_keys;
-	u32 eighths[PARTS_MAX + 1] = { [1] = 8, [2] = 4, [4] = 2, [8] = 1 };
-	int status = 0;
 
-	for (size_t i = 0; !status && i < config->container_count; i++) {
-		const struct cfg_container *container = &config->containers[i];
-		const char *type = container->vgpu_type;
-		size_t gpu = config_gpu_index(config, container);
-		u64 bytes = 0, memory = config_gpu(config, container)->memory;
-		u32 taken = 0, hosts = 0, guests = 0;
-		bool own_sizes = false;
-		char right[128];
-
-		if (!container->enabled)
-			continue;
-		if (*type && strcmp(type, "V5_1") != 0 && strcmp(type, "V5_2") != 0 &&
-		    strcmp(type, "V5_4") != 0 && strcmp(type, "V5_8") != 0 &&
-		    !is_host(container)) {
-			guess_describe(type, TYPES, right, sizeof(right));
-			if (strchr(right, '?')) /* near in letters is not near in size */
-				cfg_append(right, sizeof(right), " There are " TYPES);
-			return cfg_reject_container(load, container, "vgpu.type",
-						    "\"%s\" is not known, %s", type, right);
-		}
-		for (size_t k = 0; k <= i; k++) {
-			const struct cfg_container *other = &config->containers[k];
-
-			if (!config_is_on(config, other, gpu))
-				continue;
-			taken += eighths[container_parts(config, other)];
-			own_sizes |= other->vgpu_partition != 0;
-			bytes = min(bytes + part_bytes(config, other), ~0ull >> 1);
-			hosts += is_host(other);
-			guests += !is_host(other);
-		}
-		if (hosts > 1)
-			return cfg_reject_container(load, container, "vgpu.type",
-						    "is the second \"host\" of its GPU, "
-						    "allowed: one");
-		if (keys->fences && (guests + 1) * FENCES_EACH > keys->fences)
-			return cfg_reject_container(
-				load, container, "vgpu.type",
-				"is one too many: %u vGPUs and the host have %u fences, "
-				"allowed: %llu",
-				guests, (guests + 1) * FENCES_EACH, keys->fences);
-		if (own_sizes && bytes > memory)
-			return cfg_reject_container(load, container, "vgpu.partition",
-						    "is too much: with it vGPUs have %llu "
-						    "bytes, allowed: the GPU's "
-						    "%llu",
-						    bytes, memory);
-		if (!own_sizes && taken > PARTS_MAX)
-			return cfg_reject_container(
-				load, container, "vgpu.type",
-				"is one too many: with it vGPUs have %u eighths of the memory, "
-				"allowed: 8",
-				taken);
-		status = gvtg_check_memory(load, config, container);
-	}
-	return status;
+	return gvtg_types_check(load, config, keys->fences);
 }
 
 static void gvtg_part(const struct config *config, const struct cfg_container *container,
 		      struct cfg_gpu *gpu)
 {
-	gpu->memory = part_bytes(config, container);
+	gpu->memory = gvtg_part_bytes(config, container);
 	gpu->memory_total = gpu->memory;
 }
 

@@ -28,7 +28,7 @@ static bool is_verified(const char *bytes, size_t size)
 	return !status;
 }
 
-/* What is refused at its first mistake is listed, or refused as a whole in one line. */
+/* A module that patch_module() has refused: patch_count() lists why, or refuses all of it in one line. */
 static void count(const struct ptx_module *module, const struct patch_options *options)
 {
 	struct sim_error err = { 0 };

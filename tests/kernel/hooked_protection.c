@@ -163,8 +163,8 @@ static void check_unused(struct softgpu_tenant *tenant, unsigned int number)
 
 	hooked_wait_ready(&owner);
 	guest_check(hooked_get(owner.pid, "gmem.current") == 48 * mb,
-		    "48 MB are charged, of which 12 %s: %lld", unneeded_names[what_of(number)],
-		    hooked_get(owner.pid, "gmem.current"));
+		    "%lld bytes are charged, 48 MB; 12 MB of them %s",
+		    hooked_get(owner.pid, "gmem.current"), unneeded_names[what_of(number)]);
 	copied = copied_out();
 	p = softgpu_managed(tenant, bytes);
 	guest_check(hooked_write(tenant, p, bytes, 5), "a neighbour writes %zu MB",

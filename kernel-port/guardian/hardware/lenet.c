@@ -8,7 +8,8 @@
  *   attack NUMBER   writes for NUMBER seconds to addresses within 64 GiB of its own
  *   spin [N]        a kernel that never ends, behind N that do
  *   copies          copies and sets at all edges of its partition, which is to be all of its memory (gvmfenced
- *                   serve --mode fence); prints those that were not served or refused as they have to be
+ *                   serve --mode fence). Those within it are to be served, the others refused; prints how many
+ *                   were not
  *   launch NUMBER   NUMBER empty launches, the time of each
  *
  * START: a time in seconds since 1970 at which all tenants begin. Build: cc -O2
