@@ -146,9 +146,8 @@ bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softg
 	}
 	status = guest_load("softgpu", softgpu_parameters);
 	guest_check(status == 0, "load softgpu: %s", guest_error_name(status));
-	snprintf(uvm, sizeof(uvm), "uvm_enable_builtin_tests=1 " NO_DEBUG_PROCFS " %s",
-		 uvm_parameters);
-	status = guest_load("nvidia-uvm", uvm);
+	snprintf(uvm, sizeof(uvm), NO_DEBUG_PROCFS " %s", uvm_parameters);
+	status = softgpu_load_uvm(uvm);
 	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return false;

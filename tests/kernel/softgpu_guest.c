@@ -77,6 +77,15 @@ static int softgpu_major(const char *name)
 	return result;
 }
 
+int softgpu_load_uvm(const char *parameters)
+{
+	char all[192];
+
+	snprintf(all, sizeof(all), "uvm_enable_builtin_tests=1 %s%s", parameters,
+		 guest_number("GVM_TEST_NO_HMM", 0) ? " uvm_disable_hmm=1" : "");
+	return guest_load("nvidia-uvm", all);
+}
+
 bool softgpu_open(void)
 {
 	int major = softgpu_major("nvidia-uvm");

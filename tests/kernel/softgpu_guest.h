@@ -55,6 +55,13 @@ struct softgpu_tenant {
 	softgpu_status(fd, command, params, &(params)->rmStatus)
 int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status);
 
+/*
+ * Load nvidia-uvm.ko with its built-in tests and @parameters. GVM_TEST_NO_HMM=1 turns its HMM off,
+ * also where @parameters turn it on: with drivers whose HMM stops a kernel that watches
+ * (docs/softgpu.md). Returns 0 or an errno.
+ */
+int softgpu_load_uvm(const char *parameters);
+
 /* Make the device nodes, once both modules are loaded. Returns whether it could. */
 bool softgpu_open(void);
 void softgpu_close(void);

@@ -84,14 +84,11 @@ static void run_test(const struct softgpu_test *test)
 		.unload_state_buf = (uintptr_t)&unload_state,
 	};
 	long seconds = guest_seconds();
-	char parameters[160];
 	int status;
 
 	status = guest_load("softgpu", test->parameters);
 	guest_check(status == 0, "%s: load softgpu: %s", test->name, guest_error_name(status));
-	snprintf(parameters, sizeof(parameters), "uvm_enable_builtin_tests=1 %s",
-		 test->uvm_parameters);
-	status = guest_load("nvidia-uvm", parameters);
+	status = softgpu_load_uvm(test->uvm_parameters);
 	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return;
