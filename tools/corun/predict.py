@@ -3,6 +3,7 @@
 """Predict runs that keep.py has kept, and put predicted and measured values side by side.
 
     predict.py FOLDER... --measured FOLDER/alone [--own] [--deviations DEVIATIONS.md]
+    predict.py FOLDER --ahead PLAN.json
 
 Every run of each FOLDER is simulated: its arrivals, memory, timeslices and MPS clients, with
 the launches and the host's work that measure.py found of the applications alone. The host's
@@ -17,6 +18,10 @@ count. A value that the run only bounds has no error. The last lines have the me
 errors, of runs alone and together, and for each FOLDER how many pairs of its runs that differ
 by more than 20 % are predicted in the measured order. --deviations rewrites the tables between
 marks in a document.
+
+With --ahead, the runs of a plan are predicted that need not have been run yet, from the
+profiles in FOLDER, which is one of corun.py or keep.py: a row of CSV for each value. So a
+prediction can be kept before anybody has seen the run. The plan has programs alone.
 Only the standard library is used.
 """
 
@@ -33,6 +38,7 @@ import arrivals
 import collect
 import kinds
 import logs
+import plan as plans
 from kinds import KINDS
 
 MARK = "<!-- tools/corun/predict.py: {} -->\n"
@@ -93,6 +99,42 @@ class Kept:
                 ((process, what),) = processes.items()
                 if what["app"] == "llm" and self.has_steps(run, process):
                     yield run, process
+
+
+class Ahead(Kept):
+    """Runs of a plan that need not have been run yet, and a folder with profiles."""
+
+    def __init__(self, folder, plan):
+        self.folder, runs, profiles = folder, {}, {}
+        for group in plan["groups"]:
+            for run in group["runs"]:
+                runs[f"{group['name']}.{run['name']}"] = dict(
+                    seconds=run["seconds"], mps=bool(group.get("mps")),
+                    drain_s=run.get("drain_s", plans.DEFAULT_DRAIN_S), processes={
+                        name: self.facts(group["processes"][name], settings)
+                        for name, settings in run["processes"].items()})
+            for name, process in group["processes"].items():
+                program = plans.program_of(process)
+                if program is None:
+                    raise ValueError(f"{group['name']}.{name}: --ahead needs a program")
+                profiles[program] = os.path.join("profiles", program + ".json.gz")
+        self.manifest = dict(plan=plan, runs=runs, profiles=profiles)
+
+    @staticmethod
+    def facts(process, settings):
+        """What a manifest says of a process in a run."""
+        return {key: value for key, value in dict(process, **settings).items()
+                if key in ("app", "mps_percent", "timeslice_us")}
+
+    def write(self, options, out):
+        """Predict all runs, then write them."""
+        rows = [(run, process, column, f"{value:.3f}")
+                for run in self.manifest["runs"]
+                for process, found in simulate(options, [self], self, run).items()
+                for column, value in found.items() if value is not None]
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(("run", "process", "metric", "predicted"))
+        writer.writerows(rows)
 
 
 def launch_ms(folders, kept, run, process):
@@ -279,9 +321,16 @@ def main():
     parser.add_argument("--own", action="store_true",
                         help="the host's time for a launch is that of the run itself")
     parser.add_argument("--deviations", metavar="FILE", help="rewrite its tables")
+    parser.add_argument("--ahead", metavar="PLAN",
+                        help="predict its runs from the profiles in FOLDER")
     options = parser.parse_args()
     tables, ratios, orders = {}, {"alone": [], "together": []}, {}
+    if options.ahead and (len(options.folders) > 1 or options.own or options.deviations):
+        parser.error("--ahead has one FOLDER, and goes with neither --own nor --deviations")
     try:
+        if options.ahead:
+            Ahead(options.folders[0], plans.load(options.ahead)[0]).write(options, sys.stdout)
+            return
         folders = [Kept(os.path.normpath(folder), options.gpu) for folder in options.folders]
         for kept in folders:
             results = {run: errors(kept, run, simulate(options, folders, kept, run))
@@ -295,6 +344,8 @@ def main():
         report(tables, ratios, orders)
         if options.deviations:
             rewrite(options.deviations, tables)
+    except plans.PlanError as error:
+        sys.exit(f"predict.py: {options.ahead}: {error}")
     except (OSError, KeyError, ValueError, StopIteration) as error:
         sys.exit(f"predict.py: {type(error).__name__}: {error}")
 

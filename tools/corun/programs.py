@@ -205,23 +205,31 @@ class Decoder:
         self.position.add_(1).remainder_(len(self.places))
 
 
+def captured(device, work):
+    """A function that replays work as a CUDA graph; work itself without CUDA."""
+    import torch
+
+    work = torch.inference_mode()(work)
+    if device == "cpu":
+        return work
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        work()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph.replay
+
+
 def decode_graph(device, tiny):
     """A decoder of 16 layers of width 2048, a token a step, in a CUDA graph."""
     import torch
 
     with torch.inference_mode():
         decoder = Decoder(device, *((2, 256, 8) if tiny else (16, 2048, 1024)))
-        launch = torch.inference_mode()(decoder.decode)
-        if device != "cpu":
-            stream = torch.cuda.Stream()
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                decoder.decode()
-            torch.cuda.current_stream().wait_stream(stream)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                decoder.decode()
-            launch = graph.replay
+        launch = captured(device, decoder.decode)
 
     def step():
         launch()
@@ -256,6 +264,128 @@ def recommender_infer(device, tiny):
     return step
 
 
+def encoder_infer(device, tiny):
+    """BERT of transformers as a server of embeddings runs it: a batch of 64 sequences of up to
+    256 tokens in bf16, padded; a number of each comes to the host."""
+    hide_kit()
+    import torch
+    from transformers import BertConfig, BertModel
+
+    batch, length, size = (4, 16, dict(num_hidden_layers=2)) if tiny else (64, 256, {})
+    model = BertModel(BertConfig(**size)).to(device, torch.bfloat16).eval()
+    tokens = torch.randint(0, 30522, (batch, length), device=device)
+    lengths = torch.randint(length // 4, length + 1, (batch, 1), device=device)
+    mask = (torch.arange(length, device=device) < lengths).long()
+
+    @torch.inference_mode()
+    def step():
+        return model(input_ids=tokens, attention_mask=mask).pooler_output[:, 0].tolist()
+    return step
+
+
+def unet(width):
+    """A U-Net of three levels for images. A block has two convolutions with norms."""
+    import torch
+    from torch import nn
+
+    def block(inputs, outputs):
+        return nn.Sequential(*(layer for channels in (inputs, outputs) for layer in (
+            nn.Conv2d(channels, outputs, 3, padding=1), nn.GroupNorm(8, outputs), nn.SiLU())))
+
+    class Level(nn.Module):
+        """Down, what is inside, up again; the skip connection goes past it."""
+
+        def __init__(self, channels, inside):
+            super().__init__()
+            self.before, self.inside = block(channels, channels), inside
+            self.down = nn.Conv2d(channels, 2 * channels, 2, stride=2)
+            self.up = nn.ConvTranspose2d(2 * channels, channels, 2, stride=2)
+            self.after = block(2 * channels, channels)
+
+        def forward(self, x):
+            """Of a batch of images."""
+            x = self.before(x)
+            return self.after(torch.cat([x, self.up(self.inside(self.down(x)))], 1))
+
+    levels = Level(width, Level(2 * width, block(4 * width, 4 * width)))
+    return nn.Sequential(nn.Conv2d(3, width, 3, padding=1), levels, nn.Conv2d(width, 3, 1))
+
+
+def unet_train(device, tiny):
+    """A U-Net that learns to remove noise: 32 images of 128 x 128, autocast to bf16, AdamW."""
+    import torch
+
+    batch, side, width = (2, 16, 8) if tiny else (32, 128, 64)
+    last = torch.channels_last
+    model = unet(width).to(device, memory_format=last).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    images = torch.randn(batch, 3, side, side, device=device).to(memory_format=last)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        noise = torch.randn_like(images)
+        with torch.autocast(torch.device(device).type, torch.bfloat16):
+            found = model(images + noise)
+        loss = torch.nn.functional.mse_loss(found.float(), noise)
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+    return step
+
+
+class Carts:
+    """Carts with poles, and a policy that pushes them, as reinforcement learning on a GPU has
+    them. All steps of all carts are kernels; a pole that has fallen is put up again."""
+
+    def __init__(self, device, carts, width):
+        import torch
+        from torch.nn import Linear, Sequential, Tanh
+
+        self.torch = torch
+        self.policy = Sequential(Linear(4, width), Tanh(), Linear(width, width), Tanh(),
+                                 Linear(width, 2)).to(device)
+        self.state = torch.empty(carts, 4, device=device).uniform_(-0.05, 0.05)
+        self.reward = torch.zeros(carts, device=device)
+
+    def move(self):
+        """One step of all carts, in place. Physics of Barto, Sutton and Anderson (1983)."""
+        torch = self.torch
+        place, speed, angle, turn = self.state.unbind(1)
+        left, right = self.policy(self.state).unbind(1)
+        push = 20.0 * (right + torch.randn_like(place) > left).float() - 10.0
+        sine, cosine = angle.sin(), angle.cos()
+        inner = (push + 0.05 * turn * turn * sine) / 1.1
+        length = 0.5 * (4 / 3 - 0.1 * cosine * cosine / 1.1)
+        turning = (9.8 * sine - cosine * inner) / length
+        gain = inner - 0.05 * turning * cosine / 1.1
+        moved = torch.stack([place + 0.02 * speed, speed + 0.02 * gain, angle + 0.02 * turn,
+                             turn + 0.02 * turning], 1)
+        fallen = (moved[:, 0].abs() > 2.4) | (moved[:, 2].abs() > 0.21)
+        self.reward.add_((~fallen).float())
+        self.state.copy_(torch.where(fallen[:, None], torch.zeros_like(moved), moved))
+
+    def roll(self, steps):
+        """Many of them."""
+        self.reward.zero_()
+        for _ in range(steps):
+            self.move()
+
+
+def rollout_graph(device, tiny):
+    """Reinforcement learning's rollout: 1024 carts with poles and a policy of width 128 in
+    float32, 16 steps of tiny kernels, in a CUDA graph; the reward comes to the host."""
+    import torch
+
+    with torch.inference_mode():
+        carts = Carts(device, *((8, 16) if tiny else (1024, 128)))
+        launch = captured(device, lambda: carts.roll(2 if tiny else 16))
+
+    def step():
+        launch()
+        return carts.reward.mean().item()
+    return step
+
+
 def pipeline_part(part):
     """A part of an image of diffusion.py: its encoders, a denoising step, or its decoder."""
     def program(device, tiny):
@@ -281,7 +411,8 @@ def pipeline_part(part):
 PROGRAMS = {"resnet50-train": resnet50_train, "vit-infer": vit_infer,
             "gpt2-train": gpt2_train, "bert-infer": bert_infer, "decode-graph": decode_graph,
             "recommender-infer": recommender_infer, "swin-train": swin_train,
-            "t5-generate": t5_generate,
+            "t5-generate": t5_generate, "encoder-infer": encoder_infer,
+            "unet-train": unet_train, "rollout-graph": rollout_graph,
             **{f"diffusion-{part}": pipeline_part(part)
                for part in ("encode", "denoise", "decode")}}
 

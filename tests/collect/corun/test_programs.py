@@ -235,6 +235,31 @@ class TestPrograms(unittest.TestCase):
         self.assertEqual(predict.in_order(kept, results),
                          (5, 4, [f"p {name}: c and d"]))
 
+    def ahead(self, plan):
+        """Predict the runs of a plan that nobody has run, with the sample's profiles."""
+        told = io.StringIO()
+        with importing():
+            predict.Ahead(OUT, plan).write(self.options(), told)
+        return told.getvalue().splitlines()
+
+    def test_runs_are_predicted_ahead_as_they_are_afterwards(self):
+        kept = predict.Kept(KEPT, "h200-141g")
+        lines = self.ahead(kept.manifest["plan"])
+        self.assertEqual(lines[0], "run,process,metric,predicted")
+        with importing():
+            found = {run: predict.simulate(self.options(), [kept], kept, run)
+                     for run in kept.manifest["runs"]}
+        self.assertEqual(sorted(lines[1:]), sorted(
+            f"{run},{process},{metric},{value:.3f}" for run, processes in found.items()
+            for process, values in processes.items() for metric, value in values.items()))
+
+    def test_only_programs_are_predicted_ahead(self):
+        plan = predict.Kept(KEPT, "h200-141g").manifest["plan"]
+        name = plan["groups"][0]["name"]
+        (process,) = plan["groups"][0]["processes"]
+        plan["groups"][0]["processes"][process] = dict(app="llm")
+        self.assertRaisesRegex(ValueError, f"^{name}.{process}: --ahead needs a program$", self.ahead, plan)
+
     def test_a_server_needs_measured_constants(self):
         kept = predict.Kept(KEPT, "h200-141g")
         kept.manifest["runs"]["solo.alone"]["processes"]["decode"]["app"] = "llm"

@@ -97,8 +97,8 @@ plan=programs-blind
 first='groups[0].processes.resnet50-train'
 mistake 'del(.groups[0].processes[].args)' "$first.args.program: is missing"
 mistake '.groups[0].processes[].args.program = ["vit-infer"]' "$first.args.program: \"['vit-infer']\", allowed: resnet50-train, \
-vit-infer, gpt2-train, bert-infer, decode-graph, recommender-infer, swin-train, t5-generate, diffusion-encode, \
-diffusion-denoise, diffusion-decode"
+vit-infer, gpt2-train, bert-infer, decode-graph, recommender-infer, swin-train, t5-generate, encoder-infer, \
+unet-train, rollout-graph, diffusion-encode, diffusion-denoise, diffusion-decode"
 mistake '.groups[0].processes[].profile = "yes"' "$first.profile: is of a wrong type"
 mistake '.groups[0].processes.other = .groups[1].processes["vit-infer"]' \
 	"$first.profile: needs a group without other processes"
