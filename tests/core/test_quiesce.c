@@ -110,6 +110,43 @@ START_TEST(a_tsg_attached_meanwhile_gets_its_settings_at_resume)
 }
 END_TEST
 
+/*
+ * Regression: a resume took for granted that the GPU has its defaults again. A GPU that had kept
+ * its settings kept a TSG off the runlist for good, if the RPC of its thaw had failed before.
+ */
+START_TEST(a_resume_puts_back_a_tsg_that_the_gpu_may_have_kept_off)
+{
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(gvm_compute_freeze(a), 0);
+	world_expect_calls(0, -EIO);
+	ck_assert_int_eq(write_text(a, "compute.freeze", "0"), -EIO);
+	ck_assert(world.off[1]);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	expect_rpcs(1);
+	ck_assert_int_eq(world.calls[0].rpc, WORLD_ENABLE);
+	ck_assert(!world.off[1] && !tsg.disabled && !tsg.preempted);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
+START_TEST(a_resume_sets_a_timeslice_that_the_gpu_may_have_kept)
+{
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "5"), 0);
+	world_expect_calls(0, -EIO);
+	ck_assert_int_eq(write_text(a, "compute.timeslice", "1"), -EIO);
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	world_expect_calls(U32_MAX, 0);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	expect_rpcs(1);
+	ck_assert_int_eq(world.calls[0].rpc, WORLD_TIMESLICE);
+	ck_assert_uint_eq(world.calls[0].value, WORLD_TIMESLICE_US);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
 /* A GPU that is lost. */
 
 START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
@@ -322,6 +359,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_resume_applies_all_settings_of_tsgs_anew);
 	tcase_add_test(tests, a_resume_whose_rpc_fails_says_so_and_runs);
 	tcase_add_test(tests, a_tsg_attached_meanwhile_gets_its_settings_at_resume);
+	tcase_add_test(tests, a_resume_puts_back_a_tsg_that_the_gpu_may_have_kept_off);
+	tcase_add_test(tests, a_resume_sets_a_timeslice_that_the_gpu_may_have_kept);
 	tcase_add_test(tests, a_lost_gpu_refuses_writes_and_lets_processes_go);
 	tcase_add_test(tests, a_device_whose_books_are_broken_answers_eio_and_reuses_nothing);
 	tcase_add_test(tests, an_rpc_can_tell_that_the_gpu_is_lost);

@@ -217,6 +217,21 @@ void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device)
 	share->container = NULL;
 }
 
+/*
+ * The GPU has either what the record says, or the default. A record becomes the one of the two
+ * that is not wished for, so that an RPC follows. 0 is no timeslice.
+ */
+static void tsg_forget_locked(struct gvm_tsg *tsg)
+{
+	if (tsg->timeslice_us != tsg->container->device->default_timeslice_us)
+		tsg->timeslice_us = 0;
+	/* Off the runlist, and wished back: put it back even if it is there. */
+	if (gvm_tsg_plan_locked(tsg).enable)
+		return;
+	tsg->disabled = false;
+	tsg->preempted = false;
+}
+
 /* CONTEXT: process. */
 void gvm_tsgs_forget(struct gvm_device *device)
 {
@@ -225,11 +240,8 @@ void gvm_tsgs_forget(struct gvm_device *device)
 
 	gvm_mutex_lock(&device->tsg_mutex);
 	list_for_each_entry(container, &device->compute, compute_node) {
-		list_for_each_entry(tsg, &container->tsgs, node) {
-			tsg->timeslice_us = device->default_timeslice_us;
-			tsg->disabled = false;
-			tsg->preempted = false;
-		}
+		list_for_each_entry(tsg, &container->tsgs, node)
+			tsg_forget_locked(tsg);
 	}
 	gvm_mutex_unlock(&device->tsg_mutex);
 }

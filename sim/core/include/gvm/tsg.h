@@ -39,7 +39,7 @@ struct gvm_tsg {
 	struct list_head step_node;	 /* in the list of a step of the scheduler's round */
 	struct list_head shares; /* gvm_tsg_share.node: further containers that use it */
 	u32 id;			 /* the device's name for it */
-	u64 timeslice_us;	 /* programmed, as the last RPC confirmed */
+	u64 timeslice_us;	 /* programmed, as the last RPC confirmed; 0: unknown */
 	u64 runtime_ns;		 /* at the scheduler's last look */
 	u64 apply_pass;	 /* gvm_device.apply_passes when its settings were applied last */
 	int apply_error; /* of that pass, or 0 */
@@ -104,8 +104,8 @@ int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
 void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device);
 
 /*
- * The GPU was reset and has forgotten all settings: every TSG of the device counts as a new one,
- * until gvm_tsgs_apply(). CONTEXT: process.
+ * The GPU may have been reset: each setting of a TSG is what the last RPC confirmed, or the
+ * default of a new TSG. gvm_tsgs_apply() then makes the RPCs that either needs. CONTEXT: process.
  */
 void gvm_tsgs_forget(struct gvm_device *device);
 
