@@ -147,6 +147,32 @@ START_TEST(a_resume_sets_a_timeslice_that_the_gpu_may_have_kept)
 }
 END_TEST
 
+/* Regression: the stop made its RPCs while the GPU slept. */
+START_TEST(a_scheduler_that_stops_leaves_its_rpcs_to_the_resume)
+{
+	const struct gvm_scheduler_config config = { GVM_SCHED_PRIORITY, GVM_TRACK_BUSY_BITS,
+						     1000000 };
+	static struct gvm_scheduler scheduler;
+	struct gvm_tsg high;
+
+	ck_assert_int_eq(write_text(b, "compute.priority", "0"), 0);
+	gvm_tsg_attach(a, &tsg, 1);
+	gvm_tsg_attach(b, &high, 2);
+	world.samples[2].busy = true;
+	ck_assert_int_eq(gvm_scheduler_start(&scheduler, device, &config), 0);
+	world_await_round(&scheduler);
+	ck_assert_int_eq(gvm_device_quiesce(device, 1000 * TIMEOUT_NS), 0);
+	ck_assert(tsg.disabled && world.off[1]);
+	world_expect_calls(U32_MAX, 0);
+	gvm_scheduler_stop(&scheduler);
+	expect_rpcs(0);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	ck_assert(!tsg.disabled && !world.off[1]);
+	gvm_tsg_detach(&high);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
 /* A GPU that is lost. */
 
 START_TEST(a_lost_gpu_refuses_writes_and_lets_processes_go)
@@ -361,6 +387,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_tsg_attached_meanwhile_gets_its_settings_at_resume);
 	tcase_add_test(tests, a_resume_puts_back_a_tsg_that_the_gpu_may_have_kept_off);
 	tcase_add_test(tests, a_resume_sets_a_timeslice_that_the_gpu_may_have_kept);
+	tcase_add_test(tests, a_scheduler_that_stops_leaves_its_rpcs_to_the_resume);
 	tcase_add_test(tests, a_lost_gpu_refuses_writes_and_lets_processes_go);
 	tcase_add_test(tests, a_device_whose_books_are_broken_answers_eio_and_reuses_nothing);
 	tcase_add_test(tests, an_rpc_can_tell_that_the_gpu_is_lost);

@@ -346,8 +346,11 @@ void gvm_scheduler_stop(struct gvm_scheduler *scheduler)
 	sched_lock(scheduler);
 	list_for_each_entry(container, &device->compute, compute_node)
 		memset(&container->share, 0, sizeof(container->share));
-	if (!gvm_device_is_lost(device))
+	/* If the device is quiesced, its resume makes the RPCs. */
+	if (gvm_activity_begin(device, GVM_ACTIVITY_SCHEDULER)) {
 		sched_apply(scheduler);
+		gvm_activity_end(device, GVM_ACTIVITY_SCHEDULER);
+	}
 	gvm_mutex_unlock(&device->tsg_mutex);
 	/* Last, since no other scheduler may decide while the mutex is released. */
 	scheduler_unpublish(device);

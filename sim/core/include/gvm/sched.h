@@ -98,8 +98,8 @@ void gvm_sched_decide_locked(struct gvm_device *device, enum gvm_sched_policy po
 /*
  * Start or stop the scheduler of a device. start: 0; -EINVAL (the policy needs no thread, or
  * the interval is 0), -EBUSY (the device has a scheduler) or -ENOMEM. stop: every TSG gets back
- * the settings of its control files, as far as RPCs succeed; does nothing to a scheduler that
- * was not started. CONTEXT: process.
+ * the settings of its control files, as far as RPCs succeed, or at the resume of a quiesced
+ * device; does nothing to a scheduler that was not started. CONTEXT: process.
  */
 int gvm_scheduler_start(struct gvm_scheduler *scheduler, struct gvm_device *device,
 			const struct gvm_scheduler_config *config);
