@@ -8,9 +8,11 @@
 #include "gvm/evict.h"
 #include "gvm/activity.h"
 #include "gvm/clock.h"
+#include "gvm/hint.h"
 #include "gvm/pressure.h"
 #include "gvm/quiesce.h"
 #include "gvm/sched.h"
+#include "gvm/swap.h"
 
 #include <stdlib.h>
 
@@ -239,6 +241,33 @@ START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)
 }
 END_TEST
 
+/* Regression: hints, limits and host memory followed the rings of a device whose books are broken. */
+START_TEST(hints_and_limits_leave_broken_books_alone)
+{
+	u32 front;
+
+	world_charge_many(a, 16);
+	gvm_swap_charge(a, GVM_CHUNK_BYTES);
+	front = a->own.lead;
+	ck_assert(gvm_device_set_dead(device));
+	ck_assert_uint_eq(gvm_hint_next(device, a), GVM_NO_CHUNK);
+	ck_assert_uint_eq(gvm_hint_next(device, NULL), GVM_NO_CHUNK);
+	ck_assert_uint_eq(a->own.lead, front);
+	ck_assert_int_eq(gvm_swap_reserve(a, GVM_CHUNK_BYTES), -EIO);
+	gvm_swap_charge(a, GVM_CHUNK_BYTES);
+	gvm_swap_uncharge(a, 1);
+	gvm_clean_charge(a, 0, 0, GVM_PAGE_BYTES);
+	gvm_limit_set_hmem(a, 0);
+	ck_assert_uint_eq(a->swapped_bytes, GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(a->clean_bytes, 0);
+	gvm_limit_set_low(a, GVM_NO_LIMIT);
+	ck_assert(!a->is_swap_full && !a->is_protected);
+	/* The tear-down needs a live device. */
+	device->dead = false;
+	gvm_swap_uncharge(a, GVM_CHUNK_BYTES);
+}
+END_TEST
+
 START_TEST(an_rpc_can_tell_that_the_gpu_is_lost)
 {
 	gvm_tsg_attach(a, &tsg, 1);
@@ -390,6 +419,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_scheduler_that_stops_leaves_its_rpcs_to_the_resume);
 	tcase_add_test(tests, a_lost_gpu_refuses_writes_and_lets_processes_go);
 	tcase_add_test(tests, a_device_whose_books_are_broken_answers_eio_and_reuses_nothing);
+	tcase_add_test(tests, hints_and_limits_leave_broken_books_alone);
 	tcase_add_test(tests, an_rpc_can_tell_that_the_gpu_is_lost);
 	tcase_add_test(tests, the_scheduler_of_a_lost_gpu_makes_no_rpc);
 	tcase_add_test(tests, a_shared_tsg_obeys_no_container);

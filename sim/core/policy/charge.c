@@ -503,7 +503,8 @@ u32 gvm_charge_excess(struct gvm_container *container)
 /* CONTEXT: process. */
 void gvm_limit_set_high(struct gvm_container *container, u64 bytes)
 {
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	container->gmem_high_bytes = bytes;
 	gvm_spin_unlock(&container->device->lock);
 }
@@ -511,7 +512,8 @@ void gvm_limit_set_high(struct gvm_container *container, u64 bytes)
 /* CONTEXT: process. */
 void gvm_limit_set_low(struct gvm_container *container, u64 bytes)
 {
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	container->gmem_low_bytes = bytes;
 	gvm_family_share_low_locked(container);
 	gvm_spin_unlock(&container->device->lock);

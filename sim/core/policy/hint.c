@@ -103,7 +103,8 @@ u32 gvm_hint_next(struct gvm_device *device, struct gvm_container *container)
 {
 	u32 chunk;
 
-	gvm_spin_lock(&device->lock);
+	if (!gvm_books_lock(device))
+		return GVM_NO_CHUNK;
 	chunk = hint_next_locked(device, container);
 	gvm_spin_unlock(&device->lock);
 	return chunk;

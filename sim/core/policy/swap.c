@@ -24,7 +24,8 @@
 /* CONTEXT: atomic. */
 void gvm_swap_charge(struct gvm_container *container, u64 bytes)
 {
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	container->swapped_bytes += bytes;
 	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
@@ -36,7 +37,8 @@ int gvm_swap_reserve(struct gvm_container *container, u64 bytes)
 	int status = -EDQUOT;
 	u64 used;
 
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return -EIO;
 	used = gvm_container_host_bytes(container);
 	if (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used &&
 	    gvm_family_has_host_room(container, bytes)) {
@@ -68,7 +70,8 @@ static void swap_take_off_locked(struct gvm_container *container, u64 *count, u6
 /* CONTEXT: atomic. */
 void gvm_swap_uncharge(struct gvm_container *container, u64 bytes)
 {
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	swap_take_off_locked(container, &container->swapped_bytes, bytes);
 	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
@@ -79,7 +82,8 @@ void gvm_clean_charge(struct gvm_container *container, u32 chunk, u32 before, u3
 {
 	struct gvm_chunk *entry = &container->device->chunks[chunk];
 
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	swap_take_off_locked(container, &container->clean_bytes, before);
 	container->clean_bytes += after;
 	if (entry->state == GVM_CHUNK_EVICTING)
@@ -92,7 +96,8 @@ void gvm_clean_charge(struct gvm_container *container, u32 chunk, u32 before, u3
 /* CONTEXT: process. */
 void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes)
 {
-	gvm_spin_lock(&container->device->lock);
+	if (!gvm_books_lock(container->device))
+		return;
 	container->hmem_bytes = bytes;
 	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
