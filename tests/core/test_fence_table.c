@@ -270,6 +270,31 @@ static u64 heap_largest(const struct gvm_fence_heap *heap)
 	return largest;
 }
 
+/*
+ * Regression: a range across 2^63 was taken. Its root has 2^64 bytes, which no shift gives, and
+ * the search for a partition's size doubled past 2^63 to 0 and did not end.
+ */
+START_TEST(a_range_across_the_middle_of_all_addresses_is_refused)
+{
+	struct gvm_fence_table_config config = {
+		.bytes = 3ull << 62,
+		.granule = 1ull << 48,
+		.tenants = 1,
+		.allocations = 1,
+	};
+	struct gvm_fence_buddy buddy;
+
+	ck_assert_int_eq(gvm_fence_buddy_init(&buddy, 0, 15ull << 60, 60), -EINVAL);
+	ck_assert_int_eq(gvm_fence_table_init(&table, &config), -EINVAL);
+	/* Half of all addresses is not too much. */
+	config.base = 1ull << 63;
+	config.bytes = (1ull << 63) - config.granule;
+	ck_assert_int_eq(gvm_fence_table_init(&table, &config), 0);
+	ck_assert_int_eq(open_status(1, 1ull << 62, GVM_FENCE_MASK), 0);
+	gvm_fence_table_destroy(&table);
+}
+END_TEST
+
 START_TEST(a_heap_joins_free_neighbours_and_needs_no_more_than_its_pool)
 {
 	static struct gvm_fence_heap heap;
@@ -449,6 +474,7 @@ TEST_MAIN("fence_table", nine_gigabytes_take_sixteen,
 	  a_dead_tenants_share_is_free_at_once, a_refused_copy_is_counted,
 	  a_mode_can_change_where_the_partition_fits_it, buddies_merge_back,
 	  a_range_that_is_no_power_of_two_is_covered_without_its_neighbours,
+	  a_range_across_the_middle_of_all_addresses_is_refused,
 	  a_heap_joins_free_neighbours_and_needs_no_more_than_its_pool,
 	  partitions_of_powers_of_two_never_overlap, partitions_of_any_size_never_overlap,
 	  a_tenants_allocations_never_overlap_and_stay_inside)

@@ -42,7 +42,8 @@ int gvm_fence_buddy_init(struct gvm_fence_buddy *buddy, u64 base, u64 bytes, u32
 		return -EINVAL;
 	while (depth <= GVM_FENCE_BUDDY_DEPTH && first >> depth != (end - 1) >> depth)
 		depth++;
-	if (depth > GVM_FENCE_BUDDY_DEPTH)
+	/* A root of 2^64 bytes has no size. */
+	if (depth > GVM_FENCE_BUDDY_DEPTH || leaf_shift + depth > 63)
 		return -EINVAL;
 	leaves = 1ull << depth;
 	*buddy = (struct gvm_fence_buddy){

@@ -117,8 +117,8 @@ static u64 table_size_for(const struct gvm_fence_table *table, u64 declared,
 		return (wanted + bytes - 1) & ~(bytes - 1);
 	if (mode == GVM_FENCE_4G)
 		wanted = max(wanted, GVM_FENCE_4G_BYTES);
-	while (bytes <
-	       wanted) /* at most 64 times: the range holds @wanted bytes, or is 4 GiB */
+	/* Less than 64 times: a range is no larger than 2^63 (gvm_fence_buddy_init()). */
+	while (bytes < wanted)
 		bytes *= 2;
 	return bytes;
 }
