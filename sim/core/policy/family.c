@@ -173,7 +173,7 @@ void gvm_family_leave_locked(struct gvm_container *child)
 	list_del_init(&child->sibling);
 	for (int event = 0; event < GVM_EVENTS; event++)
 		parent->events[event] += child->events[event];
-	parent->child_count--;
+	WRITE_ONCE(parent->child_count, parent->child_count - 1);
 	if (!parent->child_count)
 		parent->is_family_full = false;
 	gvm_family_share_low_locked(parent);

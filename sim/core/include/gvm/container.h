@@ -107,7 +107,7 @@ struct gvm_container {
 	u64 charged_bytes;	  /* reserved, bound and unevictable */
 	u64 reserved_bytes;	  /* of these, charged ahead of use: no chunk is bound yet */
 	u64 unevictable_bytes;	  /* of these, contexts and page tables: never a victim */
-	u64 peak_bytes;		  /* highest charged_bytes ever */
+	u64 peak_bytes;		  /* highest charged_bytes ever, with those of its children */
 	u64 evicting_bytes;	  /* of its picked chunks: all of them may become swap */
 	u64 evicting_clean_bytes; /* of these, clean: they have their place on the host */
 	u32 bound_chunks;	  /* chunks on its ring; other containers may pay for parts */
@@ -130,7 +130,7 @@ struct gvm_container {
 	struct gvm_container *parent; /* a reference; never changes; NULL: not a child */
 	struct list_head children;    /* gvm_container.sibling, in the order of their making */
 	struct list_head sibling;
-	u32 child_count;	  /* children that exist */
+	u32 child_count;	  /* children that exist; read without the lock as well */
 	u32 child_number;	  /* of a child: its name among its parent's */
 	u64 children_bytes;	  /* charged_bytes of all children */
 	u64 low_bytes;		  /* part of gmem.limit.low that holds for its own memory */

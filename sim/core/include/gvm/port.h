@@ -21,7 +21,7 @@
  *   types        u8 u16 u32 u64 s64 bool size_t, NULL, U64_MAX, U32_MAX, E* error numbers
  *   helpers      container_of ARRAY_SIZE BIT min max swap, div64_u64, hweight32, __ffs (of a
  *                non-zero unsigned long), memset memcpy memcmp strlen strcmp, scnprintf,
- *                READ_ONCE WRITE_ONCE (of one byte, where no lock is held)
+ *                READ_ONCE WRITE_ONCE (of a byte or a u32, where no lock is held)
  *   list         struct list_head and the list_*() calls of <linux/list.h> used here:
  *                INIT_LIST_HEAD LIST_HEAD list_add list_add_tail list_del_init list_move_tail
  *                list_empty list_first_entry list_for_each_entry list_for_each_entry_safe
