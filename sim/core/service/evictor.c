@@ -93,8 +93,7 @@ static void evictor_hint(struct gvm_evictor *evictor)
 				       gvm_hint_next(device, evictor->container);
 		if (chunk == GVM_NO_CHUNK)
 			break;
-		if (!device->memory_ops->hint(device->memory, chunk))
-			evictor->hinted++;
+		(void)device->memory_ops->hint(device->memory, chunk);
 	}
 }
 
@@ -162,11 +161,8 @@ static void evictor_run(struct gvm_evictor *evictor)
 		return;
 	while (most-- && !gvm_give_way() && evictor_lack(evictor) &&
 	       !gvm_activity_should_end(evictor->device, GVM_ACTIVITY_EVICTORS)) {
-		if (evictor_evict_one(evictor, &eviction)) {
-			evictor->failures++;
+		if (evictor_evict_one(evictor, &eviction))
 			break;
-		}
-		evictor->evicted++;
 	}
 }
 

@@ -74,7 +74,6 @@ static void sched_lock(struct gvm_scheduler *scheduler)
 /* Count an RPC. Returns its error; -ENODEV (the TSG is gone) is none. */
 static int sched_rpc_done(struct gvm_scheduler *scheduler, int status)
 {
-	scheduler->rpcs++;
 	scheduler->hold_rpcs++;
 	if (!status || status == -ENODEV)
 		return 0;

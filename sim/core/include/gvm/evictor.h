@@ -24,11 +24,8 @@ struct gvm_evictor {
 	struct gvm_container *container; /* borrowed: outlives the evictor */
 	struct gvm_worker worker;
 	struct gvm_waitqueue wait;
-	bool kicked;  /* guarded by the device's lock */
-	u32 demand;   /* chunks that the last batch took; guarded by the device's lock */
-	u64 evicted;  /* chunks that it has evicted; only the worker writes it */
-	u64 hinted;   /* chunks that it has unmapped to see whether they are used; likewise */
-	u64 failures; /* rounds ended by an error of the device */
+	bool kicked; /* guarded by the device's lock */
+	u32 demand;  /* chunks that the last batch took; guarded by the device's lock */
 };
 
 /*

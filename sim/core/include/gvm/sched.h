@@ -77,8 +77,7 @@ struct gvm_scheduler {
 	bool kicked; /* guarded by the device's leaf lock */
 
 	u64 rounds;   /* looks, ever */
-	u64 rpcs;     /* RPCs tried, ever */
-	u64 failures; /* of these, failed; each is tried again in the next round */
+	u64 failures; /* RPCs that failed, ever; each is tried again in the next round */
 	bool failing; /* the last round had a failure, and it has been logged */
 
 	u32 hold_rpcs;				/* RPCs tried in this hold of tsg_mutex */
