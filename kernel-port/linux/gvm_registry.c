@@ -120,8 +120,8 @@ int gvm_registry_attach(u32 tgid, u32 gpu, u32 group_tgid)
 	member = registration && pid ? gvm_member_find_locked(registration, pid) : NULL;
 	if (!registration)
 		status = -ENODEV;
-	else if (!pid || !group)
-		status = -ESRCH;
+	else if (!pid || !group || !gvm_pid_is_alive(pid))
+		status = -ESRCH; /* its number may have become another process's meanwhile */
 	else if (member && member->leaving)
 		status = -EBUSY; /* the device itself may go: nothing to wait for */
 	else if (member && member->by_hand)
