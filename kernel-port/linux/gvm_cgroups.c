@@ -18,6 +18,7 @@
 #include <linux/seq_file.h>
 #include <linux/workqueue.h>
 
+#include "gvm/activity.h"
 #include "gvm/control.h"
 #include "gvm_identity.h"
 #include "gvm_members.h"
@@ -262,7 +263,7 @@ static int gvm_cgroup_set_again_locked(const struct gvm_cgroup *wanted)
 	strscpy(found->settings, wanted->settings, sizeof(found->settings));
 	list_for_each_entry(registration, &gvm_registrations, node) {
 		member = gvm_cgroup_member_locked(registration, found);
-		if (member && !status)
+		if (member && !status && !gvm_device_is_lost(&registration->device))
 			status = gvm_cgroup_set_up_locked(member);
 	}
 	return status;
@@ -303,6 +304,9 @@ int gvm_cgroups_add(const char *path, const char *settings)
 	}
 	list_add_tail(&cgroup->node, &gvm_cgroups);
 	list_for_each_entry(registration, &gvm_registrations, node) {
+		/* A GPU that is gone for good keeps no other from a container. */
+		if (gvm_device_is_lost(&registration->device))
+			continue;
 		status = gvm_member_create_locked(registration, NULL, NULL, cgroup, &member);
 		if (!status)
 			status = gvm_cgroup_set_up_locked(member);

@@ -9,6 +9,10 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#define CGROUPS "/sys/fs/cgroup"
 
 static const char *const readable[] = {
 	"gvm/2000/0/gmem.current",
@@ -37,6 +41,14 @@ void guest_test_broken(void)
 	guest_expect_write("gvm_selftest/charge", "2000 1", EIO);
 	guest_expect_write("gvm/2000/1/gmem.limit.high", "4M", 0);
 	guest_expect_read("gvm/2000/1/gmem.limit.high", "4194304\n");
+	/* Regression: the dead GPU kept cgroups from containers on all GPUs. */
+	mkdir(CGROUPS, 0755);
+	guest_check(mount("cgroup", CGROUPS, "cgroup2", 0, NULL) == 0 &&
+			    mkdir(CGROUPS "/tenant", 0755) == 0,
+		    "a cgroup");
+	guest_expect_write("gvm/cgroups", "+/tenant gmem.limit.high=6M", 0);
+	guest_expect_read("gvm/cgroup/tenant/1/gmem.limit.high", "6291456\n");
+	guest_expect_write("gvm/cgroups", "-/tenant", 0);
 	guest_expect_write("gvm/detach", "2000 1", 0);
 	guest_expect_write("gvm/detach", "2000 0", 0);
 	guest_expect_write("gvm_selftest/second", "0", 0);
