@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # Build a hooked nvidia-uvm.ko in OUT. SOFTGPU is what softgpu/build.sh has made: the driver's tree,
 # built, and softgpu.ko. LINUX is what linux/build.sh has made: gvm.ko and gvm_nvidia.ko. OUT has links
-# to both, so that boot.sh finds all there. Only the files with hooks are compiled anew: they are put into that tree for
-# the time of the build, and the stock files come back afterwards.
+# to both, so that boot.sh finds all there. Only the files with hooks and ours are compiled: they are put into that tree
+# for the time of the build, and the stock files come back afterwards.
 # Nothing is done if hooks and driver are those of the last build. A warning is an error.
 # Ends with 77, ctest's SKIP code, if SOFTGPU has no driver.
 #
@@ -33,21 +33,21 @@ ln -sf "$softgpu/softgpu.ko" "$linux/gvm.ko" "$linux/nvidia/gvm_nvidia.ko" "$out
 restore() {
 	[ -d "$out/stock" ] || return 0
 	if cmp -s "$softgpu/key" "$out/stock/key"; then
-		cp "$out"/stock/*.c "$uvm/"
+		find "$out/stock" -type f ! -name key -exec cp {} "$uvm/" \;
 	fi
 	# Remove the hooked objects: make would take them for up to date.
 	for file in "$out"/stock/*.c; do
 		file=$(basename "$file" .c)
 		rm -f "$uvm/$file.o"
 	done
-	rm -f "$uvm"/gvm_uvm*.h "$uvm/softgpu_rmapi.h"
+	rm -f "$uvm"/gvm_uvm*.[cho] "$uvm"/.gvm_uvm*.cmd "$uvm/softgpu_rmapi.h"
 	rm -rf "$out/stock"
 }
 restore
 
 {
 	cat "$softgpu/key"
-	(cd "$ours" && sha256sum ./*.sh ./gvm_uvm*.h ../softgpu/softgpu_rmapi.h hooks/*)
+	(cd "$ours" && sha256sum ./*.sh ./gvm_uvm*.[ch] ../softgpu/softgpu_rmapi.h hooks/*)
 } >"$out/key.new"
 if [ -f "$out/nvidia-uvm.ko" ] && cmp -s "$out/key.new" "$out/key"; then
 	echo "$out: the hooked nvidia-uvm.ko is up to date"
@@ -57,7 +57,11 @@ rm -f "$out/key" "$out/nvidia-uvm.ko"
 
 "$ours/hooks.sh" "$tree" "$out/hooked"
 
-hooked=$(cd "$out/hooked" && ls ./*.c)
+# Files that the driver has as well.
+hooked=$(cd "$uvm" && for file in "$out"/hooked/*; do
+	file=$(basename "$file")
+	[ ! -f "$file" ] || echo "$file"
+done)
 rm -rf "$out/stock.new"
 mkdir "$out/stock.new"
 for file in $hooked; do
@@ -80,7 +84,7 @@ if ! env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL LC_ALL=C make -C "$tree" \
 	echo "hooked nvidia-uvm: make failed; $log" >&2
 	exit 1
 fi
-names=$(echo gvm_uvm "$hooked" | tr ' ' '\n' | sed 's/^[.][/]//' | paste -sd '|')
+names=$(echo gvm_uvm "$hooked" | tr ' ' '\n' | paste -sd '|')
 if grep -E "($names).*warning|warning:.*($names)" "$log" >&2; then
 	echo "hooked nvidia-uvm: there are warnings; $log" >&2
 	exit 1

@@ -16,9 +16,11 @@
 #include "uvm_va_block.h"
 #include "uvm_va_range.h"
 
-/* uvm_pmm_gpu.c: see gvm_uvm_pmm.h. */
+/* uvm_pmm_gpu.c: see gvm_uvm_gpus.c. */
 void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm);
 void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm);
+
+/* uvm_pmm_gpu.c: see gvm_uvm_pmm_tail.c. */
 void gvm_uvm_chunk_freed(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_evicted(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_used(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
@@ -28,7 +30,7 @@ uvm_gpu_chunk_t *gvm_uvm_victim(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *first);
 void gvm_uvm_eviction_starts(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_eviction_fails(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 
-/* uvm_va_block.c: see gvm_uvm_block.h. */
+/* uvm_va_block.c: see gvm_uvm_block_tail.c. */
 NV_STATUS gvm_uvm_alloc_chunk(uvm_va_block_t *block, uvm_va_block_retry_t *retry,
 			      uvm_gpu_t *gpu, uvm_chunk_size_t size,
 			      uvm_gpu_chunk_t **ret_chunk);
@@ -39,40 +41,44 @@ void gvm_uvm_swapped_out(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_
 void gvm_uvm_swapped_in(uvm_va_block_t *block, uvm_gpu_id_t id, const uvm_page_mask_t *pages);
 void gvm_uvm_swap_gone(uvm_va_block_t *block, uvm_gpu_id_t id);
 
-/* uvm_gpu_replayable_faults.c: see gvm_uvm_faults.h. */
+/* uvm_gpu_replayable_faults.c: see gvm_uvm_faults_tail.c. */
 bool gvm_uvm_fault_refused(uvm_fault_service_batch_context_t *batch_context,
 			   uvm_fault_buffer_entry_t *entry, NV_STATUS *status);
 bool gvm_uvm_fault_refused_again(uvm_fault_service_batch_context_t *batch_context,
 				 uvm_fault_buffer_entry_t *entry, NV_STATUS *status);
 
-/* uvm_global.c: see gvm_uvm_pmm.h. */
+/* uvm_global.c: see gvm_uvm_gpus.c. */
 void gvm_uvm_suspend(void);
 void gvm_uvm_resume(void);
 
-/* uvm_va_range.c: see gvm_uvm_range.h. */
+/* uvm_va_range.c: see gvm_uvm_range.c. */
 NV_STATUS gvm_uvm_range_made(const uvm_va_space_t *va_space, NvU64 first, NvU64 last);
 NV_STATUS gvm_uvm_range_split(const uvm_va_space_t *va_space, NvU64 first);
 void gvm_uvm_range_gone(uvm_va_space_t *va_space, NvU64 first, NvU64 last);
 
-/* uvm_va_space.c: see gvm_uvm_space.h. */
+/* uvm_va_space.c: see gvm_uvm_space.c. */
 NV_STATUS gvm_uvm_space_attach(uvm_va_space_t *va_space, uvm_gpu_t *gpu);
 void gvm_uvm_space_detach_all(uvm_va_space_t *va_space);
 
-/* uvm_policy.c: see gvm_uvm_space.h. */
+/* uvm_policy.c: see gvm_uvm_space.c. */
 NV_STATUS gvm_uvm_prefers(uvm_va_space_t *va_space, const NvProcessorUuid *uuid);
 
-/* uvm_user_channel.c: see gvm_uvm_channel.h. */
+/* uvm_user_channel.c: see gvm_uvm_channel.c. */
 NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel);
 void gvm_uvm_channel_detach(uvm_user_channel_t *user_channel);
 
 struct gvm_uvm_channel;
 struct gvm_uvm_gpu;
+struct gvm_uvm_services;
 struct gvm_uvm_space;
 
-/* gvm_uvm_channel.h: services, with the contracts of gvm_uvm_services. */
+/* gvm_uvm_channel.c: services, with the contracts of gvm_uvm_services. */
 int gvm_uvm_tsg_set_timeslice(const struct gvm_uvm_channel *channel, u64 timeslice_us);
 int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel);
 int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt);
+
+/* gvm_uvm_pmm_tail.c: all services. */
+extern const struct gvm_uvm_services gvm_uvm_services;
 
 /*
  * Remember ours for a channel of nvidia-uvm's: 0 or -errno. drop: forget it, and return it,
@@ -135,6 +141,12 @@ struct gvm_uvm_request {
 void gvm_uvm_request_begin(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request,
 			   struct gvm_uvm_space *space);
 void gvm_uvm_request_end(uvm_pmm_gpu_t *pmm, struct gvm_uvm_request *request);
+
+/*
+ * The VA space that the calling thread allocates for, or NULL. CONTEXT: atomic, PMM list lock
+ * held.
+ */
+struct gvm_uvm_space *gvm_uvm_requester(uvm_pmm_gpu_t *pmm);
 
 /* 0 as NV_OK, an errno of gvm_uvm_calls as the status that nvidia-uvm has for it. */
 NV_STATUS gvm_uvm_status(int error);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR GPL-2.0
-# Write the hooked files of NVIDIA's driver into OUT: those that hooks/NAME.cocci patches, and the headers
-# that they include. TREE is the kernel-open folder of a driver; nothing is written there. Fails with one
+# Write the hooked files of NVIDIA's driver into OUT: those that hooks/NAME.cocci patches, the sources of ours
+# that they call, and the driver's list of sources with ours. TREE is the kernel-open folder of a driver; nothing is written there. Fails with one
 # line for each hook that does not land exactly once, and one for each that the driver can pass by.
 #
 #   hooks.sh TREE OUT
@@ -18,16 +18,29 @@ if ! command -v spatch >/dev/null; then
 	exit 1
 fi
 
-# The header with the hooks' functions that end FILE, if they need its static functions.
+# The hooks' functions that need static functions of FILE. FILE includes them at its end.
 tail_of() {
 	case $1 in
-	uvm_gpu_replayable_faults.c) echo gvm_uvm_faults.h ;;
-	uvm_user_channel.c) echo gvm_uvm_channel.h ;;
-	uvm_pmm_gpu.c) echo gvm_uvm_pmm.h ;;
-	uvm_va_block.c) echo gvm_uvm_block.h ;;
-	uvm_va_range.c) echo gvm_uvm_range.h ;;
-	uvm_va_space.c) echo gvm_uvm_space.h ;;
+	uvm_gpu_replayable_faults.c) echo gvm_uvm_faults_tail.c ;;
+	uvm_pmm_gpu.c) echo gvm_uvm_pmm_tail.c ;;
+	uvm_va_block.c) echo gvm_uvm_block_tail.c ;;
 	esac
+}
+
+# The driver's list of nvidia-uvm's sources, with ours.
+sources_of() {
+	list=$tree/nvidia-uvm/nvidia-uvm-sources.Kbuild
+	if [ ! -f "$list" ]; then
+		echo "$version has no list of nvidia-uvm's sources: nvidia-uvm/nvidia-uvm-sources.Kbuild" >&2
+		return 1
+	fi
+	cat "$list"
+	for file in "$ours"/gvm_uvm_*.c; do
+		case $file in
+		*_tail.c) ;;
+		*) echo "NVIDIA_UVM_SOURCES += nvidia-uvm/$(basename "$file")" ;;
+		esac
+	done
 }
 
 # complain HOOK FILE COUNT
@@ -78,7 +91,8 @@ version_of() {
 rm -rf "$out"
 mkdir -p "$out"
 version_of >"$out/gvm_uvm_version.h"
-cp "$ours"/gvm_uvm*.h "$ours/../softgpu/softgpu_rmapi.h" "$out/"
+sources_of >"$out/nvidia-uvm-sources.Kbuild"
+cp "$ours"/gvm_uvm*.[ch] "$ours/../softgpu/softgpu_rmapi.h" "$out/"
 for patch in "$ours"/hooks/*.cocci; do
 	file=$(basename "$patch" .cocci)
 	if ! spatch --very-quiet --no-includes --sp-file "$patch" -o "$out/$file" \

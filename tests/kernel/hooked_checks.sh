@@ -22,7 +22,7 @@ expect() {
 	rm -rf "$work/tree"
 	mkdir -p "$work/tree/nvidia-uvm"
 	cp "$tree/Kbuild" "$work/tree/"
-	cp "$tree"/nvidia-uvm/*.[ch] "$work/tree/nvidia-uvm/"
+	cp "$tree"/nvidia-uvm/*.[ch] "$tree/nvidia-uvm/nvidia-uvm-sources.Kbuild" "$work/tree/nvidia-uvm/"
 	sed "$2" "$tree/nvidia-uvm/$1" >"$work/tree/nvidia-uvm/$1"
 	if "$source/kernel-port/nvidia/hooks.sh" "$work/tree" "$work/out" >"$work/said" 2>&1; then
 		echo "hooks.sh accepts a driver where $4" >&2

@@ -1,8 +1,13 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+// SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Included at the end of nvidia-uvm's uvm_va_space.c: a VA space and a GPU meet, and part.
+ * A source of nvidia-uvm.ko: a VA space and a GPU meet, and part.
  */
+#include "gvm_uvm_hooks.h"
+
 #include "gvm_uvm.h"
+#include "uvm_global.h"
+#include "uvm_hmm.h"
+#include "uvm_va_space.h"
 
 /*
  * Memory on a GPU is allocated after its VA space there is registered, or after advice to keep

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+// SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Included at the end of nvidia-uvm's uvm_va_block.c: the allocation of a chunk for a VA block.
+ * The end of nvidia-uvm's uvm_va_block.c, which includes it, since it uses that file's static
+ * functions: the allocation of a chunk for a VA block.
  */
 #include "gvm_uvm.h"
 

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+// SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Included at the end of nvidia-uvm's uvm_gpu_replayable_faults.c: a fault that gets no memory.
+ * The end of nvidia-uvm's uvm_gpu_replayable_faults.c, which includes it, since it uses that
+ * file's static functions: a fault that gets no memory.
  */
 #include "gvm_uvm.h"
 

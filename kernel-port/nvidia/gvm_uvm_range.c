@@ -1,11 +1,15 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+// SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Included at the end of nvidia-uvm's uvm_va_range.c: managed memory comes, is cut in two, and
- * goes. Its addresses tell whether the VA space's container pays for it, or a child.
+ * A source of nvidia-uvm.ko: managed memory comes, is cut in two, and goes. Its addresses tell
+ * whether the VA space's container pays for it, or a child.
  *
  * The VA space is locked for writing.
  */
+#include "gvm_uvm_hooks.h"
+
 #include "gvm_uvm.h"
+#include "uvm_range_tree.h"
+#include "uvm_va_space.h"
 
 static int gvm_uvm_made_on(struct gvm_uvm_space *space, u64 first, u64 last)
 {

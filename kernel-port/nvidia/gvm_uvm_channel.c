@@ -1,17 +1,20 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+// SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Included at the end of nvidia-uvm's uvm_user_channel.c: channels of user mode come and go,
- * and RM's control calls about them and their TSGs.
+ * A source of nvidia-uvm.ko: channels of user mode come and go, and RM's control calls about
+ * them and their TSGs.
  *
  * nvidia.ko exports nvidia_get_rm_ops() for nvidia-modeset.ko. Its op() makes control
  * calls with the rights of the kernel. A call names a channel by the handles that user
  * mode has registered. The registration keeps the channel, and does not keep the
  * handles: see README.md, known gaps.
  */
-#include "nv-modeset-interface.h"
+#include "gvm_uvm_hooks.h"
 
 #include "gvm_uvm.h"
+#include "nv-modeset-interface.h"
 #include "softgpu_rmapi.h"
+#include "uvm_kvmalloc.h"
+#include "uvm_va_space.h"
 
 /* One control call. Returns 0 or an errno as gvm_uvm_services has it. */
 static int gvm_uvm_control(u32 client, u32 object, u32 command, void *params, u32 bytes)
