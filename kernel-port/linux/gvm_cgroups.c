@@ -54,6 +54,13 @@ static struct gvm_member *gvm_cgroup_any_member_locked(const struct gvm_cgroup *
 	return member;
 }
 
+/* Of one that is on no list. */
+static void gvm_cgroup_free(struct gvm_cgroup *cgroup)
+{
+	cgroup_put(cgroup->cgroup);
+	kfree(cgroup);
+}
+
 /* Take it off all devices and free it. A device that goes meanwhile does its part. */
 static void gvm_cgroup_forget_locked(struct gvm_cgroup *cgroup)
 {
@@ -65,8 +72,7 @@ static void gvm_cgroup_forget_locked(struct gvm_cgroup *cgroup)
 	wait_event_cmd(gvm_member_left, !cgroup->members, gvm_mutex_unlock(&gvm_registry_mutex),
 		       gvm_mutex_lock(&gvm_registry_mutex));
 	list_del(&cgroup->node);
-	cgroup_put(cgroup->cgroup);
-	kfree(cgroup);
+	gvm_cgroup_free(cgroup);
 	wake_up_all(&gvm_member_left);
 }
 
@@ -269,39 +275,37 @@ static int gvm_cgroup_set_again_locked(const struct gvm_cgroup *wanted)
 	return status;
 }
 
-int gvm_cgroups_add(const char *path, const char *settings)
+/* A cgroup with checked settings, on no list yet. Returns 0 or -errno. */
+static int gvm_cgroup_make(const char *path, const char *settings,
+			   struct gvm_cgroup **ret_cgroup)
 {
 	struct gvm_cgroup *cgroup = kzalloc(sizeof(*cgroup), GFP_KERNEL);
-	struct gvm_registration *registration;
-	struct gvm_member *member;
 	int status;
 
 	if (!cgroup)
 		return -ENOMEM;
 	status = gvm_cgroup_keep_settings(cgroup, settings);
-	if (status)
-		goto err_free;
-	status = gvm_cgroup_get(path, &cgroup->cgroup);
-	if (status)
-		goto err_free;
+	if (!status)
+		status = gvm_cgroup_get(path, &cgroup->cgroup);
+	if (status) {
+		kfree(cgroup);
+		return status;
+	}
 	status = gvm_cgroup_set_path(cgroup);
 	if (status)
-		goto err_put;
-	gvm_mutex_lock(&gvm_registry_mutex);
-	gvm_cgroups_sweep_locked();
-	wait_event_cmd(gvm_member_left, !gvm_cgroup_path_is_leaving_locked(cgroup->path),
-		       gvm_mutex_unlock(&gvm_registry_mutex),
-		       gvm_mutex_lock(&gvm_registry_mutex));
-	status = gvm_cgroup_check_locked(cgroup->cgroup);
-	if (status == -EEXIST && *settings) {
-		status = gvm_cgroup_set_again_locked(cgroup);
-		gvm_mutex_unlock(&gvm_registry_mutex);
-		goto err_put;
-	}
-	if (status) {
-		gvm_mutex_unlock(&gvm_registry_mutex);
-		goto err_put;
-	}
+		gvm_cgroup_free(cgroup);
+	else
+		*ret_cgroup = cgroup;
+	return status;
+}
+
+/* Give it a container on each GPU. Returns 0 or -errno; then it has none, and is freed. */
+static int gvm_cgroup_publish_locked(struct gvm_cgroup *cgroup)
+{
+	struct gvm_registration *registration;
+	struct gvm_member *member;
+	int status = 0;
+
 	list_add_tail(&cgroup->node, &gvm_cgroups);
 	list_for_each_entry(registration, &gvm_registrations, node) {
 		/* A GPU that is gone for good keeps no other from a container. */
@@ -321,13 +325,31 @@ int gvm_cgroups_add(const char *path, const char *settings)
 		gvm_cgroup_forget_locked(cgroup);
 	else if (!status)
 		queue_delayed_work(system_long_wq, &gvm_cgroups_work, HZ);
-	gvm_mutex_unlock(&gvm_registry_mutex);
 	return status;
+}
 
-err_put:
-	cgroup_put(cgroup->cgroup);
-err_free:
-	kfree(cgroup);
+int gvm_cgroups_add(const char *path, const char *settings)
+{
+	struct gvm_cgroup *cgroup;
+	int status = gvm_cgroup_make(path, settings, &cgroup);
+
+	if (status)
+		return status;
+	gvm_mutex_lock(&gvm_registry_mutex);
+	gvm_cgroups_sweep_locked();
+	wait_event_cmd(gvm_member_left, !gvm_cgroup_path_is_leaving_locked(cgroup->path),
+		       gvm_mutex_unlock(&gvm_registry_mutex),
+		       gvm_mutex_lock(&gvm_registry_mutex));
+	status = gvm_cgroup_check_locked(cgroup->cgroup);
+	if (!status) {
+		status = gvm_cgroup_publish_locked(cgroup);
+		cgroup = NULL;
+	} else if (status == -EEXIST && *settings) {
+		status = gvm_cgroup_set_again_locked(cgroup);
+	}
+	gvm_mutex_unlock(&gvm_registry_mutex);
+	if (cgroup)
+		gvm_cgroup_free(cgroup);
 	return status;
 }
 
