@@ -85,8 +85,8 @@ void gvm_block_release_locked(struct gvm_range *range, u32 index);
 
 /*
  * Give a device chunk, or a part of one, to a block without any. It is charged, and the block
- * is in service. Returns 0; -EDQUOT (gmem.limit.high) or -ENOMEM (the device is full). CONTEXT:
- * process.
+ * is in service. Returns 0, -EDQUOT (gmem.limit.high), -ENOMEM (the device is full) or -EIO (it
+ * is dead). CONTEXT: process.
  */
 int gvm_block_populate_locked(struct gvm_range *range, u32 index);
 

@@ -38,8 +38,8 @@
 #include "gvm/container.h"
 
 /*
- * Charge @bytes ahead of their allocation. Returns 0, or -EDQUOT at gmem.limit.high, counted as
- * GVM_EVENT_HIGH. CONTEXT: under a VA-block lock.
+ * Charge @bytes ahead of their allocation. Returns 0; -EDQUOT at gmem.limit.high, counted as
+ * GVM_EVENT_HIGH; or -EIO: the device is dead. CONTEXT: under a VA-block lock.
  */
 int gvm_charge_reserve_bytes(struct gvm_container *container, u64 bytes);
 
@@ -81,7 +81,7 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 
 /*
  * With sub_chunks: reserve, allocate and bind a part of a chunk that is bound already. None of
- * its @pages pages from @first_page on is charged yet. Returns 0; -EDQUOT as
+ * its @pages pages from @first_page on is charged yet. Returns 0; -EDQUOT or -EIO as
  * gvm_charge_reserve_bytes(); or -EBUSY: the chunk is being evicted, and nothing was charged.
  * CONTEXT: under a VA-block lock.
  */

@@ -27,7 +27,8 @@ int gvm_child_open(struct gvm_container *parent, const struct gvm_window *window
 
 /*
  * Give the child's window another size. Ranges outside of the new one stay the child's. Returns
- * 0, -EINVAL or -EEXIST as gvm_child_open(), or -ENOENT: the child is closed. CONTEXT: atomic.
+ * 0; -EINVAL, -EEXIST or -EIO as gvm_child_open(); or -ENOENT: the child is closed. CONTEXT:
+ * atomic.
  */
 int gvm_child_resize(struct gvm_container *child, u64 bytes);
 
@@ -45,7 +46,7 @@ struct gvm_container *gvm_child_find(struct gvm_container *parent, u32 number);
 /*
  * Who pays for a new range at these addresses, of a process of @container? Returns 0 and a
  * reference to the child whose window has all of them, or to @container if no window has any;
- * -EINVAL: a window has a part of them. CONTEXT: atomic.
+ * -EINVAL: a window has a part of them; or -EIO: the device is dead. CONTEXT: atomic.
  */
 int gvm_child_payer(struct gvm_container *container, const struct gvm_window *addresses,
 		    struct gvm_container **ret_payer);

@@ -25,7 +25,7 @@ enum gvm_need {
  *   -ENOSPC   there are chunks, and none may go: the container's own, since its hmem.limit is
  *             used up (counted as GVM_EVENT_HMEM); or, on a full device, all are of containers
  *             that are protected or whose hmem.limit is used up
- *   -ENODEV   the GPU is lost
+ *   -ENODEV   the GPU is lost, or its books are broken
  *   -EINTR    or the error of the last victim that failed. All victims are back in place
  * Memory may have been freed meanwhile: after -ENOENT or -ENOSPC on a full device, retry once.
  * CONTEXT: process, no VA-block lock held.

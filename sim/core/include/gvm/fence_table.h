@@ -77,9 +77,9 @@ struct gvm_fence_buddy {
 
 /*
  * Cover [@base, @base + @bytes), multiples of a leaf. Leaves of the tree outside of it
- * are never free. Returns 0; -EINVAL: no whole leaf, or the range needs more than 1 <<
- * 16 leaves, since it is too large or lies across a boundary of a large power of two, or it lies
- * across 2^63; -ENOMEM. CONTEXT: process.
+ * are never free. Returns 0; -EINVAL: no whole leaf, or the range needs more than 1 << 16
+ * leaves, since it is too large or lies across a boundary of a large power of two, or it
+ * lies across 2^63; -ENOMEM. CONTEXT: process.
  */
 int gvm_fence_buddy_init(struct gvm_fence_buddy *buddy, u64 base, u64 bytes, u32 leaf_shift);
 void gvm_fence_buddy_destroy(struct gvm_fence_buddy *buddy);

@@ -57,8 +57,7 @@ u32 gvm_lirs_next(struct gvm_device *device, struct gvm_container *container);
 /*
  * For policy/clock.c. insert: link a chunk into the global ring or an own ring, hot or cold.
  * fill_zone: before a victim is looked for in @container's own order, or (NULL) in the global
- * one. CONTEXT: atomic, device's lock
- * held.
+ * one. CONTEXT: atomic, device's lock held.
  */
 void gvm_lirs_insert_locked(struct gvm_device *device, struct gvm_ring *ring,
 			    enum gvm_order order, u32 chunk);

@@ -95,7 +95,8 @@ enum gvm_advice {
 struct gvm_memory_ops {
 	/*
 	 * init: make a range in the caller's memory, which stays until range_destroy. Returns
-	 * 0, -EINVAL or -ENOMEM. From here on faults find the range. destroy: unmap, uncharge
+	 * 0, -EINVAL (its addresses, or a child's window has a part of them), -ENOMEM or -EIO
+	 * (the device is dead). From here on faults find the range. destroy: unmap, uncharge
 	 * and free all of it. Returns once the threads at work in the range have left. No
 	 * access may be in flight.
 	 */
@@ -184,9 +185,8 @@ struct gvm_memory_ops {
 	int (*limit_write)(void *memory, struct gvm_container *container, u64 bytes);
 
 	/*
-	 * Whether the manager alone brings usage down to gmem.limit.high, in its
-	 * own way. The core then does not reclaim after a write of the limit. NULL:
-	 * it does. CONTEXT: atomic.
+	 * Atomic. Does the manager alone bring usage down to gmem.limit.high, in its own way?
+	 * The core then does not reclaim after a write of the limit. NULL: the core does.
 	 */
 	bool (*enforces_limit)(void *memory);
 

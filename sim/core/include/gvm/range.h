@@ -208,8 +208,8 @@ static inline u32 gvm_block_pages(const struct gvm_memory *memory,
 
 /*
  * Give a part to a block without one. It is charged, and the block is in service. Returns 0;
- * -EDQUOT (gmem.limit.high) or -ENOMEM (the device is full). Range's lock held. CONTEXT:
- * process.
+ * -EDQUOT (gmem.limit.high), -ENOMEM (the device is full) or -EIO (it is dead). Range's lock
+ * held. CONTEXT: process.
  */
 int gvm_part_populate_locked(struct gvm_range *range, u32 index);
 

@@ -105,7 +105,8 @@ void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device);
 
 /*
  * The GPU may have been reset: each setting of a TSG is what the last RPC confirmed, or the
- * default of a new TSG. gvm_tsgs_apply() then makes the RPCs that either needs. CONTEXT: process.
+ * default of a new TSG. gvm_tsgs_apply() then makes the RPCs that either needs. CONTEXT:
+ * process.
  */
 void gvm_tsgs_forget(struct gvm_device *device);
 
