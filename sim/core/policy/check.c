@@ -221,6 +221,9 @@ static struct check_paid check_paid(const struct gvm_container *container)
 	for (u32 i = 0; i < device->chunk_count; i++) {
 		u64 bytes = 0;
 
+		/* Step 1 has found no payer there. */
+		if (device->chunks[i].state == GVM_CHUNK_FREE)
+			continue;
 		if (!device->payers && device->chunks[i].owner == container)
 			bytes = device->chunks[i].bytes;
 		for (u32 page = 0; device->payers && page < GVM_PAGES_PER_BLOCK; page++) {
