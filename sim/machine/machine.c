@@ -121,16 +121,15 @@ static void supervisor_main(void *data)
 	/* No event or step of this date begins any more. */
 	eng_interrupt(events);
 	eng_interrupt(policy);
-	/* The recorder's last sample is of processes that have not exited. */
 	eng_interrupt(recorder);
-	eng_join(recorder);
 	/*
-	 * A write or a stop that is under way may take long. Applications that went on until it
-	 * ends would have results from behind the end of the run.
+	 * A write, a stop or a sample that is under way may take long. Applications that went on
+	 * until it ends would have results from behind the end of the run.
 	 */
 	machine_interrupt_all(machine);
 	eng_join(events);
 	eng_join(policy);
+	eng_join(recorder);
 	machine_stop_all(machine);
 }
 

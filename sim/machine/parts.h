@@ -100,13 +100,16 @@ void timeline_start(struct machine *machine);
 int record_init(struct machine *machine, struct sim_error *err);
 /* Record what the TSGs of a GPU do, if output.activity asks for it; before it starts. */
 void record_observe(struct machine *machine, struct sim_gpu *gpu);
-/* The books are closed: record nothing more but the last sample of control files. */
+/*
+ * The books are closed: take a last sample of control files now, and record nothing more.
+ * CONTEXT: atomic; in an actor.
+ */
 void record_end(struct machine *machine);
 void record_destroy(struct machine *machine);
 
 /*
- * An actor: samples control files once in every output.timeline_interval, and once more when it
- * is interrupted, at the end of the run.
+ * An actor; @machine has started. It samples control files once in every
+ * output.timeline_interval, until it is interrupted.
  */
 void record_main(void *machine);
 

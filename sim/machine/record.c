@@ -235,15 +235,6 @@ int record_init(struct machine *machine, struct sim_error *err)
 		       sim_runtime_error(err, "out of memory");
 }
 
-void record_end(struct machine *machine)
-{
-	gvm_port_recorder = (struct gvm_port_recorder){ 0 };
-	for (u32 i = 0; i < machine->gpu_count; i++) {
-		machine->gpus[i].fifo.observer = (struct fifo_observer){ 0 };
-		machine->gpus[i].link.observer = (struct pcie_observer){ 0 };
-	}
-}
-
 void record_destroy(struct machine *machine)
 {
 	gvm_port_recorder = (struct gvm_port_recorder){ 0 };
@@ -269,23 +260,30 @@ static void join_lines(char *text)
 			*text = ' ';
 }
 
-/* Blocking: read a file, and add a row if its text has changed. */
-static void record_file(struct sim_container *container, u32 file)
+/*
+ * Read a file, and add a row if its text has changed. Blocking, unless this is the @last sample:
+ * then a file that cannot be read at once has no row.
+ */
+static void record_file(struct sim_container *container, u32 file, bool last)
 {
-	struct record *record = &container->machine->record;
+	struct machine *machine = container->machine;
+	struct record *record = &machine->record;
 	size_t *newest = &record->newest[container->index * gvm_control_count() + file];
 	struct record_control row = { .container = container->index,
 				      .file = gvm_control_at(file)->name };
+	int (*read)(struct gvm_container * gvm, const char *name, char *text, size_t size) =
+		last ? gvm_control_peek : gvm_control_read;
 
-	if (gvm_control_read(container->process.container, row.file, row.text,
-			     sizeof(row.text)) < 0)
+	if (read(container->process.container, row.file, row.text, sizeof(row.text)) < 0)
+		return;
+	/* The run may have ended while this waited. */
+	if (machine->end_ns && !last)
 		return;
 	join_lines(row.text);
 	if (*newest && !strcmp(record->controls[*newest - 1].text, row.text))
 		return;
-	/* The last sample comes after the books are closed: it is of the end of the run. */
-	row.time_ns = container->machine->end_ns ? container->machine->end_ns : eng_now();
-	if (!record_grow(container->machine, (void **)&record->controls, record->control_count,
+	row.time_ns = eng_now();
+	if (!record_grow(machine, (void **)&record->controls, record->control_count,
 			 &record->control_room, sizeof(*record->controls)))
 		return;
 	record->controls[record->control_count++] = row;
@@ -293,10 +291,10 @@ static void record_file(struct sim_container *container, u32 file)
 }
 
 /*
- * Blocking: read all files. A process may exit meanwhile, so this takes a reference to its
- * container.
+ * Read all files; blocking, unless this is the @last sample. A process may exit meanwhile, so
+ * this takes a reference to its container.
  */
-static void record_all(struct machine *machine)
+static void record_all(struct machine *machine, bool last)
 {
 	for (u32 i = 0; i < machine->container_count; i++) {
 		struct sim_container *container = &machine->containers[i];
@@ -308,7 +306,7 @@ static void record_all(struct machine *machine)
 		gvm_container_get(gvm);
 		for (u32 file = 0; file < gvm_control_count() && container->process.running;
 		     file++)
-			record_file(container, file);
+			record_file(container, file, last);
 		gvm_container_put(gvm);
 	}
 }
@@ -321,8 +319,18 @@ void record_main(void *data)
 
 	if (!machine->config->record_controls)
 		return;
-	while (!eng_sleep_until(date += interval))
-		record_all(machine);
-	/* The run may end within an interval: sample its end. */
-	record_all(machine);
+	while (!eng_sleep_until(date += interval) && !machine->end_ns)
+		record_all(machine, false);
+}
+
+/* The run may end within an interval: sample its end, in no time. */
+void record_end(struct machine *machine)
+{
+	if (machine->config->record_controls)
+		record_all(machine, true);
+	gvm_port_recorder = (struct gvm_port_recorder){ 0 };
+	for (u32 i = 0; i < machine->gpu_count; i++) {
+		machine->gpus[i].fifo.observer = (struct fifo_observer){ 0 };
+		machine->gpus[i].link.observer = (struct pcie_observer){ 0 };
+	}
 }

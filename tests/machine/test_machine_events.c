@@ -230,7 +230,7 @@ static int play_rounds(const struct app_env *env)
 }
 
 /* A write waits half a second for the GPU's firmware. The run ends before. */
-START_TEST(nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
+static void write_beyond_the_end(bool record_controls)
 {
 	struct cfg_event write = {
 		.at = 9800 * MS, .container = "one", .file = "compute.timeslice", .value = "4"
@@ -241,6 +241,7 @@ START_TEST(nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
 
 	config.timeline_interval = 100 * MS;
 	config.record_activity = true;
+	config.record_controls = record_controls;
 	config.gpu.sched.rpc = 500 * MS;
 	config.events = &write;
 	config.event_count = 1;
@@ -257,6 +258,18 @@ START_TEST(nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
 			  config.duration);
 	machine_destroy(&machine);
 }
+
+START_TEST(nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
+{
+	write_beyond_the_end(false);
+}
+END_TEST
+
+/* The write has the mutex under which the recorder reads compute.* files. */
+START_TEST(nothing_counts_behind_the_end_while_the_recorder_cannot_read)
+{
+	write_beyond_the_end(true);
+}
 END_TEST
 
 TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
@@ -265,4 +278,5 @@ TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
 	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
 	  a_container_does_not_stop_at_the_end_of_a_recorded_run,
 	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart,
-	  nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts)
+	  nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts,
+	  nothing_counts_behind_the_end_while_the_recorder_cannot_read)
