@@ -63,7 +63,7 @@ struct llm_server {
 	struct llm_users users;	  /* of a closed loop */
 	struct llm_frontend frontend;
 	u64 drop_ns; /* the client takes nothing from this date on; ENG_NEVER: it takes all */
-	u64 stop_ns; /* an event stops the server; ENG_NEVER: none does */
+	u64 stop_ns; /* the date of the event that stops the server; ENG_NEVER: none does */
 	struct eng_actor *client;
 	struct eng_actor *pressure_actor; /* NULL: it does not listen */
 	struct gvm_listener pressure;

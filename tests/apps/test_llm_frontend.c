@@ -163,6 +163,23 @@ START_TEST(a_request_whose_last_token_is_on_its_way_fails_with_the_stop)
 }
 END_TEST
 
+/* An event before the stop takes long, so the server answers on behind the stop's date. */
+START_TEST(a_late_stop_takes_no_answer_that_came_before_it)
+{
+	static struct cfg_event stop = { .at = ZERO - 1, .stop = true };
+
+	init_frontend();
+	interrupt_ns = ZERO + 10000;
+	event_stops = true;
+	strcpy(stop.container, container.name);
+	config.events = &stop;
+	config.event_count = 1;
+	arrive(0, 20, 1);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2555, 2555);
+}
+END_TEST
+
 START_TEST(a_request_does_not_fail_before_its_last_token)
 {
 	init_frontend();
@@ -196,5 +213,6 @@ TEST_MAIN("llm_frontend", a_token_takes_the_time_of_both_loops, tokens_of_a_step
 	  a_request_whose_last_token_is_on_its_way_has_not_ended,
 	  a_token_on_its_way_as_an_event_stops_the_server_is_not_received,
 	  a_request_whose_last_token_is_on_its_way_fails_with_the_stop,
+	  a_late_stop_takes_no_answer_that_came_before_it,
 	  a_request_does_not_fail_before_its_last_token,
 	  a_user_of_a_closed_loop_waits_for_the_frontend)
