@@ -69,10 +69,12 @@ enum app_reason app_death(const struct app_env *env)
 
 void app_log_end(const struct app_env *env, struct app_record *record, int status)
 {
-	if (status == -EINTR && !env->stopping)
+	bool fails = status || app_is_late(env);
+
+	if ((status == -EINTR || app_is_late(env)) && !env->stopping)
 		return;
-	record->outcome = status ? APP_FAILED : APP_COMPLETED;
-	if (status)
+	record->outcome = fails ? APP_FAILED : APP_COMPLETED;
+	if (fails)
 		record->reason = app_death(env);
-	record->finish_ns = eng_now();
+	record->finish_ns = app_now_ns(env);
 }

@@ -28,6 +28,7 @@ struct app_env {
 	struct list_head *all; /* app_env.node of the machine's containers; NULL: none */
 	struct list_head node;
 	void *shared;	   /* what its type shares with containers that belong to it, or NULL */
+	u64 end_ns;	   /* the run ended then; 0: it goes on */
 	bool stopping;	   /* an event stops it: the interrupt does not end the run */
 	bool listens;	   /* it is to listen for pressure events of its container */
 	bool can_prefetch; /* the driver prefetches memory to the host on request */
@@ -49,6 +50,21 @@ int app_start_late(const struct app_env *env);
 static inline u64 app_open_ns(const struct app_env *env)
 {
 	return env->reopen_ns ? env->reopen_ns : env->container->start;
+}
+
+/*
+ * Is the run over, and some time has passed since? An application ends late where it waits for
+ * something that nothing interrupts. What happens then counts nowhere.
+ */
+static inline bool app_is_late(const struct app_env *env)
+{
+	return env->end_ns && eng_now() > env->end_ns;
+}
+
+/* The present date, but not behind the end of the run. */
+static inline u64 app_now_ns(const struct app_env *env)
+{
+	return app_is_late(env) ? env->end_ns : eng_now();
 }
 
 /*
@@ -75,7 +91,8 @@ int app_begin(const struct app_env *env, u64 arrival_ns, struct app_record **ret
 
 /*
  * Log that a round of a closed loop, an image, or what the application calls it, has ended now
- * with @status: 0, -EIO, or -EINTR. One that the end of the run interrupts stays as it is.
+ * with @status: 0, -EIO, or -EINTR. One that the end of the run interrupts stays as it is, and
+ * so does one that ends late.
  */
 void app_log_end(const struct app_env *env, struct app_record *record, int status);
 

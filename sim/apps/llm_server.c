@@ -308,7 +308,8 @@ static int llm_server_run(const struct app_env *env)
 		status = server_order(&server, LLM_ORDER_LOAD, NULL, 0);
 	server.dead = status == -EIO;
 	server.death = app_death(env);
-	if (!status || server.dead)
+	/* No client comes to one that is to end already, though nothing interrupted the loading. */
+	if ((!status || server.dead) && !eng_interrupted())
 		status = server_live(&server);
 	/* Until all contexts are gone, a step that was interrupted reads the masks. */
 	cuda_context_destroy(env->cuda);

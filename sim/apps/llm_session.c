@@ -115,7 +115,7 @@ int llm_sessions_close(struct llm_server *server, bool failed)
 {
 	struct llm_session *session, *following;
 	struct app_log *log = server->env->log;
-	u64 end_ns = log->end_ns ? log->end_ns : eng_now();
+	u64 end_ns = log->end_ns ? log->end_ns : app_now_ns(server->env);
 	int status = 0;
 
 	list_for_each_entry_safe(session, following, &server->open, node) {

@@ -382,7 +382,7 @@ static int phases_serve(struct phases *phases)
 		phases_take_samples(phases, 1);
 		status = phases_log_iteration(phases, date);
 	}
-	now_ns = eng_now();
+	now_ns = app_now_ns(env);
 	return phases_log_unserved(env, now_ns + 1, env->stopping, now_ns) ? -ENOMEM : status;
 }
 

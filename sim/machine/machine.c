@@ -74,9 +74,11 @@ static void machine_close_books(struct machine *machine)
 	if (machine->end_ns)
 		timeline_sample(machine);
 	record_end(machine);
-	for (u32 i = 0; i < machine->container_count; i++)
+	for (u32 i = 0; i < machine->container_count; i++) {
+		machine->containers[i].env.end_ns = machine->end_ns;
 		if (sim_container_close_books(&machine->containers[i]))
 			machine->status = -ENOMEM;
+	}
 }
 
 static void machine_interrupt_all(struct machine *machine)

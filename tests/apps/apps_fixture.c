@@ -65,6 +65,12 @@ static void fire_interrupt(struct eng_timer *timer)
 	eng_interrupt(app_actor);
 }
 
+static void fire_end(struct eng_timer *timer)
+{
+	(void)timer;
+	app_env.end_ns = eng_now();
+}
+
 static void fire_post(struct eng_timer *timer)
 {
 	(void)timer;
@@ -113,13 +119,14 @@ static void app_main(void *data)
 
 static void supervisor(void *data)
 {
-	static struct eng_timer kill_timer, interrupt_timer, post_timer;
+	static struct eng_timer kill_timer, interrupt_timer, end_timer, post_timer;
 
 	(void)data;
 	GVM_ASSERT(!sim_gpu_start(&gpu));
 	app_actor = eng_spawn("app", app_main, NULL);
 	set_timer(&kill_timer, kill_ns, fire_kill);
 	set_timer(&interrupt_timer, interrupt_ns, fire_interrupt);
+	set_timer(&end_timer, config.duration, fire_end);
 	set_timer(&post_timer, post_ns, fire_post);
 	for (u32 i = 0; i < WATCHES; i++)
 		set_timer(&watch_timers[i], watch_ns[i] ? watch_ns[i] : ENG_NEVER, fire_watch);

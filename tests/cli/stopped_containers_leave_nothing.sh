@@ -92,3 +92,15 @@ awk -F, 'NR > 1 { print $4, $(NF - 1), $NF }' out/requests.csv |
 "$gvmsim" run open.json --system gvtg --quiet --out out --set duration=100ms --set events='[]' \
 	--set containers.open.app.open_loop=false --set 'containers.open.app.tensors={ "w": { "bytes": "4G" } }'
 [ "$(sed 1d out/requests.csv | wc -l)" = 0 ] || fail "an iteration after the end: $(tail -n 1 out/requests.csv)"
+
+# A server that is restarted is to find no room for its cache. The end of the run comes before, while its weights are
+# copied, which is not interrupted: nothing that follows has a part in the run.
+"$gvmsim" run s.json --system guardian --quiet --out out --set duration=11.1s \
+	--set 'events=[ { "at": "11.01s", "container": "vllm", "restart": true } ]' \
+	--set containers.vllm.guardian.partition=16G --set containers.player.guardian.partition=8G \
+	--set containers.vllm.app.gpu_memory_utilization=0.7 --set containers.vllm.app.trace.divide=10 2>.err ||
+	fail "a death after the end: $(cat .err)"
+[ ! -s .err ] || fail "a death after the end: $(cat .err)"
+awk -F, '$1 == "vllm" && $6 > 11.1e9' out/requests.csv >.bad
+[ ! -s .bad ] || fail "a request after the end: $(tail -n 1 .bad)"
+[ "$(grep -c '^vllm,' out/requests.csv)" = 22 ] || fail "requests up to the end: $(grep -c '^vllm,' out/requests.csv)"

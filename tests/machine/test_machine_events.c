@@ -172,6 +172,30 @@ START_TEST(a_stop_does_not_prolong_the_run)
 }
 END_TEST
 
+/* A context dies at 12 s, in what nothing interrupts. */
+static int fail_late(const struct app_env *env)
+{
+	struct eng_waitq nothing = { 0 };
+
+	eng_wait(&nothing, 12000 * MS, false);
+	ck_assert_uint_eq(env->end_ns, 10000 * MS);
+	return -EIO;
+}
+
+START_TEST(a_context_that_dies_behind_the_end_has_not_died)
+{
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	ck_assert_int_eq(run_toy(&machine, &config, fail_late, &err), 0);
+	ck_assert_uint_eq(machine.end_ns, 10000 * MS);
+	ck_assert_int_eq(machine.containers[0].status, 0);
+	ck_assert_uint_eq(machine.containers[0].failed_ns, 0);
+	machine_destroy(&machine);
+}
+END_TEST
+
 static int fail_at_once(const struct app_env *env)
 {
 	(void)env;
@@ -277,6 +301,7 @@ TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
 	  events_stop_and_restart_a_container, a_stop_does_not_prolong_the_run,
 	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
 	  a_container_does_not_stop_at_the_end_of_a_recorded_run,
+	  a_context_that_dies_behind_the_end_has_not_died,
 	  a_dead_container_is_not_stopped_but_restarts, a_run_waits_for_its_last_restart,
 	  nothing_counts_behind_the_end_of_a_run_that_an_event_outlasts,
 	  nothing_counts_behind_the_end_while_the_recorder_cannot_read)
