@@ -47,6 +47,9 @@ static bool event_has_listener(const struct sim_container *container,
 {
 	if (container->stopped)
 		return event->load != 0;
+	/* It may have exited just now, by this event. */
+	if (event->exit && container->started && container->process.exited_ns == event->at)
+		return true;
 	return event->at >= container->cfg->start && !event_finds_no_process(container);
 }
 

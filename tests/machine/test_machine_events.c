@@ -61,6 +61,34 @@ START_TEST(events_of_a_container_that_does_not_run_are_missed)
 }
 END_TEST
 
+/* It exits at 3 s: its timer is set before that of the events. */
+static int exit_at_its_event(const struct app_env *env)
+{
+	eng_sleep_until(3000 * MS);
+	cuda_process_exit(env->cuda);
+	return 0;
+}
+
+START_TEST(an_event_that_an_application_follows_first_is_not_missed)
+{
+	struct cfg_event told[] = {
+		{ .at = 1000 * MS, .container = "off", .exit = true },
+		{ .at = 3000 * MS, .container = "one", .exit = true },
+		{ .at = 4000 * MS, .container = "one", .exit = true },
+	};
+	const bool missed[] = { true, false, true };
+	struct config config = toy_config("stock");
+	struct sim_error err = { 0 };
+	struct machine machine;
+
+	config.events = told;
+	config.event_count = ARRAY_SIZE(told);
+	ck_assert_int_eq(run_toy(&machine, &config, exit_at_its_event, &err), 0);
+	ck_assert_mem_eq(machine.missed, missed, sizeof(missed));
+	machine_destroy(&machine);
+}
+END_TEST
+
 /* Each life of container "one" touches its four chunks again. Its second life is cut short. */
 START_TEST(events_stop_and_restart_a_container)
 {
@@ -298,6 +326,7 @@ END_TEST
 
 TEST_MAIN("machine_events", controls_are_recorded_up_to_the_end_of_the_run,
 	  events_of_a_container_that_does_not_run_are_missed,
+	  an_event_that_an_application_follows_first_is_not_missed,
 	  events_stop_and_restart_a_container, a_stop_does_not_prolong_the_run,
 	  a_container_may_stop_when_the_run_begins_and_not_when_it_ends,
 	  a_container_does_not_stop_at_the_end_of_a_recorded_run,
