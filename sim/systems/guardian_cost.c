@@ -79,6 +79,23 @@ static struct fence_growth fence_growth(const struct guardian_keys *keys,
 	};
 }
 
+/* A product of shorter times with a share in ppm and struct fence_growth fits into 128 bits. */
+#define EXACT_NS (1ull << 45)
+
+/*
+ * How long a kernel of @ns is that needs more SMs than it @fills, once it has grown. It needed the
+ * share @need. Of kernels of hours a part of a ns is lost.
+ */
+static u64 grown_ns(u64 ns, u64 need, u64 fills, const struct fence_growth *growth)
+{
+	unsigned __int128 grown = growth->whole + growth->part;
+	unsigned __int128 work = (unsigned __int128)ns * need;
+	unsigned __int128 longer = ns < EXACT_NS ? work * grown / (fills * growth->whole) :
+						   work / fills * grown / growth->whole;
+
+	return (u64)min(longer, (unsigned __int128)FIFO_BURST_MAX_NS);
+}
+
 /* First by SMs that the kernels hold and do not need. */
 void guardian_fence_burst(const struct guardian_keys *keys,
 			  const struct cfg_container *container, u64 every,
@@ -94,7 +111,7 @@ void guardian_fence_burst(const struct guardian_keys *keys,
 		burst->sm_need_ppm = (u32)(need * grown / growth.whole);
 		return;
 	}
-	burst->kernel_ns = (u64)(ns * need * grown / (fills * growth.whole));
+	burst->kernel_ns = grown_ns(ns, need, fills, &growth);
 	burst->sm_need_ppm = (u32)fills;
 	burst->bandwidth_ppm =
 		(u32)((unsigned __int128)burst->bandwidth_ppm * ns / burst->kernel_ns);
