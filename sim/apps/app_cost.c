@@ -36,35 +36,40 @@ static u64 cost_saturate(unsigned __int128 ns)
 	return ns < APP_COST_MAX_NS ? (u64)ns : APP_COST_MAX_NS;
 }
 
-/* @flops at @efficiency (ppm) of @peak, in FLOP/s. */
-static u64 cost_flops_ns(u64 peak, u64 efficiency, unsigned __int128 flops)
+/*
+ * @amount at @share (ppm) of @peak, a rate per second. Where the amount times the units would have
+ * more than 128 bits, the rate is divided by them instead. What that leaves out of the rate matters
+ * only for low rates, at which so much work takes APP_COST_MAX_NS anyway.
+ */
+static u64 cost_ns(u64 peak, u64 share, unsigned __int128 amount)
 {
-	return cost_saturate(flops * (NS_PER_S * CFG_PPM) /
-			     ((unsigned __int128)peak * efficiency));
+	const unsigned __int128 units = NS_PER_S * CFG_PPM;
+	unsigned __int128 rate = (unsigned __int128)peak * share;
+
+	if (amount <= ~(unsigned __int128)0 / units)
+		return cost_saturate(amount * units / rate);
+	return cost_saturate(amount / max(rate / units, (unsigned __int128)1));
 }
 
 u64 app_flops_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
 {
-	return cost_flops_ns(gpu->flops_bf16, efficiency, flops);
+	return cost_ns(gpu->flops_bf16, efficiency, flops);
 }
 
 u64 app_flops_fp8_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
 {
-	return cost_flops_ns(gpu->flops_fp8 ? gpu->flops_fp8 : gpu->flops_bf16, efficiency,
-			     flops);
+	return cost_ns(gpu->flops_fp8 ? gpu->flops_fp8 : gpu->flops_bf16, efficiency, flops);
 }
 
 u64 app_flops_mma_ns(const struct cfg_gpu *gpu, u64 efficiency, unsigned __int128 flops)
 {
-	return cost_flops_ns(gpu->flops_bf16_mma ? gpu->flops_bf16_mma : gpu->flops_bf16,
-			     efficiency, flops);
+	return cost_ns(gpu->flops_bf16_mma ? gpu->flops_bf16_mma : gpu->flops_bf16, efficiency,
+		       flops);
 }
 
 u64 app_bytes_ns(const struct cfg_gpu *gpu, u64 share, unsigned __int128 bytes)
 {
-	unsigned __int128 rate = (unsigned __int128)gpu->memory_bandwidth * share;
-
-	return cost_saturate(bytes * (NS_PER_S * CFG_PPM) / rate);
+	return cost_ns(gpu->memory_bandwidth, share, bytes);
 }
 
 u64 app_reduce_ns(const struct cfg_gpu *gpu, u64 ranks, unsigned __int128 bytes)

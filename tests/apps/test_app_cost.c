@@ -184,6 +184,26 @@ START_TEST(blocks_follow_from_shapes)
 }
 END_TEST
 
+/* 340 ZFLOP x 10^15 have 128 bits. */
+START_TEST(work_of_any_amount_takes_its_time)
+{
+	const struct cfg_gpu fastest = { .flops_bf16 = 1000000000000000000,
+					 .memory_bandwidth = 1000000000000000 };
+	unsigned __int128 most = ~(unsigned __int128)0;
+
+	ck_assert_uint_eq(app_flops_ns(&fastest, CFG_PPM, most / 1000000000000000),
+			  340282366920938);
+	for (u64 zetta = 340; zetta <= 31536; zetta++)
+		ck_assert_uint_eq(
+			app_flops_ns(&fastest, CFG_PPM,
+				     (unsigned __int128)zetta * 1000000000000000000 * 1000),
+			zetta * 1000000000000);
+	ck_assert_uint_eq(app_flops_ns(&fastest, CFG_PPM, most), APP_COST_MAX_NS);
+	ck_assert_uint_eq(app_flops_ns(&fastest, 1, most), APP_COST_MAX_NS);
+	ck_assert_uint_eq(app_bytes_ns(&fastest, CFG_PPM, most / 3), APP_COST_MAX_NS);
+}
+END_TEST
+
 START_TEST(an_all_reduce_goes_around_a_ring)
 {
 	struct cfg_gpu peer = gpu;
@@ -210,4 +230,5 @@ TEST_MAIN("app_cost", a_kernel_bound_by_arithmetic_needs_all_sms_that_it_fills,
 	  a_kernel_takes_less_of_a_turn_the_fewer_blocks_it_has,
 	  a_kernel_without_work_takes_nothing_but_its_turn,
 	  an_empty_kernel_whose_overhead_is_its_gap_is_hardly_ever_on_the_sms,
-	  blocks_follow_from_shapes, an_all_reduce_goes_around_a_ring)
+	  blocks_follow_from_shapes, work_of_any_amount_takes_its_time,
+	  an_all_reduce_goes_around_a_ring)
