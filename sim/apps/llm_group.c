@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apps/llm_step.h"
 #include "engine/error.h"
 
 /* Keys of a rank, under "containers.<name>.app.". */
@@ -58,13 +59,17 @@ static int group_check_events(const struct config *config, const char *name,
 static int group_check_server(const struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
-	const char *wrong = cfg->experts      ? "it is for models without experts" :
-			    !cfg->layers      ? "app.layers is missing" :
-			    !cfg->token_bytes ? "app.token_bytes is missing" :
-			    cfg->kv_bytes_per_token % cfg->tensor_parallel ?
-						"it does not divide kv_bytes_per_token" :
-			    env->listens ? "app.pressure is true" :
-					   NULL;
+	const char *wrong =
+		cfg->experts	  ? "it is for models without experts" :
+		!cfg->layers	  ? "app.layers is missing" :
+		!cfg->token_bytes ? "app.token_bytes is missing" :
+		cfg->kv_bytes_per_token % cfg->tensor_parallel ?
+				    "it does not divide kv_bytes_per_token" :
+		cfg->kernels_per_step + LLM_LAYER_REDUCTIONS * cfg->layers > APP_KERNELS_MAX ?
+				    "with two all-reduces a layer a step has more "
+				    "than 1000000 kernels" :
+		env->listens ? "app.pressure is true" :
+			       NULL;
 
 	if (!wrong)
 		return group_check_events(env->config, env->container->name, err);

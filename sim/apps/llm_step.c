@@ -152,16 +152,17 @@ static void step_add_products(const struct cfg_llm *cfg, const struct cfg_gpu *g
 static void step_add_reductions(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 				const struct llm_step *step, struct app_work *work)
 {
+	unsigned __int128 all_ns;
 	u64 ns;
 
 	if (cfg->tensor_parallel < 2)
 		return;
 	ns = app_reduce_ns(gpu, cfg->tensor_parallel,
 			   (unsigned __int128)llm_step_tokens(step) * cfg->token_bytes);
-	app_work_add(work, gpu,
-		     LLM_LAYER_REDUCTIONS * cfg->layers *
-			     (ns - min(ns, (u64)gpu->kernel_overhead)),
-		     0, REDUCTION_BLOCKS);
+	all_ns = (unsigned __int128)(ns - min(ns, (u64)gpu->kernel_overhead)) *
+		 LLM_LAYER_REDUCTIONS * cfg->layers;
+	app_work_add(work, gpu, (u64)min(all_ns, (unsigned __int128)APP_COST_MAX_NS), 0,
+		     REDUCTION_BLOCKS);
 }
 
 struct app_work llm_step_work(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,

@@ -111,6 +111,22 @@ START_TEST(a_step_has_two_all_reduces_a_layer)
 }
 END_TEST
 
+START_TEST(all_reduces_that_take_years_take_one)
+{
+	const struct llm_step step = { .sequences = 1, .prefill_tokens = 1 << 20 };
+	struct cfg_llm share = share_of(2);
+	struct cfg_gpu slow = gpu;
+
+	slow.peer.bandwidth = 1;
+	share.layers = 400000;
+	share.flops_per_token = share.head_flops = share.attention_flops = 0;
+	share.traffic_per_token = 0;
+	slow.memory_bandwidth = 1000000000000000;
+	ck_assert_uint_ge(llm_step_work(&share, &slow, &step).ns, APP_COST_MAX_NS);
+	ck_assert_uint_lt(llm_step_work(&share, &slow, &step).ns, APP_COST_MAX_NS + 1000000);
+}
+END_TEST
+
 TEST_MAIN("llm_rank", one_rank_has_all, two_ranks_have_half_of_what_is_cut,
 	  parts_are_rounded_up, a_group_of_blocks_takes_half_of_the_memory,
-	  a_step_has_two_all_reduces_a_layer)
+	  a_step_has_two_all_reduces_a_layer, all_reduces_that_take_years_take_one)

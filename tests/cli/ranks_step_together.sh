@@ -90,6 +90,8 @@ refuse 'llama.app.tensor_parallel: 0 containers with app.type "llm-rank" name it
 	--set containers.llama-rank1.enabled=false
 refuse 'llama.app.tensor_parallel: app.pressure is true' --set containers.llama.app.pressure=true
 refuse 'llama.app.tensor_parallel: it is for models without experts' --set containers.llama.app.model=Qwen3-30B-A3B
+refuse 'llama.app.tensor_parallel: with two all-reduces a layer a step has more than 1000000 kernels, allowed: 1' \
+	--set containers.llama.app.layers=500000 --set containers.llama.app.kernel_launch=1s
 refuse 'llama-rank1.gpu: is the GPU of "llama", too' --set 'containers.llama-rank1.gpu=""'
 refuse 'llama-rank1.app.server: "llama" has no ranks' --set containers.llama.app.tensor_parallel=1
 refuse 'llama-rank1.gpu: is too small for a rank of "llama"' --set gpus.gpu1.memory=7G --set gpus.gpu1.memory_total=8G
