@@ -338,7 +338,7 @@ static void xsched_launch(struct cuda_context *context, struct fifo_burst *burst
 {
 	struct xqueue *queue = context->library_data;
 	const struct xsched_keys *keys;
-	u64 ahead_ns;
+	unsigned __int128 ahead_ns;
 
 	if (!queue)
 		return;
@@ -347,11 +347,11 @@ static void xsched_launch(struct cuda_context *context, struct fifo_burst *burst
 			      max((u64)eng_now_busy(), xqueue_tsg(queue)->launch_end_ns) +
 				      burst->launch_ns);
 	keys = queue->xsched->keys;
-	ahead_ns = (keys->threshold - keys->batch) * burst->kernel_ns;
+	ahead_ns = (unsigned __int128)burst->kernel_ns * (keys->threshold - keys->batch);
 	if (keys->sync > ahead_ns)
 		burst->launch_ns =
 			max(burst->launch_ns,
-			    burst->kernel_ns + (keys->sync - ahead_ns) / keys->batch);
+			    burst->kernel_ns + (keys->sync - (u64)ahead_ns) / keys->batch);
 }
 
 static const struct cuda_library xsched_library = {

@@ -150,17 +150,18 @@ END_TEST
  * A worker that has nothing in flight behind the event loses 10 us in two kernels: one every
  * 105 us. With two behind it, it loses nothing.
  */
-static u64 alone_end;
+static u64 alone_kernel_ns, alone_end;
 
 static void alone(void)
 {
-	library_launch(0, 10, 100 * US, 0);
+	library_launch(0, 10, alone_kernel_ns, 0);
 	expect_end(0, alone_end);
 }
 
-static void simulate_alone(u64 threshold, u64 end)
+static void simulate_alone(u64 threshold, u64 kernel_ns, u64 end)
 {
 	keys.threshold = threshold;
+	alone_kernel_ns = kernel_ns;
 	alone_end = end;
 	library_simulate(&system_xsched, &keys, 0, (const char *const[]){ "2", NULL },
 			 (void (*const[])(void)){ alone });
@@ -169,13 +170,20 @@ static void simulate_alone(u64 threshold, u64 end)
 
 START_TEST(a_worker_that_waits_for_all_leaves_the_gpu_idle)
 {
-	simulate_alone(2, 1150 * US);
+	simulate_alone(2, 100 * US, 1150 * US);
 }
 END_TEST
 
 START_TEST(a_worker_with_commands_in_flight_does_not)
 {
-	simulate_alone(4, 1000 * US);
+	simulate_alone(4, 100 * US, 1000 * US);
+}
+END_TEST
+
+/* 2^19 kernels of 2^45 ns are in flight, which are 2^64 ns. */
+START_TEST(a_worker_with_years_of_commands_in_flight_does_not)
+{
+	simulate_alone(2 + (1 << 19), 1ull << 45, 10 * (1ull << 45));
 }
 END_TEST
 
@@ -184,4 +192,5 @@ TEST_MAIN("xsched", level_1_lets_end_what_is_in_flight,
 	  strict_priority_starves, gaps_that_the_worker_does_not_see_are_not_used,
 	  containers_of_one_priority_take_turns,
 	  a_worker_that_waits_for_all_leaves_the_gpu_idle,
-	  a_worker_with_commands_in_flight_does_not)
+	  a_worker_with_commands_in_flight_does_not,
+	  a_worker_with_years_of_commands_in_flight_does_not)
