@@ -46,7 +46,7 @@ static void policy_balance(struct gvtg_policy *policy, u64 now)
 		weights += vgpu->weight;
 	list_for_each_entry(vgpu, &policy->order, node) {
 		if (forget) {
-			vgpu->budget_ns = (s64)(policy->period_ns / weights * vgpu->weight);
+			vgpu->budget_ns = (s64)(policy->period_ns * vgpu->weight / weights);
 			vgpu->left_ns = 0;
 		}
 		vgpu->left_ns += vgpu->budget_ns;

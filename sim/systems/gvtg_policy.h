@@ -14,7 +14,9 @@
  *
  * Source: Linux, drivers/gpu/drm/i915/gvt/sched_policy.c: tbs_sched_func() and what it calls. A
  * budget is there from the first balance on, at the first tick, and a vGPU that starts later
- * has none before the next tenth one: up to a second later, if its 2 s do not help it.
+ * has none before the next tenth one: up to a second later, if its 2 s do not help it. The public
+ * code divides the period by the sum before it multiplies by the weight, and loses up to a weight's
+ * ns. Its weights are 16 at most. Weights of a scenario may be as large as the period.
  */
 #ifndef SIM_SYSTEMS_GVTG_POLICY_H
 #define SIM_SYSTEMS_GVTG_POLICY_H

@@ -76,8 +76,8 @@ static void expect_start(u32 number, u32 vgpu, u64 date_ns)
 }
 
 /*
- * Budgets at 1 ms: 66,666,664 and 33,333,332 ns. vGPU 1 has run 30 ms by 71 ms and is chosen
- * once more. Then it owes 6,666,668 ns, and vGPU 0 goes on alone.
+ * Budgets at 1 ms: 66,666,666 and 33,333,333 ns. vGPU 1 has run 30 ms by 71 ms and is chosen
+ * once more. Then it owes 6,666,667 ns, and vGPU 0 goes on alone.
  */
 START_TEST(two_that_are_busy_alternate_until_a_budget_is_spent)
 {
@@ -87,14 +87,26 @@ START_TEST(two_that_are_busy_alternate_until_a_budget_is_spent)
 		workload_ns[i] = 10 * MS;
 	}
 	run(99 * MS);
-	ck_assert_int_eq(vgpus[0].budget_ns, 66666664);
-	ck_assert_int_eq(vgpus[1].budget_ns, 33333332);
+	ck_assert_int_eq(vgpus[0].budget_ns, 66666666);
+	ck_assert_int_eq(vgpus[1].budget_ns, 33333333);
 	for (u32 i = 0; i < 8; i++)
 		expect_start(i, i % 2, (1 + 10 * i) * MS);
 	expect_start(8, 0, 81 * MS);
 	expect_start(9, 0, 91 * MS);
 	ck_assert_uint_eq(start_count, 10);
-	ck_assert_int_eq(vgpus[1].left_ns, 33333332 - 40 * (s64)MS);
+	ck_assert_int_eq(vgpus[1].left_ns, 33333333 - 40 * (s64)MS);
+}
+END_TEST
+
+/* Weights that add up to more than the period has ns. */
+START_TEST(large_weights_share_as_small_ones_do)
+{
+	begin((const u32[]){ 200000000, 100000000, 0 }, 0);
+	vgpus[0].queued = 1;
+	workload_ns[0] = 10 * MS;
+	run(99 * MS);
+	ck_assert_int_eq(vgpus[0].budget_ns, 66666666);
+	ck_assert_int_eq(vgpus[1].budget_ns, 33333333);
 }
 END_TEST
 
@@ -163,5 +175,6 @@ START_TEST(shares_of_ten_seconds_are_those_of_the_public_code)
 END_TEST
 
 TEST_MAIN("gvtg_policy", two_that_are_busy_alternate_until_a_budget_is_spent,
-	  a_lone_vgpu_gets_its_share_and_no_more, one_that_starts_comes_first_for_two_seconds,
+	  large_weights_share_as_small_ones_do, a_lone_vgpu_gets_its_share_and_no_more,
+	  one_that_starts_comes_first_for_two_seconds,
 	  shares_of_ten_seconds_are_those_of_the_public_code)
