@@ -68,6 +68,8 @@
 #include <stdlib.h>
 
 #include "config/check.h"
+#include "config/steps.h"
+#include "config/units.h"
 #include "fifo/fifo.h"
 #include "systems/gvtg_policy.h"
 #include "systems/gvtg_types.h"
@@ -108,7 +110,8 @@ struct gvtg_keys {
 static const struct cfg_key gvtg_rows[] = {
 	GVTG_KEY(tick, DURATION, "1ms", "the scheduler looks this often",
 		 CFG_RANGE(CFG_USEC, CFG_SEC)),
-	GVTG_KEY(balance_period, DURATION, "100ms", "vGPUs get new budgets this often",
+	GVTG_KEY(balance_period, DURATION, "100ms",
+		 "vGPUs get new budgets this often: at a tick, and so no less than system.tick",
 		 CFG_RANGE(CFG_USEC, 10 * CFG_SEC)),
 	GVTG_KEY(stages, INTEGER, "10",
 		 "periods from one at which left and owed time is forgotten to the next",
@@ -570,7 +573,13 @@ static const struct cuda_library gvtg_library = {
 static int gvtg_check(struct cfg_load *load, const struct config *config)
 {
 	const struct gvtg_keys *keys = config->system_keys;
+	char period[UNITS_TEXT_MAX], tick[UNITS_TEXT_MAX];
 
+	units_format_duration(keys->balance_period, period, sizeof(period));
+	units_format_duration(keys->tick, tick, sizeof(tick));
+	if (keys->balance_period < keys->tick)
+		return cfg_reject(load, "system.balance_period",
+				  "is %s, allowed: at least system.tick, %s", period, tick);
 	return gvtg_types_check(load, config, keys->fences);
 }
 

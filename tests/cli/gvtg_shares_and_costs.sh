@@ -106,6 +106,8 @@ mistake 'vm2.vgpu.partition: is too much: with it vGPUs have' --set containers.v
 	--set containers.vm2.vgpu.partition=70G
 mistake 'vm1.vgpu.partition: its part of the memory has 0 bytes, allowed: at least a chunk of 2097152' \
 	--set containers.vm1.vgpu.partition=1M
+# Budgets come at ticks, so shorter periods would leave most of the time to none.
+mistake 'system.balance_period: is 999us, allowed: at least system.tick, 1ms' --set system.balance_period=999us
 # A weight and a partition in place of a type's: 3 to 1, and an allocation of 30 GB fits into 40 but not into 20.
 "$gvmsim" run gvtg --quiet --out weighted --set containers.vm1.vgpu.weight=3 --set containers.vm2.vgpu.weight=1 \
 	--set containers.vm1.vgpu.partition=40G --set containers.vm1.app.bytes=30G \
