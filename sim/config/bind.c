@@ -247,6 +247,41 @@ static int list_key(struct cfg_load *load, char **keys, size_t *count, const cha
 	return 0;
 }
 
+/* Is @system one of the words of @systems? */
+static bool is_read_by(const char *systems, const char *system)
+{
+	size_t length = strlen(system);
+
+	for (; *systems; systems += strcspn(systems, " ")) {
+		systems += strspn(systems, " ");
+		if (strcspn(systems, " ") == length && !strncmp(systems, system, length))
+			return true;
+	}
+	return false;
+}
+
+/* The same of keys of containers that other systems read. */
+static int list_foreign_of_containers(struct cfg_load *load, const struct cfg_key *key)
+{
+	struct config *config = load->config;
+	int status = 0;
+
+	if (!key->systems || is_read_by(key->systems, config->system->name))
+		return 0;
+	for (size_t i = 0; !status && i < config->container_count; i++) {
+		const struct cfg_container *container = &config->containers[i];
+		const struct cfg_setting *setting;
+		char path[CFG_PATH_MAX];
+
+		cfg_key_path(key, container->name, path, sizeof(path));
+		setting = cfg_settings_find(&load->settings, path);
+		if (container->enabled && setting && setting->source.layer != CFG_LAYER_PROFILE)
+			status = list_key(load, config->foreign_keys, &config->foreign_count,
+					  path);
+	}
+	return status;
+}
+
 /*
  * List the keys that the user set without effect: keys that no code reads, and keys of other
  * systems. Keys of profiles, the lowest layer, do not count.
@@ -254,16 +289,19 @@ static int list_key(struct cfg_load *load, char **keys, size_t *count, const cha
 static int list_keys_without_effect(struct cfg_load *load)
 {
 	struct config *config = load->config;
+	size_t most = load->schema.count * (1 + config->container_count);
 	int status = 0;
 
 	config->unused_keys = calloc(load->schema.count, sizeof(*config->unused_keys));
-	config->foreign_keys = calloc(load->schema.count, sizeof(*config->foreign_keys));
+	config->foreign_keys = calloc(most, sizeof(*config->foreign_keys));
 	if (!config->unused_keys || !config->foreign_keys)
 		return sim_runtime_error(load->err, "out of memory");
 	cfg_schema_for_each(&load->schema, key)
 	{
 		const struct cfg_setting *setting;
 
+		if (!status)
+			status = list_foreign_of_containers(load, key);
 		if (status || (!key->unused && key->scope != CFG_SCOPE_SYSTEM))
 			continue;
 		setting = cfg_settings_find(&load->settings, key->path);

@@ -237,7 +237,7 @@ struct config {
 	 */
 	char **unused_keys;
 	size_t unused_count;
-	/* Likewise, keys of mechanisms that this system does not have. */
+	/* Likewise, keys that other systems read, and this one does not. */
 	char **foreign_keys;
 	size_t foreign_count;
 	char hash[33];	/* of everything above and of trace contents, hexadecimal */

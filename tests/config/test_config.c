@@ -137,6 +137,27 @@ START_TEST(mechanisms_of_papers_are_switched_off_and_ideas_on)
 }
 END_TEST
 
+/* Containers have keys that one or two systems read. A container that is disabled does not count. */
+START_TEST(container_keys_of_other_systems_are_listed)
+{
+	load("containers.vllm.vgpu={\"type\": \"V5_2\", \"weight\": 3}",
+	     "containers.vllm.guardian.l1=0.5");
+	ck_assert_uint_eq(config.foreign_count, 3);
+	ck_assert_str_eq(config.foreign_keys[0], "containers.vllm.vgpu.type");
+	ck_assert_str_eq(config.foreign_keys[1], "containers.vllm.vgpu.weight");
+	ck_assert_str_eq(config.foreign_keys[2], "containers.vllm.guardian.l1");
+	load("system.name=gvtg", "containers.vllm.vgpu={\"type\": \"V5_2\", \"weight\": 3}");
+	ck_assert_uint_eq(config.foreign_count, 0);
+	load("system.name=gvtg", "containers.vllm.mig.start=0");
+	ck_assert_uint_eq(config.foreign_count, 1);
+	ck_assert_str_eq(config.foreign_keys[0], "containers.vllm.mig.start");
+	load("containers.off={\"enabled\": false, \"vgpu\": {\"weight\": 3}, "
+	     "\"app\": {\"type\": \"pages\", \"bytes\": 1}}",
+	     NULL);
+	ck_assert_uint_eq(config.foreign_count, 0);
+}
+END_TEST
+
 /* The machine's host comes from the profile of "gpu", not from those of further GPUs. */
 START_TEST(a_machine_may_have_gpus_of_different_profiles)
 {
@@ -560,6 +581,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, keys_that_nothing_honours_are_listed);
 	tcase_add_test(tests, mechanisms_of_papers_are_switched_off_and_ideas_on);
 	tcase_add_test(tests, a_machine_may_have_gpus_of_different_profiles);
+	tcase_add_test(tests, container_keys_of_other_systems_are_listed);
 	tcase_add_test(tests, set_chooses_the_profile);
 	tcase_add_test(tests, a_profile_says_what_differs_from_another);
 	tcase_add_test(tests, a_profile_of_ours_can_be_extended);
