@@ -241,6 +241,9 @@ static int print_honoured(const struct sim_system *system)
 		any = true;
 	}
 	printf("%s\n", any ? "." : " none.");
+	if (system->by_priority)
+		printf("A container's `compute.priority` at the start says whose work comes "
+		       "first.\n");
 	free(config.system_keys);
 	return 0;
 }

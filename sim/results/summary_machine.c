@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "gvm/port.h"
 #include "machine/machine.h"
+#include "systems/core.h"
 
 #ifndef GVMSIM_VERSION
 #define GVMSIM_VERSION "unknown"
@@ -213,7 +214,8 @@ static int find_ignored_of_container(struct summary *summary, const struct sim_c
 		const struct cfg_control *control = &ran->cfg->controls[i];
 
 		if (!*control->text ||
-		    sim_system_honours(machine->system, machine->config, control->file))
+		    sim_system_honours(machine->system, machine->config, control->file) ||
+		    (machine->system->by_priority && !strcmp(control->file, SIM_PRIORITY_FILE)))
 			continue;
 		snprintf(key, sizeof(key), "containers.%s.%s", ran->cfg->name, control->file);
 		status = add_ignored(summary, key);

@@ -20,8 +20,8 @@
  * short timeslice does not help against a best-effort kernel that has faulted: it cannot be
  * switched out.
  *
- * The scenario's own control files have no effect and are listed as ignored. Containers of the
- * same, most important priority all get 0. A container without a priority counts with the
+ * The scenario's other control files have no effect and are listed as ignored, and so are its
+ * events. Containers of the same, most important priority all get 0. A container without a priority counts with the
  * priority of the default timeslice. Each GPU of a machine is managed alone.
  *
  *
@@ -75,6 +75,7 @@ const struct sim_system system_gpreempt = {
 		.bytes = sizeof(struct gpreempt_keys),
 	},
 	.own_gpu = false,
+	.by_priority = true,
 	.setting = gpreempt_setting,
 	.memory = gpreempt_memory,
 };

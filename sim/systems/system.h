@@ -33,6 +33,11 @@ struct sim_system {
 	 */
 	bool (*honours)(const struct config *config, const char *control_file);
 	/*
+	 * At the start a container's compute.priority says whose work comes first, though the
+	 * file is not honoured.
+	 */
+	bool by_priority;
+	/*
 	 * The text that the system writes to this file when @container starts, in place of the
 	 * scenario's text. The text is static; NULL leaves the file alone. Without this call
 	 * the scenario's texts are written.

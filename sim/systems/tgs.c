@@ -376,6 +376,7 @@ const struct sim_system system_tgs = {
 		CFG_KEYS(tgs_rows),
 		.bytes = sizeof(struct tgs_keys),
 	},
+	.by_priority = true,
 	.memory = sim_system_nvidia_memory,
 	.library = &tgs_library,
 };

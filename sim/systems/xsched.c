@@ -385,6 +385,7 @@ const struct sim_system system_xsched = {
 		.bytes = sizeof(struct xsched_keys),
 		.check_containers = xsched_check,
 	},
+	.by_priority = true,
 	.memory = sim_system_nvidia_memory,
 	.library = &xsched_library,
 };
