@@ -272,9 +272,7 @@ static int run_report(const struct run_args *args, const struct machine *machine
 		writer_abort(writer);
 		return status;
 	}
-	status = trace_file_write(writer, machine, err);
-	if (!status)
-		status = results_write(writer, machine, &summary, err);
+	status = results_write(writer, machine, &summary, trace_file_write, err);
 	if (!status) {
 		print_missed_events(machine);
 		print_refused_writes(machine);

@@ -201,7 +201,7 @@ static int write_controls(const struct sampler *sampler, struct writer *writer,
 	return writer_end(writer, err);
 }
 
-/* The summary is written last: a new summary means that the other files are new, too. */
+/* config.json comes first and summary.json last; see results_commit(). */
 int collected_write(const struct collected *collected, const struct summary *summary,
 		    struct writer *writer, struct sim_error *err)
 {
@@ -219,10 +219,8 @@ int collected_write(const struct collected *collected, const struct summary *sum
 	if (!status)
 		status = results_write_summary(writer, summary, err);
 	if (!status)
-		status = writer_commit(writer, err);
+		status = results_commit(writer, err);
 	if (status)
 		writer_abort(writer);
-	else /* no driver reports evictions; remove the file of an earlier simulation */
-		writer_remove(writer, RESULTS_EVICTIONS);
 	return status;
 }

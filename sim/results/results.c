@@ -90,7 +90,18 @@ int results_prepare(struct writer *writer, const char *folder, struct sim_error 
 			status = check_users_file(writer, result_files[i], err);
 	if (status)
 		writer_abort(writer);
+	else
+		writer_remove_stale(writer);
 	return status;
+}
+
+int results_commit(struct writer *writer, struct sim_error *err)
+{
+	writer_remove(writer, RESULTS_SUMMARY);
+	for (size_t i = 0; i < ARRAY_SIZE(result_files); i++)
+		if (!writer_has(writer, result_files[i]))
+			writer_remove(writer, result_files[i]);
+	return writer_commit(writer, err);
 }
 
 /* Write @root with so many digits of its real numbers. */
@@ -514,9 +525,12 @@ static int write_policy(struct writer *writer, const struct machine *machine,
 	return writer_end(writer, err);
 }
 
-/* The summary is written last: a new summary means that the other files are new, too. */
+/* config.json comes first and summary.json last; see results_commit(). */
 int results_write(struct writer *writer, const struct machine *machine,
-		  const struct summary *summary, struct sim_error *err)
+		  const struct summary *summary,
+		  int (*write_more)(struct writer *writer, const struct machine *machine,
+				    struct sim_error *err),
+		  struct sim_error *err)
 {
 	int status = write_config(writer, machine->config, err);
 
@@ -532,21 +546,12 @@ int results_write(struct writer *writer, const struct machine *machine,
 		status = write_activity(writer, machine, err);
 	if (!status)
 		status = write_policy(writer, machine, err);
+	if (!status && write_more)
+		status = write_more(writer, machine, err);
 	if (!status)
 		status = results_write_summary(writer, summary, err);
 	if (!status)
-		status = writer_commit(writer, err);
-	if (!status && !machine->config->record_controls)
-		writer_remove(writer, RESULTS_CONTROLS);
-	if (!status && !machine->config->record_evictions)
-		writer_remove(writer, RESULTS_EVICTIONS);
-	if (!status && !machine->config->record_activity)
-		writer_remove(writer, RESULTS_ACTIVITY);
-	for (u64 form = CFG_TRACE_PLAIN; !status && form <= CFG_TRACE_ZSTD; form++)
-		if (form != machine->config->trace.form)
-			writer_remove(writer, results_trace_names[form]);
-	if (!status && !machine->policy)
-		writer_remove(writer, RESULTS_POLICY);
+		status = results_commit(writer, err);
 	if (status)
 		writer_abort(writer);
 	return status;

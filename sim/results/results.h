@@ -61,9 +61,9 @@ struct results_file {
 extern const struct results_file results_files[];
 
 /*
- * Make sure that results can be written to @folder. To be called before anything is simulated.
- * Results that are there will be replaced; where there are none, a file with the name of one is
- * a user's, and an error. Returns 0 with an open writer, or a negative enum sim_exit.
+ * Make sure that results can be written to @folder, and remove temporary files of killed runs. To
+ * be called before anything is simulated. Results that are there will be replaced; where there are
+ * none, a file with the name of one is a user's, and an error. Returns 0 with an open writer, or a negative enum sim_exit.
  */
 int results_prepare(struct writer *writer, const char *folder, struct sim_error *err);
 
@@ -76,13 +76,28 @@ extern const char *const results_activities[FIFO_ACTIVITIES];
 /* The file of the trace, by enum cfg_trace; trace_file.h writes it. */
 extern const char *const results_trace_names[];
 
-/* Write all files, or none, and close the writer. Returns 0 or -SIM_EXIT_RUNTIME. */
+/*
+ * Write all files, or none, and close the writer. @write_more writes further ones; NULL: none.
+ * Returns 0 or -SIM_EXIT_RUNTIME.
+ */
 int results_write(struct writer *writer, const struct machine *machine,
-		  const struct summary *summary, struct sim_error *err);
+		  const struct summary *summary,
+		  int (*write_more)(struct writer *writer, const struct machine *machine,
+				    struct sim_error *err),
+		  struct sim_error *err);
+
+/*
+ * Put the files in place, and remove other files of an earlier run's results.
+ *
+ * A kill in between leaves a folder without summary.json, which no command reads. If config.json
+ * was written first, the next run knows such a folder as one of results and replaces them.
+ * Returns 0 or -SIM_EXIT_RUNTIME.
+ */
+int results_commit(struct writer *writer, struct sim_error *err);
 
 /*
  * Write single files, for results that do not come from a simulation: between results_prepare()
- * and writer_commit(), in any order. results_begin_*() writes the header of a CSV file,
+ * and results_commit(), config.json first and summary.json last. results_begin_*() writes the header of a CSV file,
  * results_put_*() adds rows, and writer_end() ends it. All return 0 or -SIM_EXIT_RUNTIME.
  */
 int results_write_json(struct writer *writer, const char *name, const json_t *root,

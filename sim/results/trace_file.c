@@ -17,7 +17,5 @@ int trace_file_write(struct writer *writer, const struct machine *machine,
 		writer->error = timeline_trace_write(machine, writer->stream);
 		status = writer_end(writer, err);
 	}
-	if (status)
-		writer_abort(writer);
 	return status;
 }

@@ -11,9 +11,8 @@ struct sim_error;
 struct writer;
 
 /*
- * Write the trace of a finished run, if output.timeline asks for one: after
- * results_prepare() and before results_write(), which puts it in place. Returns 0, or
- * -SIM_EXIT_RUNTIME with the writer aborted.
+ * Write the trace of a finished run, if output.timeline asks for one; results_write() calls it.
+ * Returns 0 or -SIM_EXIT_RUNTIME.
  */
 int trace_file_write(struct writer *writer, const struct machine *machine,
 		     struct sim_error *err);

@@ -264,11 +264,12 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 	for (size_t i = 0; i < writer->count; i++) {
 		writer_temporary_path(writer, writer->names[i], temporary, sizeof(temporary));
 		writer_path(writer, writer->names[i], path, sizeof(path));
-		if (!rename(temporary, path))
-			continue;
-		error = errno;
-		writer_abort(writer);
-		return writer_error(err, path, "be put in place", error);
+		if (rename(temporary, path)) {
+			error = errno;
+			writer_abort(writer);
+			return writer_error(err, path, "be put in place", error);
+		}
+		remove_other_form(writer, writer->names[i]);
 	}
 	/*
 	 * Sync the folder, so that the renames survive a crash. Some file systems cannot: no
@@ -279,12 +280,22 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 		fsync(fd);
 		close(fd);
 	}
-	for (size_t i = 0; i < writer->count; i++)
-		remove_other_form(writer, writer->names[i]);
 	unlock_folder(writer);
 	writer->count = 0;
 	writer->made_count = 0;
 	return 0;
+}
+
+bool writer_has(const struct writer *writer, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < writer->count; i++)
+		if (!strncmp(writer->names[i], name, length) &&
+		    (!writer->names[i][length] ||
+		     (is_csv(name) && !strcmp(writer->names[i] + length, PACKED_ENDING))))
+			return true;
+	return false;
 }
 
 void writer_remove(const struct writer *writer, const char *name)

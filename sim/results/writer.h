@@ -65,13 +65,17 @@ int writer_end(struct writer *writer, struct sim_error *err);
 void writer_temporary_path(const struct writer *writer, const char *name, char *ret_path,
 			   size_t size);
 
-/* Put all files in place. On failure the rest is removed. Returns 0 or -SIM_EXIT_RUNTIME. */
+/*
+ * Put all files in place, in the order in which they were begun. The older file of another form
+ * goes when the new one is in place, plain or compressed. On failure the rest is removed. Returns
+ * 0 or -SIM_EXIT_RUNTIME.
+ */
 int writer_commit(struct writer *writer, struct sim_error *err);
 
-/*
- * Remove an older file that is no part of the new results, plain or compressed. To be called
- * after writer_commit(), which does so with the other form of a CSV file.
- */
+/* Is a file @name to be put in place, plain or compressed? */
+bool writer_has(const struct writer *writer, const char *name);
+
+/* Remove the file @name from the folder, plain or compressed. */
 void writer_remove(const struct writer *writer, const char *name);
 
 /*

@@ -9,7 +9,7 @@
 # Settings are read before usage, so a sample with a new setting has no older usage.
 put_all
 mkdir hw
-: >hw/evictions.csv # of a simulation, before
+touch hw/evictions.csv hw/activity.csv hw/policy.csv.zst hw/timeline.pftrace hw/timeline.csv.zst # of a simulation, before
 echo '{ "config_hash": "0", "version": "0.1.0" }' >hw/summary.json
 collect --root "$tree" --interval 10ms --container "vllm=$nobody" --out hw
 wait_for "vllm: appeared, process $nobody"

@@ -97,7 +97,7 @@ START_TEST(a_row_is_written_at_start_and_by_events_and_recorded)
 	ck_assert_int_eq(summary_compute(&summary, &machine, &err), 0);
 	ck_assert_uint_eq(summary.ignored_count, 0);
 	ck_assert_int_eq(results_prepare(&writer, folder, &err), 0);
-	ck_assert_int_eq(results_write(&writer, &machine, &summary, &err), 0);
+	ck_assert_int_eq(results_write(&writer, &machine, &summary, NULL, &err), 0);
 	ck_assert(is_recorded("100000000,one,gmem.level,3\n"));
 	ck_assert(is_recorded("600000000,one,gmem.level,7\n"));
 	summary_destroy(&summary);

@@ -264,7 +264,7 @@ static int write_results(void)
 	must_compute(&summary);
 	rc = results_prepare(&writer, folder, &error);
 	if (!rc)
-		rc = results_write(&writer, &machine, &summary, &error);
+		rc = results_write(&writer, &machine, &summary, NULL, &error);
 	summary_destroy(&summary);
 	return rc;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* The files of a run, and the folder after a failed write. */
 #include "results_fixture.h"
+#include "results/folder.h"
+#include "suite.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -204,6 +206,81 @@ START_TEST(parts_of_killed_writers_go_when_no_other_writer_is_at_work)
 }
 END_TEST
 
+START_TEST(a_run_removes_what_killed_ones_have_left)
+{
+	must_write();
+	put_part("requests.csv.tmp-4999999-89abcdef");
+	must_write();
+	ck_assert_int_eq(count_entries(folder), 4);
+}
+END_TEST
+
+static int write_trace(struct writer *writer, const struct machine *unused,
+		       struct sim_error *err)
+{
+	int rc = writer_begin(writer, RESULTS_TRACE, err);
+
+	(void)unused;
+	return rc ? rc : writer_end(writer, err);
+}
+
+/* Write results with a trace, but @name cannot be put in place. */
+static void write_until(const char *name)
+{
+	struct summary summary;
+	struct writer writer;
+
+	must_compute(&summary);
+	ck_assert_msg(!results_prepare(&writer, folder, &error), "%s", error.text);
+	unlink(path_of(name));
+	ck_assert_int_eq(mkdir(path_of(name), 0777), 0);
+	ck_assert_int_eq(results_write(&writer, &machine, &summary, write_trace, &error),
+			 -SIM_EXIT_RUNTIME);
+	ck_assert_int_eq(rmdir(path_of(name)), 0);
+	summary_destroy(&summary);
+}
+
+/* A kill between two renames, and the next run into the same folder. */
+START_TEST(results_that_end_half_way_are_none_and_are_replaced)
+{
+	static const char *const names[] = { RESULTS_REQUESTS, RESULTS_TIMELINE, RESULTS_TRACE,
+					     RESULTS_SUMMARY };
+	struct folder half;
+
+	for (size_t before = 0; before < 2; before++)
+		for (size_t i = 0; i < COUNT(names); i++) {
+			if (before)
+				must_write();
+			write_until(names[i]);
+			ck_assert_int_eq(folder_load(&half, folder, &error), -SIM_EXIT_USER);
+			ck_assert_ptr_nonnull(strstr(error.text, RESULTS_SUMMARY));
+			must_write();
+			ck_assert_int_eq(count_entries(folder), 4);
+			suite_remove_folder(folder);
+		}
+}
+END_TEST
+
+/* Both forms of a file never stand beside each other under a new summary. */
+START_TEST(the_older_form_of_a_file_goes_before_the_summary_comes)
+{
+	struct summary summary;
+	struct writer writer;
+
+	must_write();
+	must_compute(&summary);
+	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
+	writer.packs = true;
+	unlink(path_of(RESULTS_SUMMARY));
+	ck_assert_int_eq(mkdir(path_of(RESULTS_SUMMARY), 0777), 0);
+	ck_assert_int_eq(results_write(&writer, &machine, &summary, NULL, &error),
+			 -SIM_EXIT_RUNTIME);
+	ck_assert_int_eq(access(path_of(RESULTS_TIMELINE ".zst"), F_OK), 0);
+	ck_assert_int_eq(access(path_of(RESULTS_TIMELINE), F_OK), -1);
+	summary_destroy(&summary);
+}
+END_TEST
+
 /* Containers that share a folder may have processes of the same PID. */
 START_TEST(writers_of_one_pid_do_not_mix)
 {
@@ -254,7 +331,7 @@ START_TEST(a_full_disk_is_named_and_leaves_the_old_results)
 	must_compute(&summary);
 	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
 	limit_files(400); /* config.json fits, requests.csv does not */
-	rc = results_write(&writer, &machine, &summary, &error);
+	rc = results_write(&writer, &machine, &summary, NULL, &error);
 	limit_files(RLIM_INFINITY);
 	ck_assert_int_eq(rc, -SIM_EXIT_RUNTIME);
 	snprintf(expected, sizeof(expected), "%s: cannot be written: File too large",
@@ -276,7 +353,7 @@ START_TEST(a_disk_that_fills_up_leaves_no_new_folder)
 	must_compute(&summary);
 	ck_assert_int_eq(results_prepare(&writer, folder, &error), 0);
 	limit_files(400);
-	rc = results_write(&writer, &machine, &summary, &error);
+	rc = results_write(&writer, &machine, &summary, NULL, &error);
 	limit_files(RLIM_INFINITY);
 	ck_assert_int_eq(rc, -SIM_EXIT_RUNTIME);
 	ck_assert_int_eq(count_entries(above), 0);
@@ -331,6 +408,9 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_folder_in_a_files_place_is_found_before_simulating);
 	tcase_add_test(tests, abandoned_folders_go_and_found_ones_stay);
 	tcase_add_test(tests, parts_of_killed_writers_go_when_no_other_writer_is_at_work);
+	tcase_add_test(tests, a_run_removes_what_killed_ones_have_left);
+	tcase_add_test(tests, results_that_end_half_way_are_none_and_are_replaced);
+	tcase_add_test(tests, the_older_form_of_a_file_goes_before_the_summary_comes);
 	tcase_add_test(tests, writers_of_one_pid_do_not_mix);
 	tcase_add_test(tests, a_full_disk_is_named_and_leaves_the_old_results);
 	tcase_add_test(tests, a_disk_that_fills_up_leaves_no_new_folder);
