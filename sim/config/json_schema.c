@@ -14,7 +14,7 @@
 #include "gvm/control.h"
 
 #define NUMBER "[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?"
-#define SIZES  "(B|K|KB|KiB|M|MB|MiB|G|GB|GiB)?"
+#define SIZES  "(B|[KMGT](B|iB)?)?"
 #define NAMES  "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 struct maker {

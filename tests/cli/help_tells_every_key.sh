@@ -66,6 +66,8 @@ right = [
     ([], "gpu.link.setup", "1us"),
     (vllm, "gmem.limit.high", "max"),
     (vllm, "memory.limit", "1.5GiB"),
+    (vllm, "memory.limit", "1.5T"),
+    (vllm, "memory.limit", "2TB"),
     (vllm, "gmem", {"limit": {"low": 0}}),
     (vllm, "compute.timeslice", "512us"),
     (vllm + ["app"], "slo_itl", "0.5s"),
