@@ -11,6 +11,7 @@
 
 #include "config/message.h"
 #include "engine/error.h"
+#include "engine/whole_file.h"
 #include "figures/figure_read.h"
 #include "figures/make.h"
 #include "gvm/port.h"
@@ -397,7 +398,7 @@ static int check_run(const struct comparison *comparison, size_t run, struct sim
 				      "allowed: a folder without them",
 				      name);
 	for (size_t k = 0; k < run; k++)
-		if (!strcmp(comparison->paths[k], path))
+		if (whole_file_is(comparison->paths[k], path))
 			return sim_user_error(err, "compare: %s is given twice, allowed: once",
 					      path);
 	return 0;

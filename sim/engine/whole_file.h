@@ -28,7 +28,7 @@ struct whole_file {
  */
 int whole_file_open(struct whole_file *file, const char *path, struct sim_error *err);
 
-/* Are @path and @other the same file? An output must not replace its input. */
+/* Are @path and @other the same file or folder? An output must not replace its input. */
 bool whole_file_is(const char *path, const char *other);
 
 /*

@@ -39,6 +39,9 @@ done
 
 expect 2 "compare: 1 folders, expected 2 to 63, usage: gvmsim compare DIR" compare runs/stock
 expect 2 "compare: runs/stock is given twice, allowed: once" compare runs/stock runs/stock
+for again in runs/stock/ runs/../runs/stock "$PWD/runs/stock"; do
+	expect 2 "compare: $again is given twice, allowed: once" compare runs/stock "$again"
+done
 expect 2 "runs/none/summary.json: cannot be read: No such file" compare runs/stock runs/none
 bad=runs/$(printf 'bad\377')
 cp -r runs/stock "$bad"
