@@ -237,13 +237,15 @@ static size_t other_run(const struct figure_data *data, size_t run, const json_t
 	return run;
 }
 
-/* A key of the configuration. Durations are in seconds; other texts are numbers. */
+/* A key of the configuration: a number, or a text with a duration, in seconds, or a number. */
 static double config_value(const struct figure_data *data, size_t run, const char *path)
 {
 	const json_t *config = data->configs[run];
 	const json_t *value = walk(config, path);
 	const char *dot = strchr(path, '.');
-	char name[64];
+	const char *text;
+	char name[64], *end;
+	double real;
 	u64 ns;
 
 	if (!value && dot) {
@@ -256,9 +258,11 @@ static double config_value(const struct figure_data *data, size_t run, const cha
 	}
 	if (!json_is_string(value))
 		return number(value);
-	if (units_parse_duration(json_string_value(value), &ns) == UNITS_OK)
+	text = json_string_value(value);
+	if (units_parse_duration(text, &ns) == UNITS_OK)
 		return (double)ns / NS_PER_S;
-	return strtod(json_string_value(value), NULL);
+	real = strtod(text, &end);
+	return *text && !*end ? real : (double)NAN;
 }
 
 /* A value over rows of requests.csv, see row_value.h. */

@@ -85,6 +85,7 @@ static void set_up(void)
 	for (size_t i = 0; i < ARRAY_SIZE(summaries); i++)
 		data.summaries[i] = parse(summaries[i]);
 	data.configs[0] = parse("{'gpu':{'memory':40},'duration':'640s','scale':'2.5',"
+				"'limit':'max','name':'4x4',"
 				"'containers':{'sd':{'app':{'steps':20}}}}");
 }
 
@@ -127,6 +128,8 @@ START_TEST(a_value_that_is_not_known_is_no_number)
 		"{'add':[1,'vllm.images']}",
 		"'vllm.type'",
 		"{'config':'none'}",
+		"{'config':'limit'}",
+		"{'config':'name'}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
