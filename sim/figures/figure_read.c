@@ -15,7 +15,7 @@
 #include "figures/seeds.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
-#include "results/summary.h"
+#include "results/results.h"
 
 #define SIDE_MAX	4096 /* pixels */
 #define NAMES_MAX	8192 /* of all figures in plots/figures */
@@ -23,6 +23,7 @@
 
 static const char *const curve_kinds[] = { "values", "rate", "open", "share", NULL };
 static const char *const curve_draws[] = { "line", "points", "bars", "area", "marks", NULL };
+/* Without ".csv". */
 static const char *const curve_files[] = { "timeline", "requests", NULL };
 
 static void out_of_memory(struct place_reader *reader)
@@ -309,6 +310,18 @@ static json_t *read_value(const struct place *object, const char *key,
 	return value.json;
 }
 
+/* The key of panel or part @index of @list tells it from those before it. */
+static void check_key(const struct place *list, size_t index, const char *what)
+{
+	struct place entry = place_element(list, index), member = place_member(&entry, "key");
+
+	for (size_t i = 0; i < index; i++)
+		if (json_equal(json_object_get(json_array_get(list->json, i), "key"),
+			       member.json))
+			place_fail(&member, "\"%.60s\" is the key of two %s, allowed: of one",
+				   json_string_value(member.json), what);
+}
+
 static void read_parts(const struct place *object, const struct figure *figure,
 		       struct figure_panel *panel)
 {
@@ -339,6 +352,7 @@ static void read_parts(const struct place *object, const struct figure *figure,
 		if (!place_is_object(&entry, part_keys))
 			return;
 		part->key = read_field(&entry, "key", PLACE_NEEDED);
+		check_key(&parts, i, "parts");
 		part->label = place_text(&entry, "label", part->key);
 		part->value = read_value(&entry, "value", figure);
 		if (!part->value)
@@ -354,6 +368,7 @@ static void read_curve(const struct place *entry, const struct figure *figure,
 	static const char *const keys[] = { "label", "run",   "file",  "container", "outcome",
 					    "x",     "y",     "minus", "scale",	    "kind",
 					    "draw",  "right", NULL };
+	char file[sizeof(RESULTS_TIMELINE)];
 
 	if (!place_is_object(entry, keys))
 		return;
@@ -362,9 +377,10 @@ static void read_curve(const struct place *entry, const struct figure *figure,
 	curve->file = curve_files[place_choice(entry, "file", curve_files, 0)];
 	curve->container = place_text(entry, "container", PLACE_NEEDED);
 	curve->outcome = place_text(entry, "outcome", NULL);
-	curve->x = place_text(entry, "x", "time_ns");
-	curve->y = place_text(entry, "y", NULL);
-	curve->minus = place_text(entry, "minus", NULL);
+	snprintf(file, sizeof(file), "%s.csv", curve->file);
+	curve->x = value_column(entry, "x", file, "time_ns");
+	curve->y = value_column(entry, "y", file, NULL);
+	curve->minus = value_column(entry, "minus", file, NULL);
 	curve->scale = place_real(entry, "scale", 1);
 	curve->kind = (enum figure_curve_kind)place_choice(entry, "kind", curve_kinds, 0);
 	curve->draw = (enum figure_curve_draw)place_choice(entry, "draw", curve_draws, 0);
@@ -591,6 +607,7 @@ static void read_root(const struct place *root, struct figure *figure)
 		struct place entry = place_element(&panels, i);
 
 		read_panel(&entry, figure, &figure->panels[figure->panel_count++]);
+		check_key(&panels, i, "panels");
 	}
 	figure->marks = read_marks(root, "marks", figure, &figure->mark_count);
 	read_reference(root, figure);

@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "config/message.h"
+#include "engine/guess.h"
 #include "figures/figure.h"
 #include "figures/place.h"
 #include "gvm/port.h"
+#include "results/results.h"
 
 #define DEPTH_MAX 8
 
@@ -23,6 +26,28 @@ const struct value_operator value_operators[] = {
 };
 
 static void check(const struct place *place, const struct figure *figure, size_t depth);
+
+const char *value_column(const struct place *object, const char *key, const char *file,
+			 const char *standard)
+{
+	const char *name = place_text(object, key, standard);
+	const struct results_file *known = results_files;
+	struct place member = place_member(object, key);
+	char names[320] = "", right[384];
+
+	if (!name || object->reader->status)
+		return name;
+	while (strcmp(known->name, file) != 0)
+		known++;
+	for (const struct results_column *column = known->columns; column->name; column++) {
+		if (!strcmp(column->name, name))
+			return name;
+		cfg_append(names, sizeof(names), "%s%s", *names ? ", " : "", column->name);
+	}
+	guess_describe(name, names, right, sizeof(right));
+	place_fail(&member, "\"%.40s\" is no column of %s, %s", name, file, right);
+	return name;
+}
 
 static void check_statistic(const struct place *place)
 {
@@ -63,8 +88,8 @@ static void check_covered(const struct place *place, const struct figure *figure
 		return;
 	place_text(place, "container", PLACE_NEEDED);
 	place_text(place, "outcome", PLACE_NEEDED);
-	place_text(place, "begin", PLACE_NEEDED);
-	place_text(place, "end", PLACE_NEEDED);
+	value_column(place, "begin", RESULTS_REQUESTS, PLACE_NEEDED);
+	value_column(place, "end", RESULTS_REQUESTS, PLACE_NEEDED);
 	check(&from, figure, depth);
 	check(&to, figure, depth);
 }
@@ -81,10 +106,10 @@ static void check_rows(const struct place *place)
 		return;
 	place_text(place, "container", PLACE_NEEDED);
 	place_text(place, "outcome", PLACE_NEEDED);
-	place_text(place, "value", PLACE_NEEDED);
-	place_text(place, "minus", NULL);
-	place_text(place, "over", NULL);
-	place_text(place, "by", NULL);
+	value_column(place, "value", RESULTS_REQUESTS, PLACE_NEEDED);
+	value_column(place, "minus", RESULTS_REQUESTS, NULL);
+	value_column(place, "over", RESULTS_REQUESTS, NULL);
+	value_column(place, "by", RESULTS_REQUESTS, NULL);
 	place_real(place, "over_minus", 0);
 	place_real(place, "first", 0);
 	place_real(place, "last", 0);

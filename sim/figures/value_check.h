@@ -57,4 +57,12 @@ extern const char *const value_row_takes[];
 /* Check an expression; a mistake goes to the place's reader. */
 void value_check(const struct place *place, const struct figure *figure);
 
+/*
+ * The text of member @key, which names a column of @file, RESULTS_REQUESTS or RESULTS_TIMELINE;
+ * @standard if it is missing (place_text()). Another name is a mistake, which the place's reader
+ * knows.
+ */
+const char *value_column(const struct place *object, const char *key, const char *file,
+			 const char *standard);
+
 #endif

@@ -100,8 +100,10 @@ END_TEST
 
 #define RUNS  "'runs':[{'label':'a'}]"
 #define PANEL "'panels':[{'key':'p','value':1}]"
-#define PART  "{'key':'k','value':1},"
-#define HEAD  "'title':'T','scenario':'s',"
+#define CURVE(keys_) \
+	",'panels':[{'key':'p','layout':'time','curves':[{'container':'c'," keys_ "}]}]}"
+#define PART(key_) "{'key':'" key_ "','value':1},"
+#define HEAD	   "'title':'T','scenario':'s',"
 
 static const struct {
 	const char *text, *message;
@@ -142,6 +144,11 @@ static const struct {
 	  "panels[0].value: is given together with parts, allowed: one of them" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','parts':[{'key':'k'}]}]}",
 	  "panels[0].parts[0]: has no value, allowed: an object with key, value" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1},{'key':'p','value':2}]}",
+	  "panels[1].key: \"p\" is the key of two panels, allowed: of one" },
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','parts':[{'key':'k','value':1},"
+	  "{'key':'k','value':2}]}]}",
+	  "panels[0].parts[1].key: \"k\" is the key of two parts, allowed: of one" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'over':'z'}]}",
 	  "panels[0].over: no run has the label \"z\", allowed: a" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','value':1,'runs':['z']}]}",
@@ -150,12 +157,18 @@ static const struct {
 	  "panels[0].layout: is not known, allowed: bars, stacked, lines, time, table" },
 	{ "{" HEAD RUNS ",'panels':[{'key':'p','layout':'time','curves':[{'container':'c'}]}]}",
 	  "panels[0].curves[0]: has no y, allowed: a column of timeline.csv" },
+	{ "{" HEAD RUNS CURVE("'y':'resident_byte'"),
+	  "panels[0].curves[0].y: \"resident_byte\" is no column of timeline.csv, did you mean "
+	  "\"resident_bytes\"?" },
+	{ "{" HEAD RUNS CURVE("'y':'finish_ns','file':'requests'"),
+	  "panels[0].curves[0].x: \"time_ns\" is no column of requests.csv, allowed: "
+	  "container, id, kind, arrival_ns, first_ns, finish_ns, prompt_tokens, output_tokens, "
+	  "start_ns, preemptions, reason, outcome" },
 	{ "{" HEAD "'runs':[{'label':'a'},{'label':'b'}],"
 	  "'panels':[{'key':'p','value':1,'layout':'stacked'}]}",
 	  "panels[0]: is a stack of 2 runs, allowed: one, named in runs" },
-	{ "{" HEAD RUNS
-	  ",'panels':[{'key':'p','layout':'stacked','parts':[" PART PART PART PART PART PART
-	  "{'key':'k','value':1}]}]}",
+	{ "{" HEAD RUNS ",'panels':[{'key':'p','layout':'stacked','parts':[" PART("1") PART("2")
+		  PART("3") PART("4") PART("5") PART("6") "{'key':'k','value':1}]}]}",
 	  "panels[0]: is a stack of 7 parts, allowed: up to 6" },
 	{ "{" HEAD RUNS "," PANEL ",'marks':[{'label':'m'}]}",
 	  "marks[0]: has no \"at\", allowed: an object with label, at" },

@@ -39,7 +39,14 @@ static const struct {
 	{ "{'covered':{'container':'c'}}", ".covered.outcome: is missing, allowed: a text" },
 	{ "{'rows':{'container':'c','outcome':'o'}}",
 	  ".rows.value: is missing, allowed: a text" },
-	{ "{'rows':{'container':'c','outcome':'o','value':'v','take':'slope'}}",
+	{ "{'rows':{'container':'c','outcome':'o','value':'finish'}}",
+	  ".rows.value: \"finish\" is no column of requests.csv, did you mean \"finish_ns\"?" },
+	{ "{'covered':{'container':'c','outcome':'o','begin':'arrival_ns','end':'time_ns',"
+	  "'from':0,'to':1}}",
+	  ".covered.end: \"time_ns\" is no column of requests.csv, allowed: container, id, "
+	  "kind, arrival_ns, first_ns, finish_ns, prompt_tokens, output_tokens, start_ns, "
+	  "preemptions, reason, outcome" },
+	{ "{'rows':{'container':'c','outcome':'o','value':'id','take':'slope'}}",
 	  ".rows.by: is missing, allowed: a column of requests.csv" },
 	{ "{'curve':{'panels':[1]}}",
 	  ".curve.panels[0]: is not a text, allowed: the key of a panel" },
