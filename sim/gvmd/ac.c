@@ -31,6 +31,7 @@
  *      not listen is reclaimed after the grace, so the policy suits any application.
  */
 #include "gvmd/load.h"
+#include "gvmd/pair.h"
 #include "gvmd/policies.h"
 
 /* What the best-effort container has been told. */
@@ -72,9 +73,10 @@ static const struct gvmd_setting ac_settings[] = {
 static int ac_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 {
 	struct ac *ac = state;
+	int status = pair_check(ac->high, ac->low, why);
 
 	(void)period_ns;
-	return load_check(&ac->load, why);
+	return status ? status : load_check(&ac->load, why);
 }
 
 /* Lift the limit, or set it without a wait. */

@@ -36,6 +36,7 @@
  *   4. A write is made only if it changes something.
  */
 #include "gvmd/load.h"
+#include "gvmd/pair.h"
 #include "gvmd/policies.h"
 
 struct dyn {
@@ -66,9 +67,10 @@ static const struct gvmd_setting dyn_settings[] = {
 static int dyn_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 {
 	struct dyn *dyn = state;
+	int status = pair_check(dyn->high, dyn->low, why);
 
 	(void)period_ns;
-	return load_check(&dyn->load, why);
+	return status ? status : load_check(&dyn->load, why);
 }
 
 /* Ask for the writes that lead from what "low" has to what it is to have. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "config/json_read.h"
 #include "config/units.h"
 #include "engine/error.h"
 #include "engine/guess.h"
@@ -54,8 +55,10 @@ static int plan_read(struct gvmd_plan *plan, struct sim_error *err)
 		fclose(stream);
 		return plan_error(plan, "", err, "is a folder, allowed: a policy's file");
 	}
-	plan->root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
+	plan->root = cfg_json_read(stream, &bad);
 	fclose(stream);
+	if (!plan->root && !*bad.text)
+		return sim_runtime_error(err, "out of memory");
 	if (!plan->root)
 		return sim_user_error(err, "%.400s:%d:%d: %s", plan->file, bad.line, bad.column,
 				      bad.text);

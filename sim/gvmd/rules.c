@@ -258,6 +258,10 @@ static int rule_read_when(struct rule *rule, struct rule_place *place, json_t *w
 	    place_duration(place, when, "over", &over_ns))
 		return -EINVAL;
 	samples = over_ns / period_ns + (rule->statistic == RULE_CHANGE);
+	if (rule->statistic == RULE_CHANGE && samples < 2)
+		return place_error(place, "over",
+				   "is less than a period, allowed: for a change a period or "
+				   "more");
 	if (samples > RULE_SAMPLES_MAX)
 		return place_error(place, "over", "is more than %u periods", RULE_SAMPLES_MAX);
 	rule->room = samples ? (u32)samples : 1;

@@ -28,6 +28,7 @@
  * The papers have no such policy: GVM 7.4 reports attained objectives, and its daemon does not
  * see them. All constants are ours.
  */
+#include "gvmd/pair.h"
 #include "gvmd/policies.h"
 
 struct slo {
@@ -95,6 +96,8 @@ static int slo_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 	struct slo *slo = state;
 
 	(void)period_ns;
+	if (pair_check(slo->high, slo->low, why))
+		return -EINVAL;
 	if (slo->calm_ppm > slo->raise_ppm)
 		snprintf(why, GVMD_WHY_MAX, "calm: is above \"raise\"");
 	else if (slo->least > slo->most)

@@ -158,11 +158,24 @@ START_TEST(an_application_that_has_given_its_memory_is_stopped_at_once_and_freed
 }
 END_TEST
 
+/* Editors put it in front. */
+START_TEST(a_byte_order_mark_is_no_mistake)
+{
+	load("\xef\xbb\xbf" DYN "}");
+	unload();
+}
+END_TEST
+
 START_TEST(mistakes_name_the_file_and_the_key)
 {
 	assert_bad("{\"policy\": \"dyn\"}", "high, low: missing, and without a default");
 	assert_bad(DYN ", \"lower\": 161}", "lower: 161 is above upper, 160");
 	assert_bad(AC ", \"lower\": 161}", "lower: 161 is above upper, 160");
+	/* It would freeze the container whose load it waits for. */
+	assert_bad("{\"policy\": \"dyn\", \"high\": \"a\", \"low\": \"a\"}",
+		   "low: \"a\" is \"high\", too, allowed: another container");
+	assert_bad("{\"policy\": \"ac\", \"high\": \"a\", \"low\": \"a\"}",
+		   "low: \"a\" is \"high\", too, allowed: another container");
 	assert_bad(DYN ", \"limit\": \"6 GB of it\"}",
 		   "limit: is out of range or no such value, allowed: a size such as "
 		   "6000000000, \"6e9\", \"1.5G\" or \"max\" from 0 to max");
@@ -183,4 +196,5 @@ TEST_MAIN("gvmd_dyn", the_limit_follows_the_load_and_a_high_load_stops_the_other
 	  an_application_that_gives_memory_in_time_is_not_reclaimed,
 	  the_driver_takes_what_is_not_given_within_the_grace_and_a_stop_comes_after_that,
 	  an_application_that_has_given_its_memory_is_stopped_at_once_and_freed_when_idle,
-	  mistakes_name_the_file_and_the_key, a_setting_that_names_no_container_is_a_mistake)
+	  a_byte_order_mark_is_no_mistake, mistakes_name_the_file_and_the_key,
+	  a_setting_that_names_no_container_is_a_mistake)

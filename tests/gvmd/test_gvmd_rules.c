@@ -139,6 +139,17 @@ START_TEST(mistakes_name_the_file_and_the_key)
 	assert_bad(RULE("\"metric\": \"gmem.curent\", \"above\": 1", ""),
 		   "rules.0.when.metric: no metric \"gmem.curent\", did you mean "
 		   "\"gmem.current\"?");
+	/* There is no change within one sample. */
+	assert_bad(RULE("\"metric\": \"gmem.current\", \"above\": 1, \"statistic\": \"change\"",
+			""),
+		   "rules.0.when.over: is less than a period, allowed: for a change a period "
+		   "or more");
+	assert_bad(
+		RULE("\"metric\": \"gmem.current\", \"above\": 1, \"statistic\": \"change\", "
+		     "\"over\": \"99ms\"",
+		     ""),
+		"rules.0.when.over: is less than a period, allowed: for a change a period "
+		"or more");
 	assert_bad(RULE("\"metric\": \"gmem.current\", \"above\": 1", ", \"cooldown\": 3"),
 		   "rules.0.cooldown: allowed: a duration up to 24h such as \"3s\"");
 }

@@ -131,6 +131,9 @@ START_TEST(mistakes_name_the_file_and_the_key)
 {
 	assert_bad("{\"policy\": \"slo\", \"high\": \"vllm\", \"low\": \"diffusion\"}",
 		   "objective: missing, and without a default");
+	assert_bad(
+		"{\"policy\": \"slo\", \"high\": \"a\", \"low\": \"a\", \"objective\": \"1s\"}",
+		"low: \"a\" is \"high\", too, allowed: another container");
 	assert_bad(SLO ", \"calm\": 0.9}", "calm: is above \"raise\"");
 	assert_bad(SLO ", \"most\": 3999}", "least: is above \"most\"");
 	assert_bad(SLO ", \"stop\": 1}",
