@@ -10,6 +10,7 @@
 #include "advise/candidate.h"
 #include "advise/share.h"
 #include "advise/stage.h"
+#include "config/load.h"
 #include "engine/error.h"
 #include "gvm/port.h"
 #include "machine/machine.h"
@@ -460,9 +461,11 @@ static int advise_run(struct advise_args *args, const char *scenario, struct sim
 	args->question.out = out;
 	args->question.sets = (const char *const *)args->sets;
 	for (size_t i = 0; i < args->question.set_count; i++)
-		if (!strncmp(args->sets[i], "system.name=", strlen("system.name=")))
-			return sim_user_error(err, "--set:system.name: is what is searched, "
-						   "allowed: any other key");
+		if (cfg_sets_meet(args->sets[i], "system.name="))
+			return sim_user_error(err,
+					      "--set:%.*s: is what is searched, allowed: any "
+					      "other key",
+					      (int)strcspn(args->sets[i], "="), args->sets[i]);
 	status = writer_open(&writer, out, err);
 	if (status)
 		return status;

@@ -12,6 +12,7 @@
 #ifndef SIM_CONFIG_LOAD_H
 #define SIM_CONFIG_LOAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cfg_registry;
@@ -35,5 +36,12 @@ struct cfg_override {
 int config_load(const struct cfg_registry *registry, const char *path,
 		const struct cfg_override *overrides, size_t count, struct config *config,
 		struct sim_error *err);
+
+/*
+ * Do two texts "PATH=VALUE", as --set takes them, set the same key? A PATH may be spelt with an
+ * alias of a control file, and a VALUE may be an object of keys. Equal paths always meet. False
+ * also without memory, and for a text that sets nothing.
+ */
+bool cfg_sets_meet(const char *set, const char *other);
 
 #endif

@@ -74,3 +74,76 @@ int cfg_settings_override(struct cfg_settings *settings, const struct cfg_overri
 	json_decref(json);
 	return status;
 }
+
+/* A key or an object of keys, and its value. */
+struct setting {
+	char path[CFG_PATH_MAX]; /* in its canonical spelling */
+	json_t *json;		 /* borrowed; NULL: none */
+};
+
+static struct setting setting_at(const char *parent, const char *name, json_t *json)
+{
+	struct setting setting = { .json = json };
+	char path[CFG_PATH_MAX] = "";
+
+	cfg_append(path, sizeof(path), "%s%s%s", parent, *parent ? "." : "", name);
+	cfg_path_canonical(path, setting.path, sizeof(setting.path));
+	return setting;
+}
+
+/* Does @setting set the key @path, by an object on the way to it or itself? */
+static bool setting_has(const struct setting *setting, const char *path)
+{
+	const char *name;
+	json_t *value;
+
+	if (!strcmp(setting->path, path))
+		return true;
+	json_object_foreach(setting->json, name, value) {
+		struct setting member = setting_at(setting->path, name, value);
+
+		if (setting_has(&member, path))
+			return true;
+	}
+	return false;
+}
+
+/* Does @other set one of the keys of @setting? */
+static bool settings_meet(const struct setting *setting, const struct setting *other)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(setting->json))
+		return setting_has(other, setting->path);
+	json_object_foreach(setting->json, name, value) {
+		struct setting member = setting_at(setting->path, name, value);
+
+		if (settings_meet(&member, other))
+			return true;
+	}
+	return !strcmp(setting->path, other->path);
+}
+
+/* Split "PATH=VALUE". The caller drops the value. */
+static struct setting setting_of(const char *set)
+{
+	const char *equals = strchr(set, '=');
+	char path[CFG_PATH_MAX] = "";
+	json_error_t bad;
+
+	if (!equals || (size_t)(equals - set) >= sizeof(path))
+		return (struct setting){ 0 };
+	memcpy(path, set, (size_t)(equals - set));
+	return setting_at("", path, cfg_value_from_text(equals + 1, &bad));
+}
+
+bool cfg_sets_meet(const char *set, const char *other)
+{
+	struct setting one = setting_of(set), two = setting_of(other);
+	bool meet = *one.path && *two.path && settings_meet(&one, &two);
+
+	json_decref(one.json);
+	json_decref(two.json);
+	return meet;
+}

@@ -56,14 +56,13 @@ static int make_key(struct cached_run *run, const char *program, const char *fol
 /* The user cannot set a key that the figure sets for each of its runs. */
 static int check_own_set(const struct cached_run *run, const char *set, struct sim_error *err)
 {
-	size_t length = strcspn(set, "=");
-
 	for (size_t i = 0; i < run->set_count; i++)
-		if (length == strcspn(run->sets[i], "=") && !strncmp(run->sets[i], set, length))
+		if (cfg_sets_meet(run->sets[i], set))
 			return sim_user_error(err,
 					      "--set:%.*s: is set by figure %s for each of its "
 					      "runs, allowed: any other key",
-					      (int)length, set, run->figure ? run->figure : "");
+					      (int)strcspn(run->sets[i], "="), run->sets[i],
+					      run->figure ? run->figure : "");
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "apps/app.h"
+#include "config/key_path.h"
+#include "config/load.h"
 #include "engine/error.h"
 #include "engine/guess.h"
 #include "figures/run_cache.h"
@@ -14,16 +16,37 @@
 #include "results/results.h"
 #include "results/threshold.h"
 
+/* Does "KEY=VALUE" set a key that the values of @axis set, too? Only an object sets several. */
+static bool is_of_axis(const struct sweep *sweep, size_t axis, const char *set)
+{
+	char own[CFG_PATH_MAX + 2];
+
+	snprintf(own, sizeof(own), "%s=", sweep->axes[axis].key);
+	if (cfg_sets_meet(set, own))
+		return true;
+	for (size_t point = 0; point < sweep->point_count; point++) {
+		const char *text = sweep_text(sweep, point, axis);
+		bool meets = false;
+		char *point_sets;
+
+		if (!text || *text != '{' ||
+		    asprintf(&point_sets, "%s=%s", sweep->axes[axis].key, text) < 0)
+			continue;
+		meets = cfg_sets_meet(set, point_sets);
+		free(point_sets);
+		if (meets)
+			return true;
+	}
+	return false;
+}
+
 /* Is this "KEY=VALUE" of a key that each run sets for itself? */
 static bool is_runs_own(const struct sweep *sweep, const char *set)
 {
-	size_t length = strcspn(set, "=");
-
-	if (sweep->seed_count && length == 4 && !strncmp(set, "seed", 4))
+	if (sweep->seed_count && cfg_sets_meet(set, "seed="))
 		return true;
 	for (size_t axis = 0; axis < sweep->axis_count; axis++)
-		if (strlen(sweep->axes[axis].key) == length &&
-		    !strncmp(sweep->axes[axis].key, set, length))
+		if (is_of_axis(sweep, axis, set))
 			return true;
 	return false;
 }

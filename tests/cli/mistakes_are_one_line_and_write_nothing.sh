@@ -45,6 +45,10 @@ expect 2 "no-such.json: no such scenario" figure ablation --scenario no-such.jso
 expect 2 "--set:no.such.key" figure ablation --set no.such.key=1
 expect 2 "--set:system.name: is set by figure ablation for each of its runs, allowed: any other key" \
 	figure ablation --set system.name=ghost
+expect 2 "--set:system: is set by figure ablation for each of its runs, allowed: any other key" \
+	figure ablation --set 'system={"name": "ghost"}'
+expect 2 "--set:system: is what is searched, allowed: any other key" \
+	advise vllm-diffusion-40g --set 'system={"name": "ghost"}'
 expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b
 expect_nothing_written

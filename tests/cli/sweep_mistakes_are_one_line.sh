@@ -69,6 +69,11 @@ mistake "s.json: point 1: --set:nothing: unknown key" '"grid": {"nothing": [1]}'
 
 printf '{"scenario": "vllm-diffusion-80g", "grid": {"duration": ["1s", "2s"]}}' >s.json
 expect 2 "--set:duration: is set by s.json for each point" sweep s.json --set duration=2s --out out
+limit=containers.diffusion
+printf '{"scenario": "vllm-diffusion-80g", "list": [{}, {"%s.gmem.limit.high": "9G"}]}' $limit >s.json
+expect 2 "--set:$limit.memory.limit: is set by s.json for each point" sweep s.json --set $limit.memory.limit=8G --out out
+expect 2 "--set:containers: is set by s.json for each point" \
+	sweep s.json --set 'containers={"diffusion": {"gmem": {"limit.high": "8G"}}}' --out out
 expect 2 "'3/3' is wrong, allowed: 0/N to N-1/N" sweep s.json --part 3/3
 expect 2 "\"vllm.ttft\" is no bound" sweep s.json --subject-to vllm.ttft
 expect 2 "is a second objective" sweep s.json --minimise vllm.faults --maximise vllm.faults
@@ -76,6 +81,8 @@ expect 2 "is a second objective" sweep s.json --minimise vllm.faults --maximise 
 # Contradictions.
 mistake "s.json:set.duration: is set for each point, too, allowed: one of them" \
 	'"set": {"duration": "1s"}, "grid": {"duration": ["2s"]}'
+mistake "s.json:set.system: is set for each point, too, allowed: one of them" \
+	'"set": {"system": {"name": "gvm"}}, "grid": {"system.name": ["stock", "ghost"]}'
 mistake "s.json:set.seed: is set for each point, too, allowed: one of them" \
 	'"set": {"seed": 7}, "grid": {"duration": ["2s"]}, "seeds": 2'
 printf '{"scenario": "vllm-diffusion-80g", "grid": {"duration": ["1s", "2s"]}}' >s.json

@@ -346,6 +346,40 @@ START_TEST(set_takes_objects_and_lists)
 }
 END_TEST
 
+/* What a figure or a sweep sets for its runs may not be set by a user in other words. */
+START_TEST(settings_of_one_key_are_known_in_all_spellings)
+{
+	static const struct {
+		const char *set, *other;
+		bool meet;
+	} pairs[] = {
+		{ "seed=1", "seed=2", true },
+		{ "seed=1", "seeds=2", false },
+		{ "system.name=gvm", "system={\"name\": \"ghost\"}", true },
+		{ "system={\"name\": \"gvm\"}", "system.name=ghost", true },
+		{ "jitter.start=5s", "jitter={\"arrivals\": \"gaps\"}", false },
+		{ "jitter={\"start\": \"1s\"}", "jitter={\"arrivals\": \"gaps\"}", true },
+		{ "containers.a.memory.limit=1G", "containers.a.gmem.limit.high=2G", true },
+		{ "containers.a.memory.limit=1G", "containers.b.gmem.limit.high=2G", false },
+		{ "containers.a.gmem.limit.high=1G",
+		  "containers={\"a\": {\"gmem\": {\"limit.high\": 5}}}", true },
+		{ "containers.a.app={\"steps\": 5}", "containers={\"a\": {\"app.steps\": 6}}",
+		  true },
+		{ "containers.a.app={\"steps\": 5}", "containers={\"a\": {\"app.seed\": 6}}",
+		  false },
+		{ "duration", "duration=1s", false },
+		{ "system={\"name\"", "system.name=gvm", false },
+	};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		ck_assert_msg(cfg_sets_meet(pairs[i].set, pairs[i].other) == pairs[i].meet,
+			      "%s and %s", pairs[i].set, pairs[i].other);
+		ck_assert_msg(cfg_sets_meet(pairs[i].other, pairs[i].set) == pairs[i].meet,
+			      "%s and %s", pairs[i].other, pairs[i].set);
+	}
+}
+END_TEST
+
 START_TEST(set_can_add_a_whole_container)
 {
 	load("containers.two={\"app\": {\"type\": \"llm-server\", \"profile\": \"llm\", "
@@ -594,6 +628,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, set_means_the_longest_known_key);
 	tcase_add_test(tests, set_takes_json_or_text);
 	tcase_add_test(tests, set_takes_objects_and_lists);
+	tcase_add_test(tests, settings_of_one_key_are_known_in_all_spellings);
 	tcase_add_test(tests, set_can_add_a_whole_container);
 	tcase_add_test(tests, events_are_in_time_order);
 	tcase_add_test(tests, events_tell_page_players_what_to_do);
