@@ -201,10 +201,6 @@ static int trace_csv_read_header(struct trace_csv *csv, struct sim_error *err)
 
 	if (status < 0)
 		return status;
-	/* Spreadsheets put a byte order mark in front of the first name. */
-	if (!strncmp(csv->buf, "\xef\xbb\xbf", 3))
-		memmove(csv->buf, csv->buf + 3, strlen(csv->buf + 3) + 1);
-
 	csv->columns = trace_split(csv->buf, csv->cells, TRACE_CSV_COLUMNS_MAX);
 	if (csv->columns > TRACE_CSV_COLUMNS_MAX)
 		return sim_user_error(err, "%s:%llu: %d columns, allowed are up to %d",

@@ -50,6 +50,17 @@ static int trace_read_frame(FILE *file, const char *path, const char *container,
 	return status;
 }
 
+/* The first byte behind a byte order mark, which editors and spreadsheets put in front. */
+static int first_byte(FILE *file)
+{
+	static const int mark[] = { 0xef, 0xbb, 0xbf };
+	int byte = getc(file);
+
+	for (size_t i = 0; i < sizeof(mark) / sizeof(mark[0]) && byte == mark[i]; i++)
+		byte = getc(file);
+	return byte;
+}
+
 /*
  * Read the form that @file has. One byte tells the form, because ungetc() promises to put back
  * one: so a trace can also come through a pipe. No CSV header that is accepted starts with that
@@ -59,7 +70,7 @@ static int trace_read_stream(FILE *file, const char *path, const char *container
 			     enum trace_bad_rows bad_rows, struct trace *trace,
 			     struct sim_error *err)
 {
-	int first = getc(file);
+	int first = first_byte(file);
 
 	if (first == EOF && ferror(file))
 		return sim_runtime_error(err, "%s: cannot read: %s", path, strerror(errno));

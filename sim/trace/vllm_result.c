@@ -28,7 +28,7 @@ static int vllm_parse(struct vllm_result *result, FILE *stream, struct sim_error
 {
 	json_error_t bad;
 
-	result->root = json_loadf(stream, 0, &bad);
+	result->root = json_loadf(stream, JSON_REJECT_DUPLICATES, &bad);
 	if (ferror(stream))
 		return sim_user_error(err, "%s: cannot be read: %s", result->file,
 				      strerror(errno));

@@ -140,6 +140,8 @@ static const struct {
 	{ VLLM "\n" VLLM,
 	  ":2:1: more follows the first result, allowed: one result a file, as \"vllm bench "
 	  "serve\" writes without --append-result" },
+	{ VLLM_HEAD VLLM_STARTS ", " VLLM_STARTS ", " VLLM_LISTS "}",
+	  ":1:166: duplicate object key near '\"start_times\"'" },
 	{ "{\"num_prompts\": 5,\n", ":2:0: string or '}' expected near end of file" },
 	{ VLLM_HEAD VLLM_STARTS ", \"input_lens\": [10, 20, -1, 40, 50], " VLLM_OUTPUT_LENS
 				", " VLLM_TTFTS ", " VLLM_ITLS ", " VLLM_ERRORS "}",

@@ -98,6 +98,20 @@ START_TEST(mooncake_rows_have_hashes_of_512_tokens)
 }
 END_TEST
 
+/* Editors put a byte order mark in front, of JSON, too. */
+START_TEST(mooncake_may_begin_with_a_byte_order_mark)
+{
+	struct trace trace;
+
+	ck_assert_msg(!read_text("\xef\xbb\xbf{\"timestamp\": 2, \"input_length\": 3, "
+				 "\"output_length\": 4}\r\n",
+				 TRACE_BAD_ROWS_FAIL, &trace),
+		      "%s", error.text);
+	assert_request(&trace, 0, 2000000, 3, 4, 4);
+	trace_destroy(&trace);
+}
+END_TEST
+
 START_TEST(mooncake_without_hashes_is_a_trace)
 {
 	struct trace trace;
@@ -229,6 +243,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, azure_compact_trace_is_the_published_one);
 	tcase_add_test(tests, azure_dates_cross_days_months_and_years);
 	tcase_add_test(tests, mooncake_rows_have_hashes_of_512_tokens);
+	tcase_add_test(tests, mooncake_may_begin_with_a_byte_order_mark);
 	tcase_add_test(tests, mooncake_without_hashes_is_a_trace);
 	tcase_add_test(tests, compact_form_keeps_hashes);
 	tcase_add_loop_test(tests, a_bad_row_is_named, 0, COUNT(malformed));
