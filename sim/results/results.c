@@ -97,6 +97,7 @@ int results_prepare(struct writer *writer, const char *folder, struct sim_error 
 
 int results_commit(struct writer *writer, struct sim_error *err)
 {
+	writer_exclude(writer);
 	writer_remove(writer, RESULTS_SUMMARY);
 	for (size_t i = 0; i < ARRAY_SIZE(result_files); i++)
 		if (!writer_has(writer, result_files[i]))

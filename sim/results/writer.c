@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,14 @@
 /* A file of this size proves, before a simulation starts, that its results can be written. */
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
+
+/*
+ * The file that a writer locks while it puts files in place. It is a temporary file by its name,
+ * so one that a killed writer has left goes with the others.
+ */
+#define EXCLUDE_NAME  "gvmsim-commit.tmp-0-00000000"
+#define EXCLUDE_TRIES 10000
+#define EXCLUDE_US    1000
 
 static int writer_error(struct sim_error *err, const char *path, const char *what, int error)
 {
@@ -37,9 +46,16 @@ void writer_temporary_path(const struct writer *writer, const char *name, char *
 
 static void unlock_folder(struct writer *writer)
 {
+	char path[PATH_MAX];
+
+	if (writer->excludes >= 0) {
+		writer_path(writer, EXCLUDE_NAME, path, sizeof(path));
+		unlink(path);
+		close(writer->excludes);
+	}
 	if (writer->lock >= 0)
 		close(writer->lock);
-	writer->lock = -1;
+	writer->excludes = writer->lock = -1;
 }
 
 /*
@@ -116,7 +132,7 @@ int writer_open(struct writer *writer, const char *folder, struct sim_error *err
 	int error = ENAMETOOLONG;
 	int length;
 
-	*writer = (struct writer){ .lock = -1 };
+	*writer = (struct writer){ .lock = -1, .excludes = -1 };
 	temporary_mark(writer->mark);
 	length = snprintf(writer->folder, sizeof(writer->folder), "%s", folder);
 	if (length > 0 && (size_t)length < sizeof(writer->folder))
@@ -236,6 +252,43 @@ int writer_end(struct writer *writer, struct sim_error *err)
 }
 
 /*
+ * Lock the file @path. Returns its descriptor; -1 and EAGAIN: another process has it, or had it and
+ * removes it; -1 and another errno: it cannot be locked.
+ */
+static int lock_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+	struct stat own, there;
+	int error = 0;
+
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		error = errno;
+	else if (fstat(fd, &own) || stat(path, &there) || own.st_ino != there.st_ino)
+		error = EAGAIN;
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+void writer_exclude(struct writer *writer)
+{
+	char path[PATH_MAX];
+
+	writer_path(writer, EXCLUDE_NAME, path, sizeof(path));
+	for (int i = 0; writer->count && writer->excludes < 0 && i < EXCLUDE_TRIES; i++) {
+		writer->excludes = lock_file(path);
+		if (writer->excludes < 0 && errno != EAGAIN)
+			return;
+		if (writer->excludes < 0)
+			usleep(EXCLUDE_US);
+	}
+}
+
+/*
  * A file is there plain or packed: remove the form of @name that an earlier run may have left.
  */
 static void remove_other_form(const struct writer *writer, const char *name)
@@ -261,6 +314,7 @@ int writer_commit(struct writer *writer, struct sim_error *err)
 	char path[PATH_MAX];
 	int error, fd;
 
+	writer_exclude(writer);
 	for (size_t i = 0; i < writer->count; i++) {
 		writer_temporary_path(writer, writer->names[i], temporary, sizeof(temporary));
 		writer_path(writer, writer->names[i], path, sizeof(path));

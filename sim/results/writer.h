@@ -6,7 +6,7 @@
  * them are complete, they are renamed over the old ones, one by one. Other files in the folder
  * stay. On failure the writer removes the temporary files and the folders that it created. While
  * it has temporary files, it holds a shared lock on the folder, which the kernel releases however
- * the process ends.
+ * the process ends. Two writers that end at once put their files in place one after the other.
  */
 #ifndef SIM_RESULTS_WRITER_H
 #define SIM_RESULTS_WRITER_H
@@ -35,6 +35,7 @@ struct writer {
 	size_t count;
 	char mark[TEMPORARY_MARK_MAX]; /* what the names of its temporary files end with */
 	int lock;     /* descriptor of the folder while it has temporary files; -1: none */
+	int excludes; /* descriptor of the lock of writer_exclude(); -1: none */
 	bool packs;   /* CSV files get PACKED_ENDING and are compressed (results/packed.h) */
 	FILE *stream; /* the last file, while it is open */
 	FILE *below;  /* the file itself, if stream compresses into it; else NULL */
@@ -64,6 +65,13 @@ int writer_end(struct writer *writer, struct sim_error *err);
 /* The path of file @name until it is committed, for another program that writes it. */
 void writer_temporary_path(const struct writer *writer, const char *name, char *ret_path,
 			   size_t size);
+
+/*
+ * Keep other writers from putting files into this folder, until writer_commit() or writer_abort().
+ * Waits while another one does so, no longer than ten seconds. Where there are no locks, none is
+ * kept out. writer_commit() calls it. It is called before where more has to be done together.
+ */
+void writer_exclude(struct writer *writer);
 
 /*
  * Put all files in place, in the order in which they were begun. The older file of another form

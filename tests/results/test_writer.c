@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* How many entries @path has; -1: it does not exist. */
@@ -305,6 +306,45 @@ START_TEST(writers_of_one_pid_do_not_mix)
 }
 END_TEST
 
+/* Write the files "a" and "b" with this text, but do not put them in place. */
+static void prepare_two(struct writer *writer, const char *text)
+{
+	ck_assert_int_eq(writer_open(writer, folder, &error), 0);
+	for (const char *name = "a\0b\0"; *name; name += 2) {
+		ck_assert_int_eq(writer_begin(writer, name, &error), 0);
+		writer_printf(writer, "%s", text);
+		ck_assert_int_eq(writer_end(writer, &error), 0);
+	}
+}
+
+/* Two runs into one folder that end at once: the files of one stay, of all the same one. */
+START_TEST(two_writers_put_their_files_in_place_one_after_the_other)
+{
+	struct writer first, second;
+	char text[16];
+	int status;
+	pid_t child;
+
+	prepare_two(&first, "first");
+	prepare_two(&second, "second");
+	writer_exclude(&first);
+	child = fork();
+	if (!child)
+		_exit(writer_commit(&second, &error) != 0);
+	/* Give the second one time to come between, which it may not. */
+	for (int i = 0; i < 100 && !waitpid(child, &status, WNOHANG); i++)
+		usleep(1000);
+	ck_assert_int_eq(writer_commit(&first, &error), 0);
+	waitpid(child, &status, 0);
+	get_file("a", text, sizeof(text));
+	ck_assert_str_eq(text, "second");
+	get_file("b", text, sizeof(text));
+	ck_assert_str_eq(text, "second");
+	close(second.lock);
+	ck_assert_int_eq(count_entries(folder), 2);
+}
+END_TEST
+
 /*
  * Limit the length of files: the kernel then says "File too large", as it says "No space" of a
  * full disk. No assertion may fail meanwhile, since libcheck keeps its messages in a file.
@@ -412,6 +452,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, results_that_end_half_way_are_none_and_are_replaced);
 	tcase_add_test(tests, the_older_form_of_a_file_goes_before_the_summary_comes);
 	tcase_add_test(tests, writers_of_one_pid_do_not_mix);
+	tcase_add_test(tests, two_writers_put_their_files_in_place_one_after_the_other);
 	tcase_add_test(tests, a_full_disk_is_named_and_leaves_the_old_results);
 	tcase_add_test(tests, a_disk_that_fills_up_leaves_no_new_folder);
 	tcase_add_test(tests, a_full_disk_is_found_before_simulating);
