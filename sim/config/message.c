@@ -30,12 +30,7 @@ int cfg_error(struct sim_error *err, const char *origin, const char *path, const
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	sim_user_error(err, "%s%s%s: %s", origin, *path ? ":" : "", path, text);
-	for (char *at = err->text; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == '\177')
-			*at = '?';
-	}
-	return -SIM_EXIT_USER;
+	return sim_user_error(err, "%s%s%s: %s", origin, *path ? ":" : "", path, text);
 }
 
 void cfg_append(char *text, size_t size, const char *fmt, ...)

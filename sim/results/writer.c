@@ -167,7 +167,7 @@ int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
 {
 	bool packs = writer->packs && is_csv(name);
 	char packed[WRITER_NAME_MAX];
-	char path[PATH_MAX];
+	char path[PATH_MAX], temporary[PATH_MAX];
 	int fd;
 
 	assert(!writer->stream && writer->count < WRITER_FILES_MAX &&
@@ -178,8 +178,9 @@ int writer_begin(struct writer *writer, const char *name, struct sim_error *err)
 	}
 	if (writer->lock < 0)
 		writer->lock = temporary_lock(writer->folder);
-	writer_temporary_path(writer, name, path, sizeof(path));
-	fd = temporary_create(path);
+	writer_path(writer, name, path, sizeof(path));
+	writer_temporary_path(writer, name, temporary, sizeof(temporary));
+	fd = temporary_create(temporary);
 	if (fd < 0)
 		return writer_error(err, path, "be made", errno);
 	strcpy(writer->names[writer->count++], name);

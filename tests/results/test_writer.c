@@ -207,6 +207,22 @@ START_TEST(parts_of_killed_writers_go_when_no_other_writer_is_at_work)
 }
 END_TEST
 
+/* The folder has gone since it was opened. */
+START_TEST(a_file_that_cannot_be_made_is_named_as_the_user_knows_it)
+{
+	struct writer writer;
+	char expected[512];
+
+	ck_assert_int_eq(writer_open(&writer, folder, &error), 0);
+	ck_assert_int_eq(rmdir(folder), 0);
+	ck_assert_int_eq(writer_begin(&writer, "mine.csv", &error), -SIM_EXIT_RUNTIME);
+	snprintf(expected, sizeof(expected), "%s: cannot be made: No such file or directory",
+		 path_of("mine.csv"));
+	ck_assert_str_eq(error.text, expected);
+	writer_abort(&writer);
+}
+END_TEST
+
 START_TEST(a_run_removes_what_killed_ones_have_left)
 {
 	must_write();
@@ -448,6 +464,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_folder_in_a_files_place_is_found_before_simulating);
 	tcase_add_test(tests, abandoned_folders_go_and_found_ones_stay);
 	tcase_add_test(tests, parts_of_killed_writers_go_when_no_other_writer_is_at_work);
+	tcase_add_test(tests, a_file_that_cannot_be_made_is_named_as_the_user_knows_it);
 	tcase_add_test(tests, a_run_removes_what_killed_ones_have_left);
 	tcase_add_test(tests, results_that_end_half_way_are_none_and_are_replaced);
 	tcase_add_test(tests, the_older_form_of_a_file_goes_before_the_summary_comes);
