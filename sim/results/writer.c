@@ -19,6 +19,9 @@
 #define PROBE_BYTES 4096
 #define PROBE_NAME  "gvmsim-probe"
 
+/* A message has room for a path of this length and for what is wrong with it. */
+#define PATH_SHOWN_MAX 800
+
 /*
  * The file that a writer locks while it puts files in place. It is a temporary file by its name,
  * so one that a killed writer has left goes with the others.
@@ -29,7 +32,10 @@
 
 static int writer_error(struct sim_error *err, const char *path, const char *what, int error)
 {
-	return sim_runtime_error(err, "%s: cannot %s: %s", path, what, strerror(error));
+	bool fits = strlen(path) <= PATH_SHOWN_MAX;
+
+	return sim_runtime_error(err, "%.*s%s: cannot %s: %s", fits ? PATH_SHOWN_MAX : 60, path,
+				 fits ? "" : "...", what, strerror(error));
 }
 
 static void writer_path(const struct writer *writer, const char *name, char *ret_path,

@@ -126,6 +126,20 @@ START_TEST(an_unwritable_folder_is_named_and_nothing_made)
 }
 END_TEST
 
+START_TEST(a_name_that_is_too_long_is_shown_in_part_with_the_reason)
+{
+	char name[PATH_MAX + 1] = "";
+	struct writer writer;
+
+	memset(name, 'x', PATH_MAX);
+	ck_assert_int_eq(results_prepare(&writer, name, &error), -SIM_EXIT_RUNTIME);
+	name[60] = '\0';
+	ck_assert(!strncmp(error.text, name, 60));
+	ck_assert_str_eq(error.text + 60,
+			 "...: cannot write results there: File name too long");
+}
+END_TEST
+
 START_TEST(a_folder_without_permission_is_named)
 {
 	struct writer writer;
@@ -460,6 +474,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, config_json_carries_the_hash);
 	tcase_add_test(tests, result_files_are_replaced_and_others_left);
 	tcase_add_test(tests, an_unwritable_folder_is_named_and_nothing_made);
+	tcase_add_test(tests, a_name_that_is_too_long_is_shown_in_part_with_the_reason);
 	tcase_add_test(tests, a_folder_without_permission_is_named);
 	tcase_add_test(tests, a_folder_in_a_files_place_is_found_before_simulating);
 	tcase_add_test(tests, abandoned_folders_go_and_found_ones_stay);
