@@ -43,14 +43,16 @@ def decompress(path, data):
 
 def read_compact(content):
     """Rows of the compact form, whose bytes sim/trace/trace_file.c tells."""
-    if content[:8] != b"GVMTRACE" or content[8] != 1:
+    if content[:9] != b"GVMTRACE\1" or not b"" < content[9:10] <= b"\3":
         raise ValueError("is no trace of version 1")
-    two_responses, at = content[9] & 1, 10
+    two_responses, hashes, at = content[9] & 1, content[9] & 2, 10
 
     def varint():
         nonlocal at
         value = shift = 0
         while True:
+            if at >= len(content):
+                raise ValueError("is cut off")
             byte = content[at]
             at += 1
             value |= (byte & 0x7f) << shift
@@ -60,18 +62,21 @@ def read_compact(content):
 
     count, _, _, attribution = (varint() for _ in range(4))
     at += attribution
+    hash_tokens = varint() if hashes else 0
     rows, arrival_ns = [], 0
     for _ in range(count):
         arrival_ns += varint()
         prompt, generated = varint(), varint()
         rows.append((arrival_ns / 1e9, prompt, generated,
                      varint() if two_responses else generated))
+        for _ in range(-(-prompt // hash_tokens) if hash_tokens else 0):
+            varint()  # one for each so many tokens of the prompt
     return rows
 
 
 def read_csv(path):
     """Rows of an arrivals CSV or of a public BurstGPT CSV, without recorded failures."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with open(path, newline="", encoding="utf-8-sig") as file:
         rows = list(csv.DictReader(file))
     if rows and "Timestamp" in rows[0]:
         names = ("Timestamp", "Request tokens", "Response tokens", "Response tokens")

@@ -118,6 +118,22 @@ mean answer 205 tokens" ] || fail "$(cat .arrivals)"
 python3 "$kit/arrivals.py" "$source/traces/burstgpt1_first400.csv" --seconds 100 --out b.csv >/dev/null
 [ "$(sed -n 2,3p b.csv | tr '\n' ' ')" = "5.000000,472,18,18 45.000000,1087,230,230 " ] ||
 	fail "$(cat b.csv)"
+# A trace with hashes of prefixes, and what is no trace.
+"$gvmsim" trace import "$source/traces/mooncake_conversation_first100.jsonl" moon.trace >/dev/null
+python3 "$kit/arrivals.py" moon.trace --seconds 100 --out c.csv >.arrivals
+jq -rs '(map(select(.timestamp < 100000))) | "\(length) requests, mean prompt \(
+	(map(.input_length) | add) / length | round) tokens"' "$source/traces/mooncake_conversation_first100.jsonl" >.wanted
+[ "$(sed 's/^c.csv: \([0-9]* requests\).*\(, mean prompt [0-9]* tokens\),.*/\1\2/' .arrivals)" = "$(cat .wanted)" ] ||
+	fail "$(cat .arrivals .wanted)"
+{ printf '\357\273\277'; cat "$source/traces/burstgpt1_first400.csv"; } >mark.csv
+python3 "$kit/arrivals.py" mark.csv --seconds 100 --out d.csv >/dev/null
+cmp b.csv d.csv || fail "a byte order mark"
+printf 'GVMTRACE\001\000\005' | zstd -q >cut.trace
+! python3 "$kit/arrivals.py" cut.trace --seconds 1 --out e.csv 2>.err || fail "a trace that is cut off"
+[ "$(cat .err)" = "arrivals.py: cut.trace: is cut off" ] || fail "$(cat .err)"
+printf 'Timestamp,Request tokens,Response tokens\n0,x,5\n' >word.csv
+! python3 "$kit/arrivals.py" word.csv --seconds 1 --out e.csv 2>.err || fail "a word for a number"
+[ "$(wc -l <.err)" = 1 ] && [ ! -e e.csv ] || fail "$(cat .err)"
 
 # The sample
 python3 "$kit/summarize.py" "$sample" --csv summary.csv >.table
