@@ -248,8 +248,11 @@ def main():
                         help="where runs are kept")
     options = parser.parse_args()
 
-    with open(options.document, encoding="utf-8") as file:
-        before = file.read()
+    try:
+        with open(options.document, encoding="utf-8") as file:
+            before = file.read()
+    except OSError as error:
+        sys.exit(f"ideas.py: {options.document}: {error.strerror}")
     named = {match.group(2) for match in MARK.finditer(before)}
     unknown = named - TABLES.keys()
     if unknown:
@@ -262,7 +265,10 @@ def main():
             return match.group(0)
         return match.group(1) + TABLES[match.group(2)](runs) + match.group(3)
 
-    after = MARK.sub(made, before)
+    try:
+        after = MARK.sub(made, before)
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"ideas.py: {error}")
     if options.check:
         sys.stdout.writelines(difflib.unified_diff(
             before.splitlines(True), after.splitlines(True), options.document, "computed"))

@@ -12,7 +12,10 @@ Only the standard library is used.
 """
 
 import argparse
+import contextlib
+import os
 import re
+import shutil
 import sys
 
 WIDTH = 96
@@ -108,6 +111,20 @@ def wrapped(text, everything=False):
     return "\n".join(out), wide
 
 
+def write_whole(name, text):
+    """Replace a document, all or nothing."""
+    new = name + ".new"
+    try:
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        shutil.copymode(name, new)
+        os.replace(new, name)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(new)
+        raise
+
+
 def main():
     """Wrap or check each file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
@@ -117,16 +134,18 @@ def main():
     options = parser.parse_args()
     status = 0
     for name in options.files:
-        with open(name, encoding="utf-8") as file:
-            before = file.read()
-        after, wide = wrapped(before, options.all and not options.check)
-        if options.check:
-            for line in wide:
-                print(f"{name}:{line}: wider than {WIDTH} columns; run tools/wrap.py {name}")
-                status = 1
-        elif after != before:
-            with open(name, "w", encoding="utf-8") as file:
-                file.write(after)
+        try:
+            with open(name, encoding="utf-8") as file:
+                before = file.read()
+            after, wide = wrapped(before, options.all and not options.check)
+            if options.check:
+                for line in wide:
+                    print(f"{name}:{line}: wider than {WIDTH} columns; run tools/wrap.py {name}")
+                    status = 1
+            elif after != before:
+                write_whole(name, after)
+        except (OSError, UnicodeDecodeError) as error:
+            sys.exit(f"wrap.py: {name}: {getattr(error, 'strerror', None) or error}")
     sys.exit(status)
 
 

@@ -38,6 +38,20 @@ grep -qx "    code $wide" "$work/now.md" || fail "code is broken"
 grep -q '`gvmsim run a`' "$work/now.md" || fail "a code span is broken"
 [ "$(grep -c '^ *- ' "$work/now.md")" -eq 1 ] || fail "a dash begins a line"
 
+# What cannot be read or written.
+printf '\377' >"$work/bytes.md"
+for file in none.md bytes.md; do
+	! tools/wrap.py "$work/$file" 2>"$work/err" || fail "$file is no document"
+	grep -q "^wrap.py: $work/$file: " "$work/err" && [ "$(wc -l <"$work/err")" = 1 ] || fail "$(cat "$work/err")"
+done
+# A disk that is full while the document is written leaves the old one.
+cp "$work/wide.md" "$work/full.md"
+(ulimit -f 0 && tools/wrap.py "$work/full.md" 2>&1 || echo "status $?") | cat >"$work/err"
+cmp "$work/wide.md" "$work/full.md" || fail "a full disk took the document"
+[ "$(ls "$work"/full*)" = "$work/full.md" ] || fail "left: $(ls "$work")"
+[ "$(cat "$work/err")" = "wrap.py: $work/full.md: File too large
+status 1" ] || fail "$(cat "$work/err")"
+
 git ls-files '*.md' >"$work/all" 2>/dev/null || find . -name '*.md' >"$work/all"
 grep -vE '^(\./)?(docs/reference|build|results)/' "$work/all" >"$work/files"
 [ "$(wc -l <"$work/files")" -ge 40 ] || fail "too few documents"
