@@ -12,6 +12,7 @@
 #include "figures/all.h"
 #include "figures/figure_find.h"
 #include "figures/figure_read.h"
+#include "figures/figure_seeds.h"
 #include "figures/make.h"
 #include "gvm/port.h"
 #include "terminal/command.h"
@@ -25,6 +26,9 @@ static const struct command_option options[] = {
 	{ "set", "PATH=VALUE", true,
 	  "change any key of it for all runs; as often as needed.\n"
 	  "Published values stay what they are" },
+	{ "seeds", "N", false,
+	  "make each run with the seeds 1 to N, up to 100: bars and points are\n"
+	  "medians, with a line from the 10th to the 90th percentile" },
 	{ "fresh", NULL, false,
 	  "make all runs and pictures again, even if they are in results/" },
 	{ NULL, NULL, false, NULL },
@@ -51,6 +55,10 @@ const struct command command_figure = {
 "of the papers' figures each is.\n",
 	.options = options,
 	.more =
+"With --seeds, arrivals of a trace are drawn anew (jitter.arrivals is gaps) and closed\n"
+"loops begin up to " FIGURE_JITTER_START " later, unless the figure or --set has another jitter. If a figure's file\n"
+"has seeds of its own, only their number changes.\n"
+"\n"
 "Runs are kept in results/cache, and made again only if the scenario, a trace or\n"
 "this program has changed. The 500 runs used last are kept. Pictures are kept in\n"
 "results/pictures, and drawn again if anything that they show has changed.\n"
@@ -66,6 +74,8 @@ const struct command command_figure = {
 "    gvmsim figure list\n"
 "  All its runs for two minutes of simulated time:\n"
 "    gvmsim figure isolation --set duration=120s\n"
+"  How far one run is from another:\n"
+"    gvmsim figure ablation --seeds 10\n"
 "  A figure of your own:\n"
 "    gvmsim figure my-figure.json --out results/mine\n",
 	.run = run,
@@ -91,6 +101,15 @@ static int take_option(void *data, const char *option, const char *value, struct
 		args->request.scenario = value;
 	} else if (!strcmp(option, "set")) {
 		args->sets[args->request.set_count++] = value;
+	} else if (!strcmp(option, "seeds")) {
+		char rest;
+
+		if (sscanf(value, "%3zu%c", &args->request.seeds, &rest) != 1 || *value < '0' ||
+		    *value > '9' || !args->request.seeds ||
+		    args->request.seeds > FIGURE_SEEDS_MAX)
+			return command_bad_value(&command_figure, option, err,
+						 "'%s' is wrong, allowed: 1 to %d", value,
+						 FIGURE_SEEDS_MAX);
 	} else {
 		args->request.use.fresh = true;
 	}
@@ -105,7 +124,8 @@ static const char *find_name(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		bool takes_value = !strcmp(argv[i], "--out") || !strcmp(argv[i], "--set") ||
-				   !strcmp(argv[i], "--scenario");
+				   !strcmp(argv[i], "--scenario") ||
+				   !strcmp(argv[i], "--seeds");
 
 		if (*argv[i] != '-')
 			return argv[i];
@@ -148,8 +168,8 @@ static int print_help(const struct command *command, const struct figure *figure
 /*
  * Run the command of one figure. Its folders are the operands, and its help is the command's.
  */
-static int run_figure(const struct figure *figure, int argc, char **argv,
-		      struct figure_args *args, struct sim_error *err)
+static int run_figure(struct figure *figure, int argc, char **argv, struct figure_args *args,
+		      struct sim_error *err)
 {
 	char name[FIGURE_NAME_MAX + 16], operands[OPERANDS_MAX] = "", about[4096];
 	struct command command = command_figure;
@@ -182,6 +202,9 @@ static int run_figure(const struct figure *figure, int argc, char **argv,
 	if ((size_t)line.operand_count != figure->folder_count + 1)
 		return command_mistake(&command, err, "%d folders, expected %zu",
 				       line.operand_count - 1, figure->folder_count);
+	status = args->request.seeds ? figure_take_seeds(figure, args->request.seeds, err) : 0;
+	if (status)
+		return status;
 	args->request.sets = args->sets;
 	args->request.folders = (const char *const *)(line.operands + 1);
 	figure_runs_begin(&args->request.use, &signals);

@@ -13,6 +13,7 @@
 #include "engine/error.h"
 #include "engine/whole_file.h"
 #include "figures/make.h"
+#include "figures/figure_seeds.h"
 #include "figures/published.h"
 #include "terminal/signals.h"
 #include "terminal/table.h"
@@ -55,7 +56,7 @@ const struct command command_validate_published = {
 		"the\n"
 		"runs with seeds 1 to N, in which arrivals of a trace are drawn anew "
 		"(jitter.arrivals is\n"
-		"gaps) and closed loops begin up to " PUBLISHED_START
+		"gaps) and closed loops begin up to " FIGURE_JITTER_START
 		" later, and whether the published value,\n"
 		"which is of one run, lies within. A container alone without a trace has no "
 		"spread.\n",

@@ -7,11 +7,15 @@
 #include "engine/error.h"
 #include "figures/curves.h"
 #include "figures/figure_read.h"
+#include "figures/figure_seeds.h"
 #include "figures/make.h"
 #include "figures/run_cache.h"
 
-/* Read one more figure. @needed: a figure of results folders is a mistake, else left out. */
-static int read_one(struct figures *figures, const char *name, bool needed,
+/*
+ * Read one more figure, to be made with @seeds unless they are 0. @needed: a figure of results
+ * folders is a mistake, else left out.
+ */
+static int read_one(struct figures *figures, const char *name, size_t seeds, bool needed,
 		    struct sim_error *err)
 {
 	struct figure *grown =
@@ -28,29 +32,39 @@ static int read_one(struct figures *figures, const char *name, bool needed,
 		return status;
 	if (!figure->folder_count) {
 		figures->count++;
+		status = seeds ? figure_take_seeds(figure, seeds, err) : 0;
 		figures->run_count += figure_made_runs(figure);
-		return 0;
+		return status;
 	}
 	figure_destroy(figure);
 	return needed ? sim_user_error(err, "figure %s: needs results folders", name) : 0;
 }
 
+/* Figures while all are read. */
+struct reading {
+	struct figures *figures;
+	size_t seeds;
+};
+
 /* For figure_each(): a figure that is lent is destroyed, so it is read a second time. */
 static int read_again(void *data, const struct figure *figure, struct sim_error *err)
 {
-	return read_one(data, figure->name, false, err);
+	const struct reading *reading = data;
+
+	return read_one(reading->figures, figure->name, reading->seeds, false, err);
 }
 
 int figures_open(struct figures *figures, const char *const *names, size_t name_count,
 		 const struct figure_request *request, struct sim_error *err)
 {
+	struct reading reading = { figures, request->seeds };
 	struct cached_run *runs;
 	int status;
 
 	*figures = (struct figures){ 0 };
-	status = name_count ? 0 : figure_each(read_again, figures, err);
+	status = name_count ? 0 : figure_each(read_again, &reading, err);
 	for (size_t i = 0; !status && i < name_count; i++)
-		status = read_one(figures, names[i], true, err);
+		status = read_one(figures, names[i], request->seeds, true, err);
 	if (status)
 		return status;
 	figures->data = calloc(figures->count + 1, sizeof(*figures->data));

@@ -81,7 +81,7 @@ static void add_scenarios(const struct figure_data *data, char *text, size_t siz
 	}
 }
 
-/* "; means with 95 % bootstrap over 5 seeds"; curves are not estimates */
+/* "; mean with 95 % bootstrap over 5 seeds"; curves are not estimates */
 static void add_seeds(const struct figure *figure, char *text, size_t size)
 {
 	char over[64];
@@ -89,8 +89,8 @@ static void add_seeds(const struct figure *figure, char *text, size_t size)
 
 	for (size_t panel = 0; panel < figure->panel_count; panel++)
 		curves = curves || figure->panels[panel].layout == FIGURE_TIME;
-	estimate_describe_seeds(figure->seed_count, over, sizeof(over));
-	cfg_append(text, size, "; means with %s", over);
+	estimate_describe_seeds(figure->interval_of, figure->seed_count, over, sizeof(over));
+	cfg_append(text, size, "; %s with %s", estimate_word(figure->interval_of), over);
 	if (curves)
 		cfg_append(text, size, ", curves of seed %llu",
 			   (unsigned long long)figure->seeds[0]);

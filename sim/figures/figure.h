@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "engine/types.h"
+#include "results/estimate.h"
 
 struct sim_error;
 
@@ -155,6 +156,7 @@ struct figure {
 	u64 *seeds;
 	char **seed_sets; /* "seed=1" */
 	size_t seed_count;
+	enum estimate_kind interval_of; /* over seeds */
 	struct figure_panel *panels;
 	size_t panel_count;
 	struct figure_mark *marks;

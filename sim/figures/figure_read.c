@@ -11,8 +11,8 @@
 #include "engine/error.h"
 #include "engine/guess.h"
 #include "figures/figure_find.h"
+#include "figures/figure_seeds.h"
 #include "figures/place.h"
-#include "figures/seeds.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
 #include "results/results.h"
@@ -237,40 +237,6 @@ static void read_runs(const struct place *root, struct figure *figure)
 			figure->folder_count += run->folder != NULL;
 		}
 	}
-}
-
-/* Does a setting of a run, "KEY=VALUE", set the seed? */
-static bool sets_seed(char **sets)
-{
-	for (size_t i = 0; sets && sets[i]; i++)
-		if (!strncmp(sets[i], "seed=", strlen("seed=")))
-			return true;
-	return false;
-}
-
-/* The seeds under which each run is made. */
-static void read_seeds(const struct place *root, struct figure *figure)
-{
-	struct place seeds = place_member(root, "seeds");
-	size_t count = 0;
-
-	seeds_read(root, FIGURE_SEEDS_MAX, &figure->seeds, &count);
-	figure->seed_sets = allocate(root->reader, count, sizeof(*figure->seed_sets));
-	for (size_t i = 0; figure->seed_sets && i < count; i++) {
-		if (asprintf(&figure->seed_sets[i], "seed=%llu",
-			     (unsigned long long)figure->seeds[i]) < 0) {
-			out_of_memory(root->reader);
-			return;
-		}
-		figure->seed_count++;
-	}
-	if (count && figure->folder_count)
-		place_fail(&seeds, "is of no use, allowed: in a figure that makes its runs");
-	for (size_t i = 0; count && i < figure->run_count; i++)
-		if (sets_seed(figure->runs[i].defaults) || sets_seed(figure->runs[i].sets))
-			place_fail(&seeds,
-				   "run \"%.60s\" sets the seed, too, allowed: one of them",
-				   figure->runs[i].name);
 }
 
 static bool has_label(const struct figure *figure, const char *label)
@@ -576,9 +542,9 @@ static const char *read_lines(const struct place *root, const char *key)
 static void read_root(const struct place *root, struct figure *figure)
 {
 	static const char *const keys[] = {
-		"title",  "subtitle",  "summary", "help",     "examples", "source", "published",
-		"notes",  "scenario",  "table",	  "defaults", "set",	  "seeds",  "runs",
-		"panels", "reference", "layout",  "marks",    NULL,
+		"title", "subtitle", "summary",	  "help",     "examples", "source", "published",
+		"notes", "scenario", "table",	  "defaults", "set",	  "seeds",  "interval",
+		"runs",	 "panels",   "reference", "layout",   "marks",	  NULL,
 	};
 	static const char *const tables[] = { "values", "comparison", NULL };
 	struct place runs = place_member(root, "runs");
@@ -599,7 +565,7 @@ static void read_root(const struct place *root, struct figure *figure)
 	figure->examples = read_texts(root, "examples", &count);
 	read_layout(root, figure);
 	read_runs(root, figure);
-	read_seeds(root, figure);
+	figure_read_seeds(root, figure);
 	if (place_is_array(&panels))
 		figure->panels = allocate(root->reader, json_array_size(panels.json),
 					  sizeof(*figure->panels));

@@ -129,7 +129,8 @@ static int take_cell(const struct by_seed *by_seed, struct figure_cell *cell,
 		snprintf(name, sizeof(name), "%s", json_string_value(part->value));
 	else
 		snprintf(name, sizeof(name), "%s.%s", panel->key, part->key);
-	if (estimate_runs(values, by_seed->count, ESTIMATE_RESAMPLES, name, &estimate))
+	if (estimate_runs(values, by_seed->count, figure->interval_of, ESTIMATE_RESAMPLES, name,
+			  &estimate))
 		return sim_runtime_error(err, "out of memory");
 	if (estimate.value.known && estimate.value.bound)
 		cell->at_least = estimate.value.number;

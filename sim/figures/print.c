@@ -303,8 +303,9 @@ void figure_print(const struct figure_data *data)
 		putchar('\n');
 	}
 	if (figure->seed_count > 1) {
-		estimate_describe_seeds(figure->seed_count, over, sizeof(over));
-		printf("[low, high]: %s\n", over);
+		estimate_describe_seeds(figure->interval_of, figure->seed_count, over,
+					sizeof(over));
+		printf("%s [low, high]: %s\n", estimate_word(figure->interval_of), over);
 	}
 	for (size_t run = 0; run < figure_made_runs(figure); run++) {
 		snprintf(prefix, sizeof(prefix), "* %s, ",

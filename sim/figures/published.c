@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "figures/curves.h"
 #include "figures/figure_read.h"
+#include "figures/figure_seeds.h"
 #include "figures/make.h"
 #include "figures/numbers.h"
 #include "figures/run_cache.h"
@@ -96,7 +97,7 @@ static int open_cycle(struct published *published, size_t index,
 		cycle->sets[i] = request->sets[i];
 	if (index) {
 		cycle->sets[own.set_count++] = "jitter.arrivals=gaps";
-		cycle->sets[own.set_count++] = "jitter.start=" PUBLISHED_START;
+		cycle->sets[own.set_count++] = "jitter.start=" FIGURE_JITTER_START;
 		cycle->sets[own.set_count++] = cycle->seed;
 	}
 	for (size_t i = 0; !status && i < published->count; i++) {

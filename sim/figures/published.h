@@ -5,7 +5,7 @@
  *
  * A published value is of a single run, and so is its prediction. With seeds, the same runs are
  * made with jitter: arrivals are drawn anew (jitter.arrivals=gaps) and closed loops begin up to
- * PUBLISHED_START later. The spread of these predictions says how far one run of the simulator
+ * FIGURE_JITTER_START later. The spread of these predictions says how far one run of the simulator
  * is from another.
  */
 #ifndef SIM_FIGURES_PUBLISHED_H
@@ -17,7 +17,6 @@
 struct figure_request;
 struct run_cache_use;
 
-#define PUBLISHED_START	    "5s" /* about an image */
 #define PUBLISHED_SEEDS_MAX 1000
 
 /* Figures and their rows. Owned by the caller: published_open(), then published_destroy(). */

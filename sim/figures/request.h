@@ -14,6 +14,7 @@ struct figure_request {
 	const char *scenario;	 /* replaces the figure's; NULL: keep the figure's */
 	const char *const *sets; /* PATH=VALUE for all runs, in order */
 	size_t set_count;
+	size_t seeds; /* each run is made with the seeds 1 to this one; 0: as the figure says */
 	const char *const *folders; /* figure->folder_count of them */
 	struct run_cache_use use;   /* how to get the runs; its signals also end the drawing */
 	bool quiet;		    /* print no table and no paths */

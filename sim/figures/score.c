@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "results/bootstrap.h"
+
 double score_error(const struct score_row *row)
 {
 	return row->predicted > 0 ? fabs(log(row->predicted / row->published)) :
@@ -66,17 +68,6 @@ int score_rows(const struct score_row *rows, size_t count, const char *figure,
 	return 0;
 }
 
-/* A percentile of a sorted array, on a straight line between the two values next to it. */
-static double percentile(const double *sorted, size_t count, double percent)
-{
-	double at = percent / 100 * (double)(count - 1);
-	size_t below = (size_t)at;
-
-	if (below + 1 >= count)
-		return sorted[count - 1];
-	return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
-}
-
 int score_spread(const double *draws, size_t count, double published,
 		 struct score_spread *ret_spread)
 {
@@ -91,10 +82,9 @@ int score_spread(const double *draws, size_t count, double published,
 			sorted[known++] = draws[i];
 	spread.missing = count - known;
 	if (known) {
-		qsort(sorted, known, sizeof(*sorted), compare_reals);
-		spread.low = percentile(sorted, known, 10);
-		spread.median = percentile(sorted, known, 50);
-		spread.high = percentile(sorted, known, 90);
+		spread.low = bootstrap_percentile(sorted, known, 0.1);
+		spread.median = bootstrap_percentile(sorted, known, 0.5);
+		spread.high = bootstrap_percentile(sorted, known, 0.9);
 		spread.within = spread.low <= published && published <= spread.high;
 	}
 	free(sorted);

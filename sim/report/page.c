@@ -246,8 +246,10 @@ static void print_figure(FILE *out, const struct page *page, const struct figure
 	if (figure->seed_count > 1) {
 		char over[64];
 
-		estimate_describe_seeds(figure->seed_count, over, sizeof(over));
-		fprintf(out, "<p class=\"notes\">Values are means with %s.</p>\n", over);
+		estimate_describe_seeds(figure->interval_of, figure->seed_count, over,
+					sizeof(over));
+		fprintf(out, "<p class=\"notes\">Values are the %s with %s.</p>\n",
+			estimate_word(figure->interval_of), over);
 	}
 	if (figure->source) {
 		fprintf(out, "<p class=\"notes\">Source of ");

@@ -27,6 +27,12 @@ static double percentile(const double *sorted, size_t count, double share)
 	return sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
 }
 
+double bootstrap_percentile(double *values, size_t count, double share)
+{
+	qsort(values, count, sizeof(*values), compare_doubles);
+	return percentile(values, count, share);
+}
+
 void bootstrap_interval(double *values, size_t count, double *ret_low, double *ret_high)
 {
 	qsort(values, count, sizeof(*values), compare_doubles);

@@ -14,6 +14,9 @@
 int bootstrap_mean(const double *values, size_t count, u64 resamples, u64 *random,
 		   double *ret_low, double *ret_high);
 
+/* The percentile 100 * @share of @count values, which it sorts. @count is not 0. */
+double bootstrap_percentile(double *values, size_t count, double share);
+
 /* The 2.5th and 97.5th percentile of @count values, which it sorts. @count is not 0. */
 void bootstrap_interval(double *values, size_t count, double *ret_low, double *ret_high);
 

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "config/config.h"
+#include "results/estimate.h"
 
 struct sim_error;
 
@@ -81,6 +82,7 @@ struct sweep {
 	struct sweep_plot plots[SWEEP_PLOTS_MAX];
 	size_t plot_count;
 	enum sweep_interval_kind over;
+	enum estimate_kind of; /* over seeds */
 	u64 block_ns;
 	u64 resamples;
 	/* Texts by point and axis. NULL: a point of a list leaves the key alone. */

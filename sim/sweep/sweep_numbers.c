@@ -160,7 +160,7 @@ static int estimate_over_seeds(struct sweep_numbers *numbers, size_t point, size
 
 	for (size_t i = 0; i < count; i++)
 		room[i] = value_of_run(numbers, point * count + i, metric);
-	return estimate_runs(room, count,
+	return estimate_runs(room, count, sweep->of,
 			     sweep->over == SWEEP_OVER_SEEDS ? sweep->resamples : 0,
 			     numbers->metrics[metric].name,
 			     &numbers->estimates[point * numbers->metric_count + metric]);
@@ -379,7 +379,7 @@ void sweep_describe_interval(const struct sweep *sweep, char *text, size_t size)
 {
 	*text = '\0';
 	if (sweep->over == SWEEP_OVER_SEEDS)
-		estimate_describe_seeds(sweep->seed_count, text, size);
+		estimate_describe_seeds(sweep->of, sweep->seed_count, text, size);
 	else if (sweep->over == SWEEP_OVER_BLOCKS)
 		snprintf(text, size, "95 %% bootstrap over blocks of %.12g s of the trace",
 			 (double)sweep->block_ns / 1e9);

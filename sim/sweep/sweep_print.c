@@ -119,7 +119,9 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 	table_destroy(&table);
 	sweep_describe_interval(sweep, over, sizeof(over));
 	if (*over)
-		printf("[low, high]: %s\n", over);
+		printf("%s%s[low, high]: %s\n",
+		       sweep->over == SWEEP_OVER_SEEDS ? estimate_word(sweep->of) : "",
+		       sweep->over == SWEEP_OVER_SEEDS ? " " : "", over);
 	return status;
 }
 

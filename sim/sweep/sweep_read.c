@@ -242,10 +242,11 @@ static void read_seeds(struct sweep *sweep, const struct place *root)
 
 static void read_interval(struct sweep *sweep, const struct place *root)
 {
-	static const char *const keys[] = { "over", "block", "resamples", NULL };
+	static const char *const keys[] = { "over", "of", "block", "resamples", NULL };
 	static const char *const kinds[] = { "none", "seeds", "blocks", NULL };
 	struct place place = place_member(root, "interval");
 	struct place block = place_member(&place, "block");
+	struct place of = place_member(&place, "of");
 	const char *text;
 
 	sweep->over = sweep->seed_count > 1 ? SWEEP_OVER_SEEDS : SWEEP_OVER_NONE;
@@ -264,6 +265,10 @@ static void read_interval(struct sweep *sweep, const struct place *root)
 		place_fail(&block,
 			   "\"%s\" is wrong, allowed: a duration from 100ms, such as 30s",
 			   text);
+	sweep->of = (enum estimate_kind)place_choice(&place, "of", estimate_kinds,
+						     ESTIMATE_OF_MEAN);
+	if (of.json && sweep->over != SWEEP_OVER_SEEDS)
+		place_fail(&of, "is of no use, allowed: in an interval over seeds");
 	if (sweep->over == SWEEP_OVER_BLOCKS && sweep->seed_count > 1)
 		place_fail(&place, "is over blocks of one run for each point, allowed: no "
 				   "\"seeds\", or one");

@@ -56,6 +56,10 @@ mistake "s.json:plots\[0\]: points 1 and 2 are at the same place" \
 	 "plots": [{"type": "line", "x": "duration", "y": "vllm.faults"}]'
 mistake "s.json:interval: is over blocks of one run for each point, allowed: no \"seeds\", or one" \
 	'"grid": {"duration": ["1s"]}, "seeds": 2, "interval": {"over": "blocks"}'
+mistake "s.json:interval.of: is not known, allowed: mean, runs" \
+	'"grid": {"duration": ["1s"]}, "seeds": 2, "interval": {"of": "seeds"}'
+mistake "s.json:interval.of: is of no use, allowed: in an interval over seeds" \
+	'"grid": {"duration": ["1s"]}, "interval": {"over": "blocks", "of": "runs"}'
 mistake "s.json:interval.block: \"1us\" is wrong, allowed: a duration from 100ms, such as 30s" \
 	'"grid": {"duration": ["1s"]}, "interval": {"over": "blocks", "block": "1us"}'
 mistake "s.json:seeds\[2\]: is there twice" '"grid": {"duration": ["1s"]}, "seeds": [7, 8, 7]'

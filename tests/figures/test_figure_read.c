@@ -110,7 +110,7 @@ static const struct {
 } mistakes[] = {
 	{ "[]", " is not an object, allowed: an object with title, subtitle, summary, help, "
 		"examples, source, published, notes, scenario, table, defaults, set, seeds, "
-		"runs, panels, reference, layout, marks" },
+		"interval, runs, panels, reference, layout, marks" },
 	{ "{'scenario':'s'," RUNS "," PANEL "}", "title: is missing, allowed: a text" },
 	{ "{" HEAD PANEL "}", "runs: is missing, allowed: an array that is not empty" },
 	{ "{" HEAD RUNS "}", "panels: is missing, allowed: an array that is not empty" },

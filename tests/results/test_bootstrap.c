@@ -43,26 +43,63 @@ START_TEST(an_estimate_is_no_better_than_its_worst_run)
 	struct run_estimate estimate;
 	char text[64];
 
-	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_RESAMPLES, "a.b", &estimate), 0);
+	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_OF_MEAN, ESTIMATE_RESAMPLES, "a.b",
+				       &estimate),
+			 0);
 	ck_assert(estimate.value.known && !estimate.value.bound && estimate.interval);
 	ck_assert_double_eq(estimate.value.number, 3);
 	ck_assert(1 <= estimate.low && estimate.low < 3 && 3 < estimate.high);
 	ck_assert_double_le(estimate.high, 6);
-	ck_assert_int_eq(estimate_runs(values, 3, 0, "a.b", &estimate), 0);
+	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_OF_MEAN, 0, "a.b", &estimate), 0);
 	ck_assert(!estimate.interval);
-	ck_assert_int_eq(estimate_runs(values, 1, ESTIMATE_RESAMPLES, "a.b", &estimate), 0);
+	ck_assert_int_eq(estimate_runs(values, 1, ESTIMATE_OF_MEAN, ESTIMATE_RESAMPLES, "a.b",
+				       &estimate),
+			 0);
 	ck_assert(!estimate.interval);
 	values[1].bound = true;
-	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_RESAMPLES, "a.b", &estimate), 0);
+	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_OF_MEAN, ESTIMATE_RESAMPLES, "a.b",
+				       &estimate),
+			 0);
 	ck_assert(estimate.value.known && estimate.value.bound && !estimate.interval);
 	ck_assert_double_eq(estimate.value.number, 3);
 	values[2].known = false;
-	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_RESAMPLES, "a.b", &estimate), 0);
+	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_OF_MEAN, ESTIMATE_RESAMPLES, "a.b",
+				       &estimate),
+			 0);
 	ck_assert(!estimate.value.known && !estimate.interval);
-	estimate_describe_seeds(3, text, sizeof(text));
+	estimate_describe_seeds(ESTIMATE_OF_MEAN, 3, text, sizeof(text));
 	ck_assert_str_eq(text, "95 % bootstrap over 3 seeds");
 }
 END_TEST
 
+/* The median of 6, 1 and 2 is 2; a tenth of the way from 1 is 1.2, and from 6 it is 5.2. */
+START_TEST(an_estimate_of_the_runs_is_their_median_with_percentiles)
+{
+	struct run_value values[] = { { true, false, 6 },
+				      { true, false, 1 },
+				      { true, false, 2 } };
+	struct run_estimate estimate;
+	char text[64];
+
+	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_OF_RUNS, ESTIMATE_RESAMPLES, "a.b",
+				       &estimate),
+			 0);
+	ck_assert(estimate.value.known && !estimate.value.bound && estimate.interval);
+	ck_assert_double_eq(estimate.value.number, 2);
+	ck_assert_double_eq_tol(estimate.low, 1.2, 1e-12);
+	ck_assert_double_eq_tol(estimate.high, 5.2, 1e-12);
+	values[0].bound = true;
+	ck_assert_int_eq(estimate_runs(values, 3, ESTIMATE_OF_RUNS, ESTIMATE_RESAMPLES, "a.b",
+				       &estimate),
+			 0);
+	ck_assert(estimate.value.known && estimate.value.bound && !estimate.interval);
+	ck_assert_double_eq(estimate.value.number, 2);
+	ck_assert_str_eq(estimate_word(ESTIMATE_OF_RUNS), "median");
+	estimate_describe_seeds(ESTIMATE_OF_RUNS, 3, text, sizeof(text));
+	ck_assert_str_eq(text, "10th to 90th percentile of 3 seeds");
+}
+END_TEST
+
 TEST_MAIN("bootstrap", an_infinite_neighbour_of_a_percentile_is_no_part_of_it,
-	  a_percentile_lies_between_its_neighbours, an_estimate_is_no_better_than_its_worst_run)
+	  a_percentile_lies_between_its_neighbours, an_estimate_is_no_better_than_its_worst_run,
+	  an_estimate_of_the_runs_is_their_median_with_percentiles)
