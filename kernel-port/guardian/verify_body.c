@@ -201,8 +201,8 @@ static bool is_one_parameter(const struct ptx_text *text, size_t at)
 /* ".reg .b64 %rd<9>, x;" and other declarations in a body, up to the semicolon. */
 static int verify_declaration(struct verifier *verifier)
 {
-	static const char *const spaces[] = { ".reg",	".local",  ".shared", ".param",
-					      ".const", ".global", ".extern" };
+	static const char *const spaces[] = { ".reg",	".local", ".shared",
+					      ".param", ".const", ".global" };
 	const struct ptx_text *text = verifier->text;
 	bool reg = verify_is(verifier, ".reg"), local = verify_is(verifier, ".local"),
 	     known = false;
@@ -211,7 +211,8 @@ static int verify_declaration(struct verifier *verifier)
 	int status;
 
 	/*
-	 * ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on.
+	 * ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on. It
+	 * takes an ".extern .func" in a body, too, whose parameters hide those of a call.
 	 */
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)
 		known |= verify_is(verifier, spaces[i]);

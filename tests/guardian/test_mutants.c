@@ -508,6 +508,10 @@ static const struct {
 	{ HEAD REGISTERS
 	  "{ .param .b8 q[64]; { .param .b8 .align 4 q; st.param.b32 [q+4], %r1; } } }",
 	  "another form" },
+	/* ptxas takes a prototype in a body: its parameter would be the nearest of that name. */
+	{ HEAD REGISTERS "{ .param .b8 q[16]; .extern .func f(.param .b8 q[4096]); "
+			 "st.param.b64 [q+24], %rd1; } ret; }",
+	  "not accepted in a function" },
 	{ HEAD REGISTERS "frob.u32 %r1; ret; }", "not accepted" },
 	{ HEAD REGISTERS "cp.async.bulk.global.shared::cta [%rd1], [%rd2], 16; ret; }",
 	  "not accepted" },
