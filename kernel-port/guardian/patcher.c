@@ -11,23 +11,22 @@ int patcher_refuse(const struct patcher *patcher, size_t at, const char *why)
 	return ptx_error(patcher->text, at, patcher->err, "%s", why);
 }
 
-static void append(struct patcher *patcher, const char *bytes, size_t size)
+/* Room for @size more bytes and a zero. False: out of memory. */
+static bool reserve(struct patcher *patcher, size_t size)
 {
 	struct patch_result *result = patcher->result;
+	size_t room = 2 * (result->size + size) + 4096;
+	char *more;
 
-	if (patcher->room - result->size <= size) {
-		size_t room = 2 * (result->size + size) + 4096;
-		char *more = realloc(result->bytes, room);
-
-		patcher->failed |= !more;
-		if (!more)
-			return;
-		result->bytes = more;
-		patcher->room = room;
-	}
-	memcpy(result->bytes + result->size, bytes, size);
-	result->size += size;
-	result->bytes[result->size] = '\0';
+	if (patcher->room - result->size > size)
+		return true;
+	more = realloc(result->bytes, room);
+	patcher->failed |= !more;
+	if (!more)
+		return false;
+	result->bytes = more;
+	patcher->room = room;
+	return true;
 }
 
 int patcher_refuse_endless(const struct patcher *patcher, size_t at)
@@ -69,19 +68,31 @@ int patcher_list_refusal(struct patcher *patcher, size_t statement, int status)
 
 void patcher_copy_to(struct patcher *patcher, size_t end)
 {
-	if (!patcher->failed)
-		append(patcher, patcher->text->bytes + patcher->copied, end - patcher->copied);
+	struct patch_result *result = patcher->result;
+	size_t size = end - patcher->copied;
+
+	if (!patcher->failed && reserve(patcher, size)) {
+		memcpy(result->bytes + result->size, patcher->text->bytes + patcher->copied,
+		       size);
+		result->size += size;
+		result->bytes[result->size] = '\0';
+	}
 	patcher->copied = end;
 }
 
 void patcher_put(struct patcher *patcher, const char *fmt, ...)
 {
-	char line[512];
+	struct patch_result *result = patcher->result;
 	va_list arguments;
+	int size;
 
 	va_start(arguments, fmt);
-	vsnprintf(line, sizeof(line), fmt, arguments);
+	size = vsnprintf(NULL, 0, fmt, arguments);
 	va_end(arguments);
-	if (!patcher->failed)
-		append(patcher, line, strlen(line));
+	if (patcher->failed || !reserve(patcher, (size_t)size))
+		return;
+	va_start(arguments, fmt);
+	vsnprintf(result->bytes + result->size, (size_t)size + 1, fmt, arguments);
+	va_end(arguments);
+	result->size += (size_t)size;
 }

@@ -52,7 +52,7 @@ int patcher_list_refusal(struct patcher *patcher, size_t statement, int status);
 /* Copy the text up to byte @end, which is not included. */
 void patcher_copy_to(struct patcher *patcher, size_t end);
 
-/* Write a text of less than 512 bytes. */
+/* Write a text. A word of it may have any length. */
 __attribute__((format(printf, 2, 3))) void patcher_put(struct patcher *patcher, const char *fmt,
 						       ...);
 

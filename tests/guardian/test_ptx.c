@@ -195,6 +195,22 @@ START_TEST(each_mode_has_its_sequence)
 }
 END_TEST
 
+/* ptxas takes names of any length. */
+START_TEST(a_register_with_a_long_name_is_fenced)
+{
+	char name[700], body[4096], expected[2048];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	snprintf(body, sizeof(body), ".reg .b64 %s; ld.global.u32 %%r1, [%s];", name, name);
+	snprintf(expected, sizeof(expected),
+		 "and.b64 %%gvmf_t, %s, %%gvmf_mask2;\n\tor.b64 %%gvmf_a, %%gvmf_t, "
+		 "%%gvmf_base;",
+		 name);
+	check_sequence(body, PATCH_FENCE, expected);
+}
+END_TEST
+
 /* The paper's way for the index of a jump: the remainder by the number of labels. */
 START_TEST(an_index_can_wrap_around_as_the_papers_does)
 {
@@ -394,6 +410,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, what_cannot_be_confined_is_refused_in_one_line, 0,
 			    (int)(sizeof(refused) / sizeof(*refused)));
 	tcase_add_test(tests, each_mode_has_its_sequence);
+	tcase_add_test(tests, a_register_with_a_long_name_is_fenced);
 	tcase_add_test(tests, bounds_become_parameters_where_constants_are_full);
 	tcase_add_test(tests, what_aligns_constants_takes_room_too);
 	tcase_add_test(tests, an_index_can_wrap_around_as_the_papers_does);
