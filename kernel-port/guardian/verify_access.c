@@ -191,18 +191,27 @@ static bool read_space(const struct ptx_text *text, size_t opcode, enum space *r
 	       verify_has(text, opcode, names[SPACE_SHARED]);
 }
 
+/* Does the opcode begin with one of @names, which end with NULL? */
+static bool begins_with_one(const struct ptx_text *text, size_t opcode,
+			    const char *const *names)
+{
+	while (*names && !ptx_begins(text, opcode, *names))
+		names++;
+	return *names;
+}
+
 /* Space, address and width. Returns 0 or -SIM_EXIT_USER. */
 static int read_access(const struct verifier *verifier,
 		       const struct flow_instruction *instruction, u32 operand,
 		       struct memory_access *ret_access)
 {
+	static const char *const reads[] = { "ld", "cp", "prefetch", "applypriority", NULL };
 	const struct ptx_text *text = verifier->text;
 	struct flow_address *address = &ret_access->address;
 	int shift = access_shift(text, instruction);
 
 	ret_access->instruction = instruction;
-	ret_access->writes = !ptx_begins(text, instruction->opcode, "ld") &&
-			     !ptx_begins(text, instruction->opcode, "cp");
+	ret_access->writes = !begins_with_one(text, instruction->opcode, reads);
 	if (!read_space(text, instruction->opcode, &ret_access->space))
 		return verify_refuse(verifier, instruction->opcode,
 				     "its state spaces are not known");
