@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "control.h"
@@ -393,15 +395,24 @@ static bool answer(int fd, const struct fenced_reply *reply)
 	return send(fd, reply, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
 }
 
-/* Map the client's window. It may not shrink later: an access behind its end would end us. */
+/*
+ * Map the client's window. No access to it may end us later. So it may not shrink. Nor may it be
+ * of huge pages: the client could punch a hole into it and take the last page of the pool.
+ */
 static bool map_window(struct tenant *tenant, int descriptor)
 {
-	struct stat info;
 	int seals = fcntl(descriptor, F_GET_SEALS);
+	struct statfs filesystem;
+	struct stat info;
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(descriptor, &info) ||
-	    (u64)info.st_size != FENCED_WINDOW)
+	    (u64)info.st_size != FENCED_WINDOW || fstatfs(descriptor, &filesystem))
 		return false;
+	if (filesystem.f_type == HUGETLBFS_MAGIC) {
+		fprintf(stderr, "gvmfenced: client %llu: its window is of huge pages\n",
+			tenant->id);
+		return false;
+	}
 	tenant->window =
 		mmap(NULL, FENCED_WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
 	if (tenant->window == MAP_FAILED) {

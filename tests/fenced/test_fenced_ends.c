@@ -2,11 +2,8 @@
 /* gvmfenced: what is left when clients or kernels end badly, or say what no client says. */
 #include <dirent.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include "message.h"
-#include "runs.h"
+#include "by_hand.h"
 
 /* A killed client's share is free at once, and the next one sees none of its bytes. */
 START_TEST(a_dead_clients_share_is_free_and_cleared)
@@ -76,17 +73,14 @@ END_TEST
  */
 START_TEST(messages_of_any_bytes_harm_nobody)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct client client;
 	unsigned char bytes[sizeof(struct fenced_request) + 8];
 	u64 state = 1;
 
 	start_manager("fence", "10s");
-	strcpy(address.sun_path, socket_path);
 	for (int i = 0; i < 300; i++) {
-		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+		int fd = connect_to_manager();
 
-		ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 		for (size_t at = 0; at < sizeof(bytes); at++) {
 			state = state * 6364136223846793005ull + 1442695040888963407ull;
 			bytes[at] = i % 3 ? (u8)(state >> 56) : 0;
@@ -100,16 +94,6 @@ START_TEST(messages_of_any_bytes_harm_nobody)
 	stop_manager();
 }
 END_TEST
-
-static int connect_to_manager(void)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-	strcpy(address.sun_path, socket_path);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	return fd;
-}
 
 /* How many descriptors the process has that serves: the manager's child. */
 static int count_descriptors(void)
@@ -138,23 +122,10 @@ static int count_descriptors(void)
 /* Say hello with as many descriptors as the kernel lets through. */
 static void send_descriptors(void)
 {
-	struct fenced_request hello = { .call = FENCED_HELLO, .a = FENCED_VERSION };
-	int descriptors[16], fd = connect_to_manager();
-	char control[CMSG_SPACE(sizeof(descriptors))] = "";
-	struct iovec part = { &hello, FENCED_REQUEST_HEAD };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	const int descriptors[HELLO_DESCRIPTORS] = { 0 };
+	int fd = connect_to_manager();
 
-	for (int i = 0; i < 16; i++)
-		descriptors[i] = 0;
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(descriptors));
-	memcpy(CMSG_DATA(head), descriptors, sizeof(descriptors));
-	ck_assert_int_eq(sendmsg(fd, &message, 0), (ssize_t)FENCED_REQUEST_HEAD);
+	send_hello(fd, descriptors, HELLO_DESCRIPTORS);
 	close(fd);
 }
 
@@ -170,6 +141,28 @@ START_TEST(descriptors_of_a_client_do_not_stay)
 		send_descriptors();
 	await_log("has left", 9);
 	ck_assert_int_eq(count_descriptors(), before);
+	stop_manager();
+}
+END_TEST
+
+/*
+ * A hole in a window of huge pages has no page any more, and the pool may be empty: an access of
+ * the manager there would end it.
+ */
+START_TEST(a_window_of_huge_pages_is_refused)
+{
+	int probe = memfd_create("probe", MFD_CLOEXEC | MFD_HUGETLB);
+	u32 result;
+
+	if (probe < 0)
+		return; /* this kernel has none */
+	close(probe);
+	start_manager("once", "30s");
+	close(say_hello(0, &result));
+	ck_assert_uint_eq(result, 0);
+	close(say_hello(MFD_HUGETLB, &result));
+	ck_assert_uint_eq(result, 1);
+	await_log("its window is of huge pages", 1);
 	stop_manager();
 }
 END_TEST
@@ -321,6 +314,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_broken_context_is_survived);
 	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
 	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);
+	tcase_add_test(tests, a_window_of_huge_pages_is_refused);
 	tcase_add_test(tests, a_driver_that_crashes_at_the_start_ends_the_manager);
 	tcase_add_test(tests, clients_that_say_nothing_starve_nobody);
 	tcase_add_test(tests, a_reader_of_its_lines_may_go);

@@ -2,12 +2,8 @@
 /* gvmfenced: launches that are counted, and the wild accesses that they find. */
 #include <sched.h>
 #include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
-#include "message.h"
-#include "runs.h"
+#include "by_hand.h"
 
 static void control_path(const struct client *client, const char *name, char path[192])
 {
@@ -255,36 +251,13 @@ START_TEST(a_client_of_a_pid_namespace_below_has_files)
 }
 END_TEST
 
-/* A second client by hand of the process that is the test: connected, with a window. */
-static int say_hello(void)
+/* A client by hand of the process that is the test. */
+static int open_client(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	static struct fenced_reply reply;
-	struct fenced_request hello = { .call = FENCED_HELLO,
-					.a = FENCED_VERSION,
-					.b = 16ull << 20 };
-	int window = memfd_create("window", MFD_CLOEXEC | MFD_ALLOW_SEALING),
-	    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	char control[CMSG_SPACE(sizeof(window))] = "";
-	struct iovec part = { &hello, FENCED_REQUEST_HEAD };
-	struct msghdr message = { .msg_iov = &part,
-				  .msg_iovlen = 1,
-				  .msg_control = control,
-				  .msg_controllen = sizeof(control) };
-	struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+	u32 result;
+	int fd = say_hello(0, &result);
 
-	ck_assert(!ftruncate(window, (off_t)FENCED_WINDOW) &&
-		  !fcntl(window, F_ADD_SEALS, F_SEAL_SHRINK));
-	strcpy(address.sun_path, socket_path);
-	ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	head->cmsg_level = SOL_SOCKET;
-	head->cmsg_type = SCM_RIGHTS;
-	head->cmsg_len = CMSG_LEN(sizeof(window));
-	memcpy(CMSG_DATA(head), &window, sizeof(window));
-	ck_assert_int_eq(sendmsg(fd, &message, 0), (ssize_t)FENCED_REQUEST_HEAD);
-	ck_assert_int_ge(recv(fd, &reply, sizeof(reply), 0), (ssize_t)FENCED_REPLY_HEAD);
-	ck_assert_uint_eq(reply.result, 0);
-	close(window);
+	ck_assert_uint_eq(result, 0);
 	return fd;
 }
 
@@ -295,8 +268,8 @@ START_TEST(two_clients_of_a_process_do_not_share_files)
 	int first, second;
 
 	start_manager_with("once", "10s", NULL, NULL, true);
-	first = say_hello();
-	second = say_hello();
+	first = open_client();
+	second = open_client();
 	await_log("its process is another client, too\n", 1);
 	close(second);
 	await_log("has left", 1);
@@ -305,7 +278,7 @@ START_TEST(two_clients_of_a_process_do_not_share_files)
 	await_stat(&self, "every: 7\n");
 	close(first);
 	await_log("has left", 2);
-	first = say_hello();
+	first = open_client();
 	await_stat(&self, "every: 0\n");
 	close(first);
 	await_log("has left", 3);
