@@ -224,14 +224,22 @@ void sample_launched(struct tenant *tenant, const struct tenant_function *functi
 	const struct gpu_cuda *cuda = &tenant->gpu->cuda;
 	struct sample *sample = &tenant->sample;
 	struct sample_module *module = &sample->modules[function->module];
+	bool queued;
 	u32 at;
 
 	pthread_mutex_lock(&tenant->lock);
-	at = (sample->first + sample->used) % SAMPLE_SLOTS;
 	sample->counts.sampled++;
-	if (cuda->cuMemcpyDtoHAsync_v2(sample->words[at], module->found,
-				       sizeof(sample->words[at]), stream) == CU_OK &&
-	    cuda->cuEventRecord(sample->slots[at].copied, stream) == CU_OK) {
+	at = (sample->first + sample->used) % SAMPLE_SLOTS;
+	pthread_mutex_unlock(&tenant->lock);
+	/*
+	 * Without the lock: where the stream's queue is full, these wait, and the watch has to go
+	 * on. The slot stays ours: only this thread fills slots, and others are freed meanwhile.
+	 */
+	queued = cuda->cuMemcpyDtoHAsync_v2(sample->words[at], module->found,
+					    sizeof(sample->words[at]), stream) == CU_OK &&
+		 cuda->cuEventRecord(sample->slots[at].copied, stream) == CU_OK;
+	pthread_mutex_lock(&tenant->lock);
+	if (queued) {
 		sample->slots[at].module = module;
 		sample->used++;
 	}

@@ -324,9 +324,9 @@ cu_result tenant_launch(struct tenant *tenant, const struct fenced_request *requ
 				      bytes ? extra : NULL);
 	if (result == CU_OK) {
 		tenant->launches++;
+		mark(cuda, stream);
 		if (counted)
 			sample_launched(tenant, function, stream->stream);
-		mark(cuda, stream);
 	}
 	return result;
 }

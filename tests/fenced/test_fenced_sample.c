@@ -183,6 +183,23 @@ START_TEST(a_module_that_writes_to_its_variables_is_not_sampled)
 }
 END_TEST
 
+/* The copy of its count waits in a full queue. The watch must not wait for that. */
+START_TEST(a_counted_kernel_that_never_ends_is_survived)
+{
+	struct client bad;
+
+	setenv("FAKE_FULL", "1", 1);
+	start_manager_with("once", "100ms", "--sample", "1", true);
+	unsetenv("FAKE_FULL");
+	start(&bad, "spin", 0, "16M");
+	await_log("its kernel has not ended after", 1);
+	await_log("serving", 2);
+	finish(&bad);
+	ck_assert_msg(strstr(bad.out, "spin: 709\n"), "%s", bad.out);
+	stop_manager();
+}
+END_TEST
+
 static void assert_no_files(const char *name)
 {
 	char path[192];
@@ -348,6 +365,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, counted_launches_find_wild_accesses);
 	tcase_add_test(tests, gvmd_looks_for_wild_accesses);
 	tcase_add_test(tests, a_share_of_launches_is_counted);
+	tcase_add_test(tests, a_counted_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, clients_of_another_pid_namespace_have_no_files);
 	tcase_add_test(tests, a_client_of_a_pid_namespace_below_has_files);
 	tcase_add_test(tests, two_clients_of_a_process_do_not_share_files);
