@@ -309,6 +309,18 @@ static void task_kernel(const char *before, const char *name)
 	printf("again: %u\n", cuCtxSynchronize());
 }
 
+/* Calls of the default stream behind a kernel of another one. */
+static void task_default_stream(void)
+{
+	cu_ptr ptr;
+
+	open_gpu();
+	CHECK(cuMemAlloc_v2(&ptr, 4));
+	launch("spin", 0, 0);
+	printf("set: %u\n", cuMemsetD32_v2(ptr, 1, 1));
+	printf("again: %u\n", cuMemsetD8_v2(ptr, 1, 4));
+}
+
 static void task_local(void)
 {
 	open_gpu();
@@ -394,6 +406,8 @@ int main(int argc, char **argv)
 		task_parameters();
 	else if (!strcmp(argv[1], "fresh"))
 		task_fresh(number);
+	else if (!strcmp(argv[1], "default-stream"))
+		task_default_stream();
 	else if (!strcmp(argv[1], "late-spin"))
 		task_kernel("add_one", "spin");
 	else

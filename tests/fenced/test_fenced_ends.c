@@ -62,6 +62,13 @@ START_TEST(a_kernel_behind_a_short_one_that_never_ends_is_survived)
 }
 END_TEST
 
+/* As in CUDA: cuMemset() comes behind it, so it has no result before the kernel has one. */
+START_TEST(the_default_stream_waits_for_the_others)
+{
+	survive("default-stream", "its kernel has not ended after");
+}
+END_TEST
+
 START_TEST(a_broken_context_is_survived)
 {
 	survive("fault", "error 700 has broken the context");
@@ -311,6 +318,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_dead_clients_share_is_free_and_cleared);
 	tcase_add_test(tests, a_kernel_that_never_ends_is_survived);
 	tcase_add_test(tests, a_kernel_behind_a_short_one_that_never_ends_is_survived);
+	tcase_add_test(tests, the_default_stream_waits_for_the_others);
 	tcase_add_test(tests, a_broken_context_is_survived);
 	tcase_add_test(tests, messages_of_any_bytes_harm_nobody);
 	tcase_add_test(tests, descriptors_of_a_client_do_not_stay);

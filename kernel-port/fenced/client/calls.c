@@ -284,12 +284,16 @@ CALL cu_result cuMemcpyDtoD_v2(cu_ptr to, cu_ptr from, size_t bytes)
 
 CALL cu_result cuMemsetD8_v2(cu_ptr to, unsigned char value, size_t count)
 {
-	return cuMemsetD8Async(to, value, count, NULL);
+	cu_result result = cuCtxSynchronize();
+
+	return result == CU_OK ? cuMemsetD8Async(to, value, count, NULL) : result;
 }
 
 CALL cu_result cuMemsetD32_v2(cu_ptr to, unsigned int value, size_t count)
 {
-	return cuMemsetD32Async(to, value, count, NULL);
+	cu_result result = cuCtxSynchronize();
+
+	return result == CU_OK ? cuMemsetD32Async(to, value, count, NULL) : result;
 }
 
 /* Code. */
