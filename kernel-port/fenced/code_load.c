@@ -75,7 +75,7 @@ cu_result code_load(const struct tenant *tenant, const struct confined *confined
 		if (result == CU_OK && bytes != sizeof(bounds))
 			result = CU_INVALID_VALUE;
 		if (result == CU_OK)
-			result = cuda->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
+			result = gpu_write(tenant->gpu, ptr, &bounds, sizeof(bounds));
 	}
 	if (result != CU_OK)
 		cuda->cuModuleUnload(*ret_module);

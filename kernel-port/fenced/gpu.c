@@ -61,6 +61,14 @@ static int take_memory(const struct gpu *gpu, u64 bytes, u64 *ret_base, struct s
 	return 0;
 }
 
+cu_result gpu_write(const struct gpu *gpu, cu_ptr to, const void *from, size_t bytes)
+{
+	cu_result result = gpu->cuda.cuMemcpyHtoD_v2(to, from, bytes);
+
+	/* A copy of pageable memory may be under way behind its call (CUDA, "API synchronization"). */
+	return result == CU_OK ? gpu->cuda.cuStreamSynchronize(NULL) : result;
+}
+
 int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
 	     struct sim_error *err)
 {

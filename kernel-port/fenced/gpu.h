@@ -42,4 +42,10 @@ struct gpu {
 int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
 	     struct sim_error *err);
 
+/*
+ * Write @bytes to the GPU's memory. They are there when this returns, for kernels of all
+ * streams: those of clients do not wait for the default stream.
+ */
+cu_result gpu_write(const struct gpu *gpu, cu_ptr to, const void *from, size_t bytes);
+
 #endif

@@ -134,7 +134,7 @@ static void load_copy(struct tenant *tenant, struct sample_module *module)
 	else if (cuda->cuModuleGetGlobal_v2(&module->found, &bytes, copy, PATCH_FOUND) !=
 			 CU_OK ||
 		 bytes != sizeof(none) ||
-		 cuda->cuMemcpyHtoD_v2(module->found, none, sizeof(none)) != CU_OK)
+		 gpu_write(tenant->gpu, module->found, none, sizeof(none)) != CU_OK)
 		refuse(tenant, module, "its copy has no count");
 	if (module->refused && copy)
 		cuda->cuModuleUnload(copy);

@@ -27,6 +27,23 @@ START_TEST(every_call_does_what_cuda_does)
 }
 END_TEST
 
+/* They are there before the first launch, though its stream does not wait for the copy of them. */
+START_TEST(a_launch_finds_its_bounds)
+{
+	struct client client;
+	char expected[128];
+
+	setenv("FAKE_STAGED", "1", 1);
+	start_manager("fence", "10s");
+	unsetenv("FAKE_STAGED");
+	run(&client, "all", 3, "20M");
+	stop_manager();
+	ck_assert_int_eq(count_in_log("a store outside of all reserved addresses"), 0);
+	snprintf(expected, sizeof(expected), "sum %u\n", sum_after(3));
+	ck_assert_msg(strstr(client.out, expected), "%s", client.out);
+}
+END_TEST
+
 /*
  * One client pokes at all addresses around; the others' memory stays as it is.
  * Without a fence it does not.
@@ -191,6 +208,7 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, every_call_does_what_cuda_does);
+	tcase_add_test(tests, a_launch_finds_its_bounds);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
 	tcase_add_test(tests, offsets_that_are_kept_reach_nobody);
 	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
