@@ -136,7 +136,10 @@ static cu_result fence_image(const struct shim_real *real, const struct image *i
 	return kind == FATBIN_PTX ? CU_INVALID_PTX : CU_NO_BINARY;
 }
 
-/* Write the bounds to @ptr. No capture of the application is disturbed. */
+/*
+ * Write the bounds to @ptr. No capture of the application is disturbed. A copy of pageable memory
+ * may be under way behind its call, and not all streams wait for the default one: we do.
+ */
 static cu_result write_bounds(const struct shim_real *real, cu_ptr ptr, size_t bytes)
 {
 	unsigned int mode = CU_CAPTURE_RELAXED;
@@ -150,6 +153,8 @@ static cu_result write_bounds(const struct shim_real *real, cu_ptr ptr, size_t b
 		return CU_OUT_OF_MEMORY;
 	real->cuThreadExchangeStreamCaptureMode(&mode);
 	result = real->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
+	if (result == CU_OK)
+		result = real->cuStreamSynchronize(NULL);
 	real->cuThreadExchangeStreamCaptureMode(&mode);
 	return result;
 }

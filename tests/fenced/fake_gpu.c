@@ -172,7 +172,8 @@ static struct {
 
 static void make_staged_copy(void)
 {
-	memcpy((void *)(uintptr_t)staged.to, staged.bytes, staged.count);
+	if (staged.count)
+		memcpy((void *)(uintptr_t)staged.to, staged.bytes, staged.count);
 	staged.count = 0;
 }
 

@@ -20,6 +20,9 @@ struct fake_memory fake_memory(void);
 /* For fake_stay(): the calling thread is in @call. */
 void fake_enter(const char *call);
 
+/* The default stream makes the copy that cuMemcpyHtoD() has left under way. */
+void fake_make_staged_copy(void);
+
 /* Is it an address that cuMemAddressReserve() has given? */
 bool fake_is_reserved(cu_ptr ptr);
 

@@ -141,8 +141,32 @@ FAKE cu_result cuLibraryUnload(struct CUlib_st *library)
 	return cuModuleUnload((struct CUmod_st *)library);
 }
 
+static struct {
+	unsigned char bytes[128];
+	size_t count;
+	cu_ptr to;
+} staged;
+
+void fake_make_staged_copy(void)
+{
+	if (staged.count)
+		memcpy((void *)(uintptr_t)staged.to, staged.bytes, staged.count);
+	staged.count = 0;
+}
+
+/*
+ * With FAKE_STAGED it is under way when this returns, as CUDA's documents say of a copy of
+ * pageable memory ("API synchronization behavior").
+ */
 FAKE cu_result cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t bytes)
 {
-	memcpy((void *)(uintptr_t)to, from, bytes);
+	fake_make_staged_copy();
+	if (bytes > sizeof(staged.bytes) || !getenv("FAKE_STAGED")) {
+		memcpy((void *)(uintptr_t)to, from, bytes);
+		return CU_OK;
+	}
+	memcpy(staged.bytes, from, bytes);
+	staged.count = bytes;
+	staged.to = to;
 	return CU_OK;
 }

@@ -62,6 +62,18 @@ START_TEST(a_library_that_was_loaded_early_has_bounds_at_the_first_launch)
 }
 END_TEST
 
+/* They are there when the code is loaded, though the driver may still copy them by then. */
+START_TEST(a_launch_finds_its_bounds)
+{
+	struct program program;
+
+	run(&program, true, "linked", "images", 7,
+	    "GVM_FENCE=fence GVM_FENCE_SIZE=536870912 FAKE_STAGED=1");
+	ck_assert_ptr_nonnull(strstr(program.out, "plain.fatbin: 0 bounds of 536870912, around "
+						  "memory, mask right\nas a library: 0\n"));
+}
+END_TEST
+
 START_TEST(memory_comes_from_the_partition)
 {
 	struct program program;
@@ -130,6 +142,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, images_are_fenced_or_refused);
 	tcase_add_test(tests, code_of_an_allowed_library_runs_without_a_fence);
 	tcase_add_test(tests, a_library_that_was_loaded_early_has_bounds_at_the_first_launch);
+	tcase_add_test(tests, a_launch_finds_its_bounds);
 	tcase_add_test(tests, memory_comes_from_the_partition);
 	tcase_add_test(tests, no_mistake_turns_a_fence_off);
 	tcase_add_test(tests, files_are_fenced_or_refused);
