@@ -66,7 +66,7 @@ enum app_promise {
 	APP_PROMISES,
 };
 
-/* Of times: the arithmetic mean, or a percentile from 0 to 100. */
+/* Of times: the arithmetic mean. */
 #define METRIC_MEAN (-1)
 
 struct metric {
@@ -81,7 +81,8 @@ struct metric {
 	enum app_outcome outcome; /* of METRIC_OUTCOMES */
 	enum app_reason reason;	  /* of METRIC_FAILURES */
 	enum app_promise promise; /* of METRIC_KEPT */
-	int statistic;		  /* of times: METRIC_MEAN or a percentile */
+	int statistic;		  /* of times: METRIC_MEAN or the rank of a percentile */
+	int of;			  /* which is of so many; 0: of 100 */
 };
 
 /* Is a metric about promises? It is not reported if none was made. */

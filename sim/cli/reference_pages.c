@@ -381,7 +381,8 @@ static int print_results(void)
 	       "have: times of completed requests, and SLO attainment over completed and\n"
 	       "failed ones. Dropped requests are in none of its numbers.\n\n"
 	       "Sweeps and figures also take a count with a threshold, `ttft_ms.above_2s`\n"
-	       "or `latency_s.share_above_10s` "
+	       "or `latency_s.share_above_10s`, and a percentile of any rank,\n"
+	       "`ttft_ms.p95` or `e2e_s.p99.9` "
 	       "([metrics.md](../metrics.md#how-many-were-slow)).\n\n"
 	       "Of every container:\n\n");
 	print_metrics(summary_metrics, SUMMARY_METRICS);

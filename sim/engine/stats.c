@@ -107,25 +107,25 @@ void stats_sort_u64(u64 *values, size_t n)
 	sort_to_depth(values, n, depth);
 }
 
-double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int percent)
+double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int rank, unsigned int of)
 {
-	unsigned __int128 rank, weighted;
+	unsigned __int128 place, weighted;
 	unsigned int above;
 	size_t i;
 
-	assert(n > 0 && percent <= 100);
+	assert(n > 0 && rank <= of);
 
 	/*
-	 * The rank in hundredths of an element. Both neighbours are weighed in integers:
-	 * numpy's a + (b - a) * t may round past b.
+	 * The place in parts of an element, @of of which are one. Both neighbours are weighed in
+	 * integers: numpy's a + (b - a) * t may round past b.
 	 */
-	rank = (unsigned __int128)(n - 1) * percent;
-	i = (size_t)(rank / 100);
-	above = (unsigned int)(rank % 100);
-	weighted = (unsigned __int128)sorted[i] * (100 - above);
+	place = (unsigned __int128)(n - 1) * rank;
+	i = (size_t)(place / of);
+	above = (unsigned int)(place % of);
+	weighted = (unsigned __int128)sorted[i] * (of - above);
 	if (above)
 		weighted += (unsigned __int128)sorted[i + 1] * above;
-	return (double)weighted / 100;
+	return (double)weighted / of;
 }
 
 double stats_mean_u64(const u64 *values, size_t n)
@@ -226,25 +226,25 @@ void stats_weights_round(struct stats_weights *weights, unsigned int bits)
 }
 
 double stats_weights_percentile(const struct stats_weights *weights, u64 total,
-				unsigned int percent)
+				unsigned int rank, unsigned int of)
 {
-	unsigned __int128 rank, weighted;
+	unsigned __int128 place, weighted;
 	unsigned int above;
 	u64 passed = 0;
 	size_t i = 0;
 
-	assert(weights->total > 0 && total >= weights->total && percent <= 100);
-	rank = (unsigned __int128)(total - 1) * percent;
-	above = (unsigned int)(rank % 100);
-	while (passed + weights->list[i].count <= (u64)(rank / 100))
+	assert(weights->total > 0 && total >= weights->total && rank <= of);
+	place = (unsigned __int128)(total - 1) * rank;
+	above = (unsigned int)(place % of);
+	while (passed + weights->list[i].count <= (u64)(place / of))
 		passed += weights->list[i++].count;
-	weighted = (unsigned __int128)weights->list[i].value * (100 - above);
+	weighted = (unsigned __int128)weights->list[i].value * (of - above);
 	if (above) {
-		bool last = passed + weights->list[i].count == (u64)(rank / 100) + 1;
+		bool last = passed + weights->list[i].count == (u64)(place / of) + 1;
 
 		weighted += (unsigned __int128)weights->list[i + last].value * above;
 	}
-	return (double)weighted / 100;
+	return (double)weighted / of;
 }
 
 double stats_weights_mean(const struct stats_weights *weights)

@@ -20,10 +20,10 @@
 void stats_sort_u64(u64 *values, size_t n);
 
 /*
- * The @percent-th percentile (0 to 100) of the ascending array @sorted, linearly interpolated
- * between the two nearest ranks. @n must not be 0.
+ * The percentile of rank @rank of @of, 50 of 100 or 999 of 1000, of the ascending array @sorted,
+ * linearly interpolated between the two nearest elements. @n must not be 0.
  */
-double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int percent);
+double stats_percentile_u64(const u64 *sorted, size_t n, unsigned int rank, unsigned int of);
 
 /* A value and how often it occurs. */
 struct stats_weight {
@@ -59,7 +59,7 @@ void stats_weights_round(struct stats_weights *weights, unsigned int bits);
  * percentile is that of @total values, of which the ones behind the percentile may be missing.
  */
 double stats_weights_percentile(const struct stats_weights *weights, u64 total,
-				unsigned int percent);
+				unsigned int rank, unsigned int of);
 double stats_weights_mean(const struct stats_weights *weights);
 
 /* The arithmetic mean: a sum in 128 bits, then one division. @n must not be 0. */

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
+#include "results/asked.h"
 #include "results/csv.h"
 
 #define NS_PER_S 1e9
@@ -158,7 +159,8 @@ static double fit(const struct row_values *values, bool slope)
 	return slope ? tilt : y - tilt * x;
 }
 
-static double take(struct row_values *values, enum value_row_take what)
+/* @share: of a percentile. */
+static double take(struct row_values *values, enum value_row_take what, double share)
 {
 	double sum = 0;
 
@@ -171,8 +173,8 @@ static double take(struct row_values *values, enum value_row_take what)
 	switch (what) {
 	case VALUE_ROWS_MEDIAN:
 		return quantile(values, 0.5);
-	case VALUE_ROWS_P99:
-		return quantile(values, 0.99);
+	case VALUE_ROWS_PERCENTILE:
+		return quantile(values, share);
 	case VALUE_ROWS_LEAST:
 		return quantile(values, 0);
 	case VALUE_ROWS_MOST:
@@ -212,11 +214,14 @@ double row_value_statistic(const char *file, const char *container, const json_t
 	struct row_values values = { 0 };
 	bool room = true;
 	double result;
+	int rank = 0, of = 1;
 	struct csv csv;
 
 	for (size_t i = 0; name && value_row_takes[i]; i++)
 		if (!strcmp(name, value_row_takes[i]))
 			what = (enum value_row_take)i;
+	if (name && asked_rank(name, &rank, &of))
+		what = VALUE_ROWS_PERCENTILE;
 	if (csv_open(&csv, file, names, ROW_COLUMNS, &ignored))
 		return (double)NAN;
 	while (room && csv_next(&csv, &ignored) == 1)
@@ -224,7 +229,7 @@ double row_value_statistic(const char *file, const char *container, const json_t
 		    !strcmp(csv_text(&csv, ROW_OUTCOME), outcome))
 			room = take_row(&values, &csv, rows);
 	csv_close(&csv);
-	result = room ? take(&values, what) : (double)NAN;
+	result = room ? take(&values, what, (double)rank / of) : (double)NAN;
 	free(values.xs);
 	free(values.ys);
 	return isfinite(result) ? result : (double)NAN;

@@ -14,7 +14,7 @@
 #include "figures/row_value.h"
 #include "figures/value_check.h"
 #include "gvm/port.h"
-#include "results/threshold.h"
+#include "results/asked.h"
 
 #define NS_PER_S       1e9
 #define VALUE_PATH_MAX 256
@@ -41,25 +41,37 @@ static double number(const json_t *json)
 	return json_is_number(json) ? json_number_value(json) : (double)NAN;
 }
 
-/* The number of a container at @path below it in summary.json, or its threshold. */
-static double container_number(const struct figure_data *data, size_t run, const char *name,
-			       const char *path)
+/* A number of a container that is asked for by name. Not known: it is none. */
+static struct summary_value asked_number(const struct figure_data *data, size_t run,
+					 const char *name, const char *path)
 {
 	const struct summary *summary = &data->runs[run].folder.summary;
 	const struct summary_container *container = summary_find(summary, name);
-	const json_t *containers = json_object_get(data->summaries[run], "containers");
+	struct summary_value value = { 0 };
 	struct sim_error ignored = { 0 };
-	struct threshold threshold;
-	struct summary_value value;
+	struct metric unit = { 0 };
+	struct asked asked;
 
-	if (!container || !threshold_is_key(path))
-		return number(walk(json_object_get(containers, name), path));
-	if (threshold_parse(&threshold, path, container->report, "", &ignored) ||
-	    threshold_read(data->runs[run].path, summary, container, &threshold, 1, &value,
-			   &ignored) ||
-	    !value.known)
-		return (double)NAN;
-	return threshold.share ? value.real : (double)value.count;
+	if (!container || !asked_is_key(path) ||
+	    asked_parse(&asked, path, container->report, "", &ignored) ||
+	    asked_read(data->runs[run].path, summary, container, &asked, 1, &value, &ignored))
+		return (struct summary_value){ 0 };
+	unit.unit = asked_unit(&asked);
+	value.real = summary_number(&value, &unit);
+	return value;
+}
+
+/* The number of a container at @path below it in summary.json, or one that is asked for. */
+static double container_number(const struct figure_data *data, size_t run, const char *name,
+			       const char *path)
+{
+	const json_t *containers = json_object_get(data->summaries[run], "containers");
+	const json_t *found = walk(json_object_get(containers, name), path);
+	struct summary_value asked = { 0 };
+
+	if (!found)
+		asked = asked_number(data, run, name, path);
+	return asked.known && !asked.bound ? asked.real : number(found);
 }
 
 /* A statistic of one container, or the sum over all that have it. */
@@ -133,21 +145,21 @@ static bool is_configured(const struct figure_data *data, const char *name)
 }
 
 /*
- * Is @text, behind the name or type @name, a threshold on a time of a container? Its times are
- * offered to @guess. Returns 1, 0 if it is none, or -SIM_EXIT_USER.
+ * Is @text, behind the name or type @name, a statistic of a container's time that can be asked
+ * for? Its times are offered to @guess. Returns 1, 0 if it is none, or -SIM_EXIT_USER.
  */
-static int find_threshold(const struct summary_container *container, const char *name,
-			  const char *text, const char *where, struct guess *guess,
-			  struct sim_error *err)
+static int find_asked(const struct summary_container *container, const char *name,
+		      const char *text, const char *where, struct guess *guess,
+		      struct sim_error *err)
 {
 	const char *key = text + strlen(name) + 1;
-	struct threshold threshold;
+	struct asked asked;
 	int status;
 
-	if (!container || !threshold_is_key(key))
+	if (!container || !asked_is_key(key))
 		return 0;
-	status = threshold_parse(&threshold, key, container->report, where, err);
-	threshold_offer(guess, name, key, container->report);
+	status = asked_parse(&asked, key, container->report, where, err);
+	asked_offer(guess, name, key, container->report);
 	return status < 0 ? status : !status;
 }
 
@@ -172,9 +184,8 @@ static int check_statistic(const struct figure_data *data, const char *text, con
 			continue;
 		has_container = true;
 		found = offer_paths(&guess, json_object_get(containers, container), name, text);
-		status =
-			find_threshold(summary_find(&data->runs[run].folder.summary, container),
-				       name, text, place, &guess, err);
+		status = find_asked(summary_find(&data->runs[run].folder.summary, container),
+				    name, text, place, &guess, err);
 		if (status < 0)
 			return status;
 		found = found || status;
@@ -414,8 +425,9 @@ double value_of(const struct figure_data *data, size_t run, const json_t *value,
 
 double value_at_least(const struct figure_data *data, size_t run, const json_t *value)
 {
-	const char *text = json_string_value(value), *found;
+	const char *text = json_string_value(value), *found, *path;
 	const json_t *containers, *inner;
+	struct summary_value asked = { 0 };
 	char name[64];
 
 	if (json_object_get(value, "of")) {
@@ -427,8 +439,11 @@ double value_at_least(const struct figure_data *data, size_t run, const json_t *
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "."), text);
 	found = figure_container(data, run, name);
 	containers = json_object_get(data->summaries[run], "containers");
-	inner = found ? walk(json_object_get(containers, found), strchr(text, '.') + 1) : NULL;
-	return number(json_object_get(inner, SUMMARY_AT_LEAST));
+	path = strchr(text, '.') + 1;
+	inner = found ? walk(json_object_get(containers, found), path) : NULL;
+	if (found && !inner)
+		asked = asked_number(data, run, found, path);
+	return asked.bound ? asked.real : number(json_object_get(inner, SUMMARY_AT_LEAST));
 }
 
 bool value_uses(const struct figure_data *data, size_t run, const json_t *value, size_t used)

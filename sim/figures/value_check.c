@@ -11,6 +11,7 @@
 #include "figures/figure.h"
 #include "figures/place.h"
 #include "gvm/port.h"
+#include "results/asked.h"
 #include "results/results.h"
 
 #define DEPTH_MAX 8
@@ -100,7 +101,9 @@ static void check_rows(const struct place *place)
 					    "over",	 "over_minus", "by",	"first",
 					    "last",	 "take",       NULL };
 	struct place by = place_member(place, "by");
-	size_t take;
+	const char *text = json_string_value(json_object_get(place->json, "take"));
+	size_t take = VALUE_ROWS_PERCENTILE;
+	int rank, of;
 
 	if (!place_is_object(place, keys))
 		return;
@@ -113,7 +116,8 @@ static void check_rows(const struct place *place)
 	place_real(place, "over_minus", 0);
 	place_real(place, "first", 0);
 	place_real(place, "last", 0);
-	take = place_choice(place, "take", value_row_takes, VALUE_ROWS_MEAN);
+	if (!text || !asked_rank(text, &rank, &of))
+		take = place_choice(place, "take", value_row_takes, VALUE_ROWS_MEAN);
 	if ((take == VALUE_ROWS_SLOPE || take == VALUE_ROWS_AT_ZERO) && !by.json)
 		place_fail(&by, "is missing, allowed: a column of requests.csv");
 }

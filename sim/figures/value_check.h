@@ -43,7 +43,7 @@ extern const char *const value_takes[];
 enum value_row_take {
 	VALUE_ROWS_MEAN,
 	VALUE_ROWS_MEDIAN,
-	VALUE_ROWS_P99,
+	VALUE_ROWS_PERCENTILE, /* "p99", or another one that asked_rank() reads */
 	VALUE_ROWS_LEAST,
 	VALUE_ROWS_MOST,
 	VALUE_ROWS_SUM,

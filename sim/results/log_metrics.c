@@ -146,14 +146,20 @@ static struct summary_value record_count(const struct log *log, struct counts *c
 	return value;
 }
 
-/* A statistic of times. Not known if there are none. Returns 0, -ENOMEM or -EIO. */
+/*
+ * A statistic of times. Not known if there are none; only a server knows starts. Returns 0,
+ * -ENOMEM or -EIO.
+ */
 static int statistic(const struct log *log, struct times *times, const struct metric *metric,
 		     struct summary_value *ret_value)
 {
 	double ns = 0;
 	bool bound = false;
-	int status = log_times_fill(times, log, metric);
+	int status;
 
+	if (metric->source == METRIC_TO_START && !log->app->has_server)
+		return 0;
+	status = log_times_fill(times, log, metric);
 	if (status || !times->count)
 		return status;
 	status = log_times_statistic(times, log, metric, &ns, &bound);
@@ -211,9 +217,6 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 			*value = share_kept(&whole, metric);
 			break;
 		case METRIC_TO_START:
-			if (!log->has_server)
-				break;
-			/* fall through */
 		case METRIC_TO_FIRST:
 		case METRIC_TO_END:
 		case METRIC_GAPS:
@@ -221,6 +224,23 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 			break;
 		}
 	}
+	log_times_destroy(&times);
+	return failed ? -EIO : status;
+}
+
+int log_metrics_time(const struct app_report *report, const struct app_log *log,
+		     const struct metric *metric, u64 end_ns, struct summary_value *ret_value)
+{
+	bool failed = false;
+	const struct log whole = {
+		.report = report,
+		.app = log,
+		.end_ns = end_ns,
+		.failed = &failed,
+	};
+	struct times times = { 0 };
+	int status = statistic(&whole, &times, metric, ret_value);
+
 	log_times_destroy(&times);
 	return failed ? -EIO : status;
 }

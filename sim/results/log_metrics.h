@@ -56,4 +56,11 @@ int log_metrics_compute(const struct app_report *report, const struct app_log *l
 			const u64 promises_ns[APP_PROMISES], u64 end_ns,
 			struct summary_value *values);
 
+/*
+ * Compute one statistic of times, which need not be one of the report's, of a log that ends at
+ * @end_ns. Errors as above.
+ */
+int log_metrics_time(const struct app_report *report, const struct app_log *log,
+		     const struct metric *metric, u64 end_ns, struct summary_value *ret_value);
+
 #endif

@@ -205,7 +205,8 @@ int log_times_fill(struct times *times, const struct log *log, const struct metr
  * A percentile that falls on a wait: the percentile of all times in ascending order. 0 or
  * -ENOMEM.
  */
-static int times_bound(const struct times *times, unsigned int percent, double *ret_ns)
+static int times_bound(const struct times *times, unsigned int rank, unsigned int of,
+		       double *ret_ns)
 {
 	u64 *all = malloc(times->count * sizeof(*all));
 
@@ -213,7 +214,7 @@ static int times_bound(const struct times *times, unsigned int percent, double *
 		return -ENOMEM;
 	memcpy(all, times->ns, times->count * sizeof(*all));
 	stats_sort_u64(all, times->count);
-	*ret_ns = stats_percentile_u64(all, times->count, percent);
+	*ret_ns = stats_percentile_u64(all, times->count, rank, of);
 	free(all);
 	return 0;
 }
@@ -264,10 +265,10 @@ static int select_walk(const struct times *times, const struct log *log, bool al
  * count. 0, -ENOMEM or -EIO.
  */
 static int times_select(const struct times *times, const struct log *log, bool all,
-			unsigned int percent, double *ret_ns)
+			unsigned int rank, unsigned int of, double *ret_ns)
 {
-	unsigned __int128 scaled = (unsigned __int128)(times->count - 1) * percent, weighted;
-	u64 rank = (u64)(scaled / 100), above = (u64)(scaled % 100), bin = 0;
+	unsigned __int128 scaled = (unsigned __int128)(times->count - 1) * rank, weighted;
+	u64 place = (u64)(scaled / of), above = (u64)(scaled % of), bin = 0;
 	struct selection selection = { .next = U64_MAX };
 	int status = 0;
 
@@ -285,28 +286,29 @@ static int times_select(const struct times *times, const struct log *log, bool a
 		selection.shift -= selection.step;
 		memset(selection.bins, 0, sizeof(*selection.bins) << selection.step);
 		status = select_walk(times, log, all, select_bits, &selection);
-		for (bin = 0; !status && rank >= selection.bins[bin]; bin++)
-			rank -= selection.bins[bin];
+		for (bin = 0; !status && place >= selection.bins[bin]; bin++)
+			place -= selection.bins[bin];
 		selection.prefix = selection.prefix << selection.step | bin;
 	}
 	selection.value = selection.prefix;
-	/* The next rank may have the same time. */
-	if (!status && above && rank + 1 < selection.bins[bin])
+	/* The next one may have the same time. */
+	if (!status && above && place + 1 < selection.bins[bin])
 		selection.next = selection.value;
 	else if (!status && above)
 		status = select_walk(times, log, all, select_next, &selection);
 	free(selection.bins);
-	weighted = (unsigned __int128)selection.value * (100 - above);
+	weighted = (unsigned __int128)selection.value * (of - above);
 	if (above)
 		weighted += (unsigned __int128)selection.next * above;
-	*ret_ns = (double)weighted / 100;
+	*ret_ns = (double)weighted / of;
 	return status;
 }
 
 int log_times_statistic(const struct times *times, const struct log *log,
 			const struct metric *metric, double *ret_ns, bool *ret_bound)
 {
-	unsigned int percent = (unsigned int)metric->statistic;
+	unsigned int rank = (unsigned int)metric->statistic;
+	unsigned int of = metric->of ? (unsigned int)metric->of : 100;
 
 	if (metric->statistic == METRIC_MEAN) {
 		*ret_bound = times->known < times->count;
@@ -319,14 +321,14 @@ int log_times_statistic(const struct times *times, const struct log *log,
 		return 0;
 	}
 	/* The higher one of the two neighbours that a percentile lies between. */
-	*ret_bound = ((times->count - 1) * percent + 99) / 100 >= times->known;
+	*ret_bound = ((times->count - 1) * rank + of - 1) / of >= times->known;
 	if (times->streamed)
-		return times_select(times, log, *ret_bound, percent, ret_ns);
+		return times_select(times, log, *ret_bound, rank, of, ret_ns);
 	if (!times->folded && *ret_bound)
-		return times_bound(times, percent, ret_ns);
+		return times_bound(times, rank, of, ret_ns);
 	*ret_ns = times->folded ? stats_weights_percentile(*ret_bound ? &times->all_weights :
 									&times->known_weights,
-							   times->count, percent) :
-				  stats_percentile_u64(times->ns, times->count, percent);
+							   times->count, rank, of) :
+				  stats_percentile_u64(times->ns, times->count, rank, of);
 	return 0;
 }

@@ -10,10 +10,11 @@
 #include "engine/error.h"
 #include "engine/random.h"
 #include "gvm/port.h"
+#include "results/asked.h"
 #include "results/bootstrap.h"
-#include "results/csv.h"
+#include "results/log_metrics.h"
+#include "results/log_read.h"
 #include "results/results.h"
-#include "results/threshold.h"
 #include "sweep/sweep_runs.h"
 
 #define RESAMPLE_SEED 1
@@ -22,16 +23,16 @@
 struct run {
 	const char *path;
 	u64 block_ns, resamples;
-	const char *const *names; /* of thresholds */
+	const char *const *names; /* of what the sweep asks for */
 	size_t name_count;
 	struct summary summary;
 	json_t *config;
 };
 
-/* The thresholds of one container. */
-struct thresholds {
-	struct threshold list[SWEEP_THRESHOLDS_MAX];
-	const char *names[SWEEP_THRESHOLDS_MAX];
+/* What the sweep asks for of one container. */
+struct asked_list {
+	struct asked list[SWEEP_ASKED_MAX];
+	const char *names[SWEEP_ASKED_MAX];
 	size_t count;
 };
 
@@ -49,67 +50,6 @@ struct cut {
 	size_t *first;
 	size_t count;
 };
-
-/* Read the records of one container. */
-static int read_log(const struct run *run, const struct summary_container *container,
-		    struct app_log *log, struct sim_error *err)
-{
-	enum {
-		CONTAINER,
-		ARRIVAL,
-		START,
-		FIRST,
-		FINISH,
-		OUTPUT,
-		PREEMPTIONS,
-		OUTCOME,
-		COLUMNS
-	};
-	static const char *const columns[COLUMNS] = {
-		"container", "arrival_ns",    "start_ns",    "first_ns",
-		"finish_ns", "output_tokens", "preemptions", "outcome",
-	};
-	char file[PATH_MAX + sizeof(RESULTS_REQUESTS)];
-	struct csv csv;
-	int status;
-
-	snprintf(file, sizeof(file), "%s/" RESULTS_REQUESTS, run->path);
-	status = csv_open(&csv, file, columns, COLUMNS, err);
-	if (status)
-		return status;
-	while ((status = csv_next(&csv, err)) == 1) {
-		struct app_record record = { 0 };
-		u64 output = 0, preemptions = 0;
-		const char *outcome = csv_text(&csv, OUTCOME);
-
-		if (strcmp(csv_text(&csv, CONTAINER), container->name) != 0)
-			continue;
-		status = csv_u64(&csv, ARRIVAL, &record.arrival_ns, err);
-		if (!status)
-			status = csv_u64(&csv, START, &record.start_ns, err);
-		if (!status)
-			status = csv_u64(&csv, FIRST, &record.first_ns, err);
-		if (!status)
-			status = csv_u64(&csv, FINISH, &record.finish_ns, err);
-		if (!status)
-			status = csv_u64(&csv, OUTPUT, &output, err);
-		if (!status)
-			status = csv_u64(&csv, PREEMPTIONS, &preemptions, err);
-		if (status)
-			break;
-		record.output_tokens = (u32)output;
-		record.preemptions = (u32)preemptions;
-		record.outcome = !strcmp(outcome, "completed") ? APP_COMPLETED :
-				 !strcmp(outcome, "failed")    ? APP_FAILED :
-								 APP_DROPPED;
-		if (app_log_add(log, &record)) {
-			status = sim_runtime_error(err, "out of memory");
-			break;
-		}
-	}
-	csv_close(&csv);
-	return status;
-}
 
 static int compare_arrivals(const void *a, const void *b)
 {
@@ -192,16 +132,10 @@ static int take_whole(const struct run *run, const struct summary_container *con
 {
 	struct summary_value computed[REPORT_METRICS_MAX] = { 0 };
 	const struct app_report *report = container->report;
-	u64 last_ns = 0;
 
 	*ret_whole = (struct whole){ .container = container, .log = log, .rate_scale = 1 };
 	read_promises(run, container, ret_whole->promises_ns);
-	for (size_t i = 0; i < log->record_count; i++) {
-		last_ns = max(last_ns, log->records[i].arrival_ns);
-		last_ns = max(last_ns, log->records[i].finish_ns);
-	}
-	ret_whole->end_ns = threshold_end_ns(&run->summary, container, run->config,
-					     log->records[0].arrival_ns, last_ns);
+	ret_whole->end_ns = log_read_end_ns(&run->summary, container, run->config, log);
 	if (log_metrics_compute(report, log, ret_whole->promises_ns, ret_whole->end_ns,
 				computed))
 		return -1;
@@ -244,39 +178,39 @@ static int draw_values(const struct whole *whole, const struct app_log *drawn, d
 	return 0;
 }
 
-/* The thresholds of the container that the sweep asks for. */
-static void find_thresholds(const struct run *run, const struct summary_container *container,
-			    struct thresholds *thresholds)
+/* What the sweep asks for of the container. */
+static void find_asked(const struct run *run, const struct summary_container *container,
+		       struct asked_list *asked)
 {
 	struct sim_error ignored = { 0 };
 
-	thresholds->count = 0;
+	asked->count = 0;
 	for (size_t i = 0; i < run->name_count; i++) {
 		const char *key = sweep_metric_key(run->names[i], container->name);
 
-		if (!key || threshold_parse(&thresholds->list[thresholds->count], key,
-					    container->report, run->path, &ignored))
+		if (!key || asked_parse(&asked->list[asked->count], key, container->report,
+					run->path, &ignored))
 			continue;
-		thresholds->names[thresholds->count++] = run->names[i];
+		asked->names[asked->count++] = run->names[i];
 	}
 }
 
-/* The thresholds' values of one draw, as draw_values(). */
-static void draw_thresholds(const struct thresholds *thresholds, const struct whole *whole,
-			    const struct app_log *drawn, double *values, size_t stride)
+/* Its values of one draw, as draw_values(). */
+static int draw_asked(const struct asked_list *asked, const struct whole *whole,
+		      const struct app_log *drawn, double *values, size_t stride)
 {
-	for (size_t i = 0; i < thresholds->count; i++) {
-		const struct threshold *threshold = &thresholds->list[i];
-		struct threshold_count count = { 0 };
+	for (size_t i = 0; i < asked->count; i++) {
+		const struct metric unit = { .unit = asked_unit(&asked->list[i]) };
 		struct summary_value value;
 
-		for (size_t k = 0; k < drawn->record_count; k++)
-			threshold_take(threshold, &drawn->records[k], whole->end_ns, &count);
-		value = threshold_value(threshold, &count);
-		values[i * stride] = !value.known     ? (double)NAN :
-				     threshold->share ? value.real :
-							(double)value.count;
+		if (asked_compute(&asked->list[i], whole->container->report, drawn,
+				  whole->end_ns, &value))
+			return -1;
+		values[i * stride] = !value.known ? (double)NAN :
+				     value.bound  ? (double)INFINITY :
+						    summary_number(&value, &unit);
 	}
+	return 0;
 }
 
 /* Add the interval of @name from its draws, unless one of them is not known. */
@@ -295,12 +229,12 @@ static void add_interval(struct blocks *blocks, const struct run *run, const cha
 
 static int add_intervals(struct blocks *blocks, const struct run *run,
 			 const struct summary_container *container,
-			 const struct thresholds *thresholds, double *values)
+			 const struct asked_list *asked, double *values)
 {
 	const struct app_report *report = container->report;
 	struct block_interval *more =
 		reallocarray(blocks->intervals,
-			     blocks->count + report->metric_count + thresholds->count,
+			     blocks->count + report->metric_count + asked->count,
 			     sizeof(*more));
 
 	if (!more)
@@ -310,9 +244,9 @@ static int add_intervals(struct blocks *blocks, const struct run *run,
 		if (is_of_records(&report->metrics[i]))
 			add_interval(blocks, run, container->name, report->metrics[i].key,
 				     &values[i * run->resamples]);
-	for (size_t i = 0; i < thresholds->count; i++)
+	for (size_t i = 0; i < asked->count; i++)
 		add_interval(blocks, run, container->name,
-			     sweep_metric_key(thresholds->names[i], container->name),
+			     sweep_metric_key(asked->names[i], container->name),
 			     &values[(report->metric_count + i) * run->resamples]);
 	return 0;
 }
@@ -326,7 +260,7 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 	size_t metrics = container->report->metric_count;
 	double *values =
 		calloc(run->resamples * (metrics + run->name_count) + 1, sizeof(*values));
-	struct thresholds thresholds;
+	struct asked_list asked;
 	struct whole whole;
 	unsigned int *times = NULL;
 	struct cut cut = { 0 };
@@ -341,7 +275,7 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 		goto out;
 	if (!status)
 		status = take_whole(run, container, log, &whole);
-	find_thresholds(run, container, &thresholds);
+	find_asked(run, container, &asked);
 	for (u64 k = 0; !status && k < run->resamples; k++) {
 		/* A draw of empty blocks alone has no metric. */
 		do
@@ -350,11 +284,12 @@ static int resample_log(struct blocks *blocks, const struct run *run,
 		if (!status)
 			status = draw_values(&whole, &drawn, &values[k], run->resamples);
 		if (!status)
-			draw_thresholds(&thresholds, &whole, &drawn,
-					&values[metrics * run->resamples + k], run->resamples);
+			status = draw_asked(&asked, &whole, &drawn,
+					    &values[metrics * run->resamples + k],
+					    run->resamples);
 	}
 	if (!status)
-		status = add_intervals(blocks, run, container, &thresholds, values);
+		status = add_intervals(blocks, run, container, &asked, values);
 out:
 	app_log_destroy(&drawn);
 	free(values);
@@ -379,7 +314,7 @@ static int resample_run(struct blocks *blocks, struct run *run, struct sim_error
 
 		if (!container->report)
 			continue;
-		status = read_log(run, container, &log, err);
+		status = log_read(run->path, container->name, &log, err);
 		if (!status && log.record_count)
 			status = resample_log(blocks, run, container, &log, err);
 		app_log_destroy(&log);
@@ -388,15 +323,14 @@ static int resample_run(struct blocks *blocks, struct run *run, struct sim_error
 }
 
 int blocks_resample(struct blocks *ret_blocks, const char *path, u64 block_ns, u64 resamples,
-		    const char *const *thresholds, size_t threshold_count,
-		    struct sim_error *err)
+		    const char *const *asked, size_t asked_count, struct sim_error *err)
 {
 	struct run run = {
 		.path = path,
 		.block_ns = block_ns,
 		.resamples = resamples,
-		.names = thresholds,
-		.name_count = threshold_count,
+		.names = asked,
+		.name_count = asked_count,
 	};
 	int status;
 

@@ -31,13 +31,12 @@ struct blocks {
 };
 
 /*
- * Resample the run in the results folder @path, also for the @threshold_count names of
- * thresholds (results/threshold.h). Returns 0 or a negative enum sim_exit; on
+ * Resample the run in the results folder @path, also for the @asked_count names of
+ * results/asked.h. Returns 0 or a negative enum sim_exit; on
  * failure *ret_blocks is empty.
  */
 int blocks_resample(struct blocks *ret_blocks, const char *path, u64 block_ns, u64 resamples,
-		    const char *const *thresholds, size_t threshold_count,
-		    struct sim_error *err);
+		    const char *const *asked, size_t asked_count, struct sim_error *err);
 void blocks_destroy(struct blocks *blocks);
 
 #endif

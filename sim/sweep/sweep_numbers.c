@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "engine/error.h"
+#include "results/asked.h"
 #include "results/results.h"
-#include "results/threshold.h"
 #include "sweep/blocks.h"
 
 /* The index of a metric, which is added if it is new. SIZE_MAX: out of memory. */
@@ -82,34 +82,34 @@ static int take_container(struct sweep_numbers *numbers, struct sweep_row *row, 
 	return 0;
 }
 
-/* Count the thresholds of a container that the sweep asks for. */
-static int take_thresholds(struct sweep_numbers *numbers, size_t run,
-			   const struct summary *summary,
-			   const struct summary_container *container, struct sim_error *err)
+/* Compute what the sweep asks for of a container. */
+static int take_asked(struct sweep_numbers *numbers, size_t run, const struct summary *summary,
+		      const struct summary_container *container, struct sim_error *err)
 {
 	const struct sweep_runs *runs = numbers->runs;
-	struct threshold thresholds[SWEEP_THRESHOLDS_MAX];
-	struct summary_value values[SWEEP_THRESHOLDS_MAX];
-	struct metric metrics[SWEEP_THRESHOLDS_MAX];
+	struct asked asked[SWEEP_ASKED_MAX];
+	struct summary_value values[SWEEP_ASKED_MAX];
+	struct metric metrics[SWEEP_ASKED_MAX];
 	size_t count = 0;
 	int status = 0;
 
-	for (size_t i = 0; i < runs->threshold_count; i++) {
-		const char *key = sweep_metric_key(runs->thresholds[i], container->name);
+	for (size_t i = 0; i < runs->asked_count; i++) {
+		const char *key = sweep_metric_key(runs->asked[i], container->name);
 
-		if (!key || threshold_parse(&thresholds[count], key, container->report,
-					    runs->sweep->file, err))
+		if (!key ||
+		    asked_parse(&asked[count], key, container->report, runs->sweep->file, err))
 			continue;
-		metrics[count] = (struct metric){ .key = key,
-						  .unit = threshold_unit(&thresholds[count]) };
+		metrics[count] =
+			(struct metric){ .key = key, .unit = asked_unit(&asked[count]) };
 		count++;
 	}
 	if (count)
-		status = threshold_read(runs->runs[run].run.path, summary, container,
-					thresholds, count, values, err);
+		status = asked_read(runs->runs[run].run.path, summary, container, asked, count,
+				    values, err);
 	for (size_t i = 0; !status && i < count; i++) {
 		const struct run_value own = {
 			.known = values[i].known,
+			.bound = values[i].bound,
 			.number = summary_number(&values[i], &metrics[i]),
 		};
 		size_t index = metric_index(numbers, SIZE_MAX, container->name, &metrics[i]);
@@ -138,7 +138,7 @@ static int take_run(struct sweep_numbers *numbers, size_t index, struct sim_erro
 				   &summary.containers[i]))
 			status = sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; !status && i < summary.container_count; i++)
-		status = take_thresholds(numbers, index, &summary, &summary.containers[i], err);
+		status = take_asked(numbers, index, &summary, &summary.containers[i], err);
 	summary_destroy(&summary);
 	return status;
 }
@@ -173,9 +173,8 @@ static int intervals_over_blocks(struct sweep_numbers *numbers, size_t point,
 	const struct sweep *sweep = numbers->runs->sweep;
 	const struct sweep_run *run = &numbers->runs->runs[point * numbers->runs->per_point];
 	struct blocks blocks;
-	int status =
-		blocks_resample(&blocks, run->run.path, sweep->block_ns, sweep->resamples,
-				numbers->runs->thresholds, numbers->runs->threshold_count, err);
+	int status = blocks_resample(&blocks, run->run.path, sweep->block_ns, sweep->resamples,
+				     numbers->runs->asked, numbers->runs->asked_count, err);
 
 	for (size_t i = 0; !status && i < blocks.count; i++) {
 		const struct block_interval *interval = &blocks.intervals[i];

@@ -14,7 +14,7 @@
 #include "figures/run_pool.h"
 #include "gvm/port.h"
 #include "results/results.h"
-#include "results/threshold.h"
+#include "results/asked.h"
 
 /* Does "KEY=VALUE" set a key that the values of @axis set, too? Only an object sets several. */
 static bool is_of_axis(const struct sweep *sweep, size_t axis, const char *set)
@@ -184,13 +184,13 @@ const char *sweep_metric_key(const char *name, const char *container)
 }
 
 /*
- * Is @name a threshold on a time of a container? Then it is remembered once. Returns 1 and the
- * unit, 0 if it is none, or -SIM_EXIT_USER.
+ * Is @name a statistic of a container's time that can be asked for? Then it is remembered once.
+ * Returns 1 and the unit, 0 if it is none, or -SIM_EXIT_USER.
  */
-static int find_threshold(struct sweep_runs *runs, const char *where, const char *name,
-			  enum metric_unit *ret_unit, struct sim_error *err)
+static int find_asked(struct sweep_runs *runs, const char *where, const char *name,
+		      enum metric_unit *ret_unit, struct sim_error *err)
 {
-	struct threshold threshold;
+	struct asked asked;
 	int status = 1;
 
 	for (size_t i = 0; status == 1 && i < runs->container_count; i++) {
@@ -198,17 +198,16 @@ static int find_threshold(struct sweep_runs *runs, const char *where, const char
 		const char *key = sweep_metric_key(name, container->name);
 
 		if (key)
-			status =
-				threshold_parse(&threshold, key, container->report, where, err);
+			status = asked_parse(&asked, key, container->report, where, err);
 	}
 	if (status)
 		return status == 1 ? 0 : status;
-	*ret_unit = threshold_unit(&threshold);
-	for (size_t i = 0; i < runs->threshold_count; i++)
-		if (!strcmp(runs->thresholds[i], name))
+	*ret_unit = asked_unit(&asked);
+	for (size_t i = 0; i < runs->asked_count; i++)
+		if (!strcmp(runs->asked[i], name))
 			return 1;
-	GVM_ASSERT(runs->threshold_count < SWEEP_THRESHOLDS_MAX);
-	runs->thresholds[runs->threshold_count++] = name;
+	GVM_ASSERT(runs->asked_count < SWEEP_ASKED_MAX);
+	runs->asked[runs->asked_count++] = name;
 	return 1;
 }
 
@@ -219,8 +218,8 @@ int sweep_check_name(struct sweep_runs *runs, const char *where, const char *nam
 	struct guess guess;
 
 	*ret_unit = METRIC_UNITS;
-	if (threshold_is_key(name)) {
-		int status = find_threshold(runs, where, name, ret_unit, err);
+	if (asked_is_key(name)) {
+		int status = find_asked(runs, where, name, ret_unit, err);
 
 		if (status < 0)
 			return status;
@@ -237,9 +236,9 @@ int sweep_check_name(struct sweep_runs *runs, const char *where, const char *nam
 		for (size_t k = 0; k < SUMMARY_METRICS; k++)
 			found |= offer_metric(&guess, container, &summary_metrics[k], name,
 					      ret_unit);
-		if (threshold_is_key(name))
-			threshold_offer(&guess, container->name, name + strcspn(name, ".") + 1,
-					report);
+		if (asked_is_key(name))
+			asked_offer(&guess, container->name, name + strcspn(name, ".") + 1,
+				    report);
 	}
 	if (found)
 		return 0;

@@ -13,8 +13,8 @@
 #include "figures/cached_run.h"
 #include "sweep/sweep.h"
 
-#define SWEEP_NAME_MAX	     160 /* of a metric */
-#define SWEEP_THRESHOLDS_MAX 64	 /* more than a file and a command line can name */
+#define SWEEP_NAME_MAX	160 /* of a metric */
+#define SWEEP_ASKED_MAX 64  /* more than a file and a command line can name */
 
 struct app_report;
 struct signals;
@@ -48,9 +48,9 @@ struct sweep_runs {
 	char folder[PATH_MAX];
 	struct sweep_container *containers; /* that a run has; each name and report once */
 	size_t container_count;
-	/* Names of thresholds, results/threshold.h, that the sweep asks for; borrowed. */
-	const char *thresholds[SWEEP_THRESHOLDS_MAX];
-	size_t threshold_count;
+	/* Names of results/asked.h that the sweep asks for; borrowed. */
+	const char *asked[SWEEP_ASKED_MAX];
+	size_t asked_count;
 };
 
 /*
@@ -64,8 +64,8 @@ void sweep_runs_destroy(struct sweep_runs *runs);
 
 /*
  * Is @name a metric that a run has or will have, or a key of the points? @where: who names it.
- * A mistake lists names that are near. A threshold is remembered, with its @name, which is
- * borrowed. Returns 0 and the unit, METRIC_UNITS for a key; or -SIM_EXIT_USER.
+ * A mistake lists names that are near. One of results/asked.h is remembered, with its
+ * @name, which is borrowed. Returns 0 and the unit, METRIC_UNITS for a key; or -SIM_EXIT_USER.
  */
 int sweep_check_name(struct sweep_runs *runs, const char *where, const char *name,
 		     enum metric_unit *ret_unit, struct sim_error *err);

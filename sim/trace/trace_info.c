@@ -64,9 +64,9 @@ static void trace_lengths_compute(u64 *tokens, size_t n, struct trace_lengths *l
 	for (size_t i = 0; i < n; i++)
 		lengths->sum += tokens[i]; /* 2^26 requests of 2^32 tokens fit */
 	lengths->mean = stats_mean_u64(tokens, n);
-	lengths->p50 = stats_percentile_u64(tokens, n, 50);
-	lengths->p90 = stats_percentile_u64(tokens, n, 90);
-	lengths->p99 = stats_percentile_u64(tokens, n, 99);
+	lengths->p50 = stats_percentile_u64(tokens, n, 50, 100);
+	lengths->p90 = stats_percentile_u64(tokens, n, 90, 100);
+	lengths->p99 = stats_percentile_u64(tokens, n, 99, 100);
 }
 
 static void trace_info_lengths(const struct trace *trace, u64 *scratch, struct trace_info *info)

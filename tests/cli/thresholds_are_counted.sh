@@ -103,11 +103,11 @@ wrong() {
 wrong 'w.json: "ttft_ms.above_2x": "2x" is no duration, allowed: a number with a unit, such as 2s or 500ms' vllm.ttft_ms.above_2x
 wrong '"ttft_ms.share_above_": "" is no duration' vllm.ttft_ms.share_above_
 wrong '"0000000000000000000000000000000000000000" is no duration' "vllm.ttft_ms.above_$(printf '%0150d' 2)s"
-wrong '"itl_ms.above_2s": requests.csv has no gaps to count, allowed: ttft_ms, queue_ms, e2e_s, client_ttft_ms' vllm.itl_ms.above_2s
+wrong '"itl_ms.above_2s": requests.csv has no gaps, allowed: ttft_ms, queue_ms, e2e_s, client_ttft_ms' vllm.itl_ms.above_2s
 wrong 'no run has the metric "vllm.tft_ms.above_2s", did you mean "vllm.ttft_ms.above_2s"?' vllm.tft_ms.above_2s
 wrong 'no run has the metric "diffusion.ttft_ms.above_2s"' diffusion.ttft_ms.above_2s
 wrong 'no run has the metric "vlm.ttft_ms.above_2s", did you mean "vllm.ttft_ms.above_2s"?' vlm.ttft_ms.above_2s
-for value in vllm.tft_ms.above_2s:'did you mean "vllm.ttft_ms.above_2s"?' vllm.itl_ms.above_2s:'has no gaps to count' \
+for value in vllm.tft_ms.above_2s:'did you mean "vllm.ttft_ms.above_2s"?' vllm.itl_ms.above_2s:'has no gaps' \
 	vllm.ttft_ms.above_2:'"2" is no duration'; do
 	jq --arg value "${value%%:*}" '.panels = [.panels[0] | .value = $value]' f.json >g.json
 	status=0

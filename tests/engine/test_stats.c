@@ -126,8 +126,8 @@ START_TEST(weighted_values_have_the_same_statistics)
 	ck_assert_uint_eq(weights.total, n);
 	ck_assert_uint_le(weights.n, 1000);
 	for (unsigned int percent = 0; percent <= 100; percent++)
-		ck_assert(stats_weights_percentile(&weights, n, percent) ==
-			  stats_percentile_u64(all, n, percent));
+		ck_assert(stats_weights_percentile(&weights, n, percent, 100) ==
+			  stats_percentile_u64(all, n, percent, 100));
 	ck_assert(stats_weights_mean(&weights) == stats_mean_u64(all, n));
 	free(weights.list);
 }
@@ -148,8 +148,8 @@ START_TEST(rounded_values_are_few_and_near)
 	ck_assert_uint_le(weights.n, 64);
 	ck_assert_uint_eq(weights.total, VALUES);
 	for (unsigned int percent = 0; percent <= 100; percent++) {
-		double is = stats_weights_percentile(&weights, VALUES, percent);
-		double was = stats_percentile_u64(exact, VALUES, percent);
+		double is = stats_weights_percentile(&weights, VALUES, percent, 100);
+		double was = stats_percentile_u64(exact, VALUES, percent, 100);
 
 		ck_assert(is * 64 <= was * 65 && is * 64 >= was * 63);
 	}

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/error.h"
+#include "results/asked.h"
+
 static struct app_record records[8];
 static struct app_log log_made;
 static struct summary_container made;
@@ -361,6 +364,39 @@ static void log_all_kinds(struct app_log *log, const char *scratch_folder)
 	}
 }
 
+/* So do statistics that are asked for. p50.00 is p50. */
+static void check_asked(const struct app_log *kept, const struct app_log *streamed)
+{
+	static const char *const keys[] = { "ttft_ms.above_60ms", "e2e_s.share_above_500ms",
+					    "ttft_ms.p95",	  "ttft_ms.p99.9",
+					    "queue_ms.p50.00",	  "client_ttft_ms.p33.333" };
+	struct summary_value values[2], all[REPORT_METRICS_MAX];
+	const u64 promises[APP_PROMISES] = { 0 };
+	struct sim_error err = { 0 };
+	struct asked asked;
+
+	ck_assert_int_eq(log_metrics_compute(&report_requests, kept, promises, 10 * SEC, all),
+			 0);
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		ck_assert_int_eq(asked_parse(&asked, keys[i], &report_requests, "", &err), 0);
+		ck_assert_int_eq(
+			asked_compute(&asked, &report_requests, kept, 10 * SEC, &values[0]), 0);
+		ck_assert_int_eq(asked_compute(&asked, &report_requests, streamed, 10 * SEC,
+					       &values[1]),
+				 0);
+		ck_assert(values[0].known && values[1].known);
+		ck_assert_int_eq(values[0].bound, values[1].bound);
+		ck_assert_uint_eq(values[0].count, values[1].count);
+		ck_assert_double_eq(values[0].real, values[1].real);
+		ck_assert(values[0].count > 0 || values[0].real > 0);
+		for (size_t k = 0; k < report_requests.metric_count; k++)
+			if (i == 4 && !strcmp(report_requests.metrics[k].key, "queue_ms.p50"))
+				ck_assert_double_eq(values[0].real, all[k].real);
+	}
+	/* That is a metric of the report. */
+	ck_assert_int_eq(asked_parse(&asked, "ttft_ms.p99", &report_requests, "", &err), 1);
+}
+
 /* Records that have left the memory give the same metrics, to the bit. */
 START_TEST(streamed_records_give_the_same_metrics)
 {
@@ -388,6 +424,7 @@ START_TEST(streamed_records_give_the_same_metrics)
 			ck_assert_msg(kept[i].real == streamed[i].real, "%s", key);
 		}
 	}
+	check_asked(&logs[0], &logs[1]);
 	/* A file that cannot be read is an error, and not a number. */
 	close(logs[1].scratch);
 	ck_assert_int_eq(log_metrics_compute(&report_requests, &logs[1], promises, 10 * SEC,

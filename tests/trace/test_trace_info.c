@@ -10,13 +10,15 @@ START_TEST(percentiles_interpolate_like_numpy)
 {
 	static const u64 v[] = { 1, 2, 4, 8, 16, 1000 };
 
-	ck_assert_double_eq(stats_percentile_u64(v, 6, 0), 1);
-	ck_assert_double_eq(stats_percentile_u64(v, 6, 50), 6);
-	ck_assert_double_eq(stats_percentile_u64(v, 6, 75), 14);
-	ck_assert_double_eq(stats_percentile_u64(v, 6, 90), 508);
-	ck_assert_double_eq(stats_percentile_u64(v, 6, 99), 950.8);
-	ck_assert_double_eq(stats_percentile_u64(v, 6, 100), 1000);
-	ck_assert_double_eq(stats_percentile_u64(v, 1, 99), 1);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 0, 100), 1);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 50, 100), 6);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 75, 100), 14);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 90, 100), 508);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 99, 100), 950.8);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 100, 100), 1000);
+	ck_assert_double_eq(stats_percentile_u64(v, 1, 99, 100), 1);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 990, 1000), 950.8);
+	ck_assert_double_eq(stats_percentile_u64(v, 6, 999, 1000), 995.08);
 }
 END_TEST
 
@@ -29,7 +31,7 @@ START_TEST(sort_and_mean_are_exact_up_to_the_largest_numbers)
 	ck_assert_mem_eq(v, sorted, sizeof(v));
 	ck_assert_double_eq(stats_mean_u64(v + 3, 2), (double)U64_MAX);
 	ck_assert_double_eq(stats_mean_u64(v, 3), 2);
-	ck_assert_double_eq(stats_percentile_u64(v, 5, 100), (double)U64_MAX);
+	ck_assert_double_eq(stats_percentile_u64(v, 5, 100, 100), (double)U64_MAX);
 }
 END_TEST
 
