@@ -71,7 +71,8 @@ if (lacks ne "") {
 # In place of a bar: "none", "0", a number below 0, or the lower bound of a value that the run does not tell.
 no_bar(row) = lacks eq "" && strcol("panel") eq key && (strcol("ours") eq "" || of_panel("ours") <= 0) ? floor_y : NaN
 why_none(row) = strcol("ours") ne "" ? (of_panel("ours") < 0 ? "-" . number(-of_panel("ours")) : "0") : of_panel("ours_at_least") > 0 ? "> " . number(of_panel("ours_at_least")) : "none"
-colour(row) = by_run ? c_run_number[(row >= first ? int(row - first) : 0) % 6 + 1] : c_ours_number
+parts = value(sprintf("parts_%d", p))
+colour(row) = by_run ? c_run_number[(row >= first ? int((row - first) / parts) : 0) % 6 + 1] : c_ours_number
 
 # gnuplot 5.4 crashes on a file of one row if all labels of a plot lack a place, so each has one.
 label_y(y) = y == y ? y : floor_y

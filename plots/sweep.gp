@@ -9,11 +9,12 @@ set border 3 linecolor rgb c_text linewidth 0.8
 set tics nomirror scale 0.6 textcolor rgb c_text
 set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
 has_key = kind eq "pareto" || (kind eq "line" && second_count > 1)
+line_title(s) = label_series . " = " . value(sprintf("second_text_%d", s)) . (value(sprintf("drawn_%d", s)) > 0 ? "" : ": no value")
 # The key is as wide as its longest entry.
 key_chars = kind eq "pareto" ? 21 : 18
 if (kind eq "line" && second_count > 1) {
 	do for [s = 1:second_count] {
-		chars = strlen(label_series) + strlen(value(sprintf("second_text_%d", s))) + 3
+		chars = strlen(line_title(s))
 		key_chars = chars > key_chars ? chars : key_chars
 	}
 }
@@ -47,9 +48,14 @@ if (kind eq "line") {
 	set datafile missing NaN # rows of other series do not interrupt a line
 	drawn = "NaN notitle"
 	do for [s = 1:lines] {
-		title = second_count > 1 ? sprintf("title label_series . \" = \" . second_text_%d", s) : "notitle"
+		title = second_count > 1 ? sprintf("title line_title(%d)", s) : "notitle"
 		# A colour and a shape for each; from the seventh line on they come again.
 		c = (s - 1) % 6 + 1
+		if (second_count > 1 && value(sprintf("drawn_%d", s)) == 0) {
+			drawn = drawn . sprintf(", keyentry with points pointtype p_filled[%d] pointsize 1.3 * point_size", c) \
+				. sprintf(" linecolor rgb c_series[%d] %s", c, title)
+			continue
+		}
 		drawn = drawn . sprintf(", numbers_csv using \"x\":(column(\"second\") == %d ? column(\"y\") : NaN)", s - 1) \
 			. sprintf(" smooth unique with lines linewidth 2 linecolor rgb c_series[%d] notitle", c) \
 			. sprintf(", numbers_csv using \"x\":(column(\"second\") == %d ? column(\"y\") : NaN):\"low\":\"high\"", s - 1) \

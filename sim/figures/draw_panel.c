@@ -101,6 +101,21 @@ static bool bars_lack(const struct figure_data *data, size_t panel, char *name, 
 	return shown->part_count > 0;
 }
 
+/* The text below a bar: its part's, its run's, or both where there are several of both. */
+static void bar_tick(const struct figure *figure, const struct figure_panel *panel,
+		     const struct figure_cell *cell, char *text, size_t size)
+{
+	const struct figure_run *run = &figure->runs[cell->run];
+	const char *part = panel->parts[cell->part].label;
+
+	if (panel->part_count == 1)
+		snprintf(text, size, "%s", run->tick);
+	else if (panel->run_count == 1 || figure->run_count == 1)
+		snprintf(text, size, "%s", part);
+	else
+		snprintf(text, size, "%s\n%s", part, run->tick);
+}
+
 /*
  * The panel's bars in the order of their rows in the CSV file, and the number of the first row.
  */
@@ -114,16 +129,15 @@ static void add_bars(struct drawing *drawing)
 
 	for (size_t i = 0; i < data->cell_count; i++) {
 		const struct figure_cell *cell = &data->cells[i];
-		const struct figure_run *run = &figure->runs[cell->run];
 		char text[TEXT_MAX];
 
 		if (cell->panel != drawing->panel)
 			continue;
 		if (!count++)
 			first = i;
-		snprintf(text, sizeof(text), "%s%s",
-			 panel->part_count == 1 ? run->tick : panel->parts[cell->part].label,
-			 figure_count_failed(data, cell->run) ? " *" : "");
+		bar_tick(figure, panel, cell, text, sizeof(text));
+		if (figure_count_failed(data, cell->run))
+			cfg_append(text, sizeof(text), " *");
 		add_string_of(drawing, "tick", count, text);
 		add_real_of(drawing, "run", count, (double)cell->run);
 	}
@@ -131,6 +145,7 @@ static void add_bars(struct drawing *drawing)
 		*lacking = '\0';
 	add_string(drawing, "lacks", lacking);
 	add_real(drawing, "bars", (double)count);
+	add_real(drawing, "parts", (double)panel->part_count);
 	add_real(drawing, "first", (double)first);
 }
 

@@ -347,15 +347,38 @@ static size_t count_drawn(const struct sweep_numbers *numbers, const struct swee
 static void add_ticks(struct gnuplot *gnuplot, const char *prefix, const struct ticks *ticks,
 		      bool by_place)
 {
-	char name[32];
+	char name[32], text[256];
 
 	snprintf(name, sizeof(name), "%s_count", prefix);
 	gnuplot_add_count(gnuplot, name, ticks->count);
 	for (size_t i = 0; i < ticks->count; i++) {
 		snprintf(name, sizeof(name), "%s_text_%zu", prefix, i + 1);
-		gnuplot_add_string(gnuplot, name, ticks->texts[i]);
+		sweep_short_value(ticks->texts[i], text, sizeof(text));
+		gnuplot_add_string(gnuplot, name, text);
 		snprintf(name, sizeof(name), "%s_at_%zu", prefix, i + 1);
 		gnuplot_add_real(gnuplot, name, position(ticks, ticks->texts[i], by_place));
+	}
+}
+
+/* How many points each line of a plot shows. gnuplot warns of a line without any. */
+static void add_drawn(struct gnuplot *gnuplot, const struct sweep_numbers *numbers,
+		      const struct sweep_plot *plot, const struct ticks *lines)
+{
+	const struct sweep *sweep = numbers->runs->sweep;
+	size_t axis = plot->series ? sweep_axis_find(sweep, plot->series) : SIZE_MAX;
+	char name[32];
+
+	for (size_t line = 0; line < lines->count; line++) {
+		size_t drawn = 0;
+
+		for (size_t point = 0; point < sweep->point_count; point++) {
+			struct run_estimate y = sweep_estimate_named(numbers, point, plot->y);
+
+			drawn += is_drawn(&y) &&
+				 tick_find(lines, sweep_text(sweep, point, axis)) == line;
+		}
+		snprintf(name, sizeof(name), "drawn_%zu", line + 1);
+		gnuplot_add_count(gnuplot, name, drawn);
 	}
 }
 
@@ -433,6 +456,8 @@ static void add_variables(struct gnuplot *gnuplot, const struct sweep_numbers *n
 			  ticks[0].numbers && ticks[0].count > TICKS_MAX);
 	add_ticks(gnuplot, "x", &ticks[0], plot->kind == SWEEP_HEAT);
 	add_ticks(gnuplot, "second", &ticks[1], true);
+	if (plot->kind == SWEEP_LINE)
+		add_drawn(gnuplot, numbers, plot, &ticks[1]);
 	gnuplot_add_count(gnuplot, "points", sweep->point_count);
 	for (size_t point = 0; plot->kind == SWEEP_PARETO && point < sweep->point_count;
 	     point++) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "sweep/sweep_print.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
+#include "config/message.h"
 #include "config/units.h"
 #include "engine/error.h"
 #include "gvm/port.h"
@@ -64,6 +68,42 @@ const char *sweep_short_key(const char *key)
 	return strncmp(key, before, strlen(before)) != 0 ? key : key + strlen(before);
 }
 
+/* Append the words of an object or an array, those within it included. */
+static void append_words(const json_t *json, char *text, size_t size)
+{
+	const char *key;
+	json_t *member;
+	size_t i;
+
+	if (json_is_object(json)) {
+		json_object_foreach((json_t *)json, key, member)
+			append_words(member, text, size);
+	} else if (json_is_array(json)) {
+		json_array_foreach(json, i, member)
+			append_words(member, text, size);
+	} else {
+		char *word = json_is_string(json) ?
+				     NULL :
+				     json_dumps(json, JSON_ENCODE_ANY | CFG_JSON_PRECISION);
+
+		cfg_append(text, size, "%s%s", *text ? " " : "",
+			   word ? word : json_string_value(json));
+		free(word);
+	}
+}
+
+void sweep_short_value(const char *value, char *text, size_t size)
+{
+	json_t *json = strchr("{[", *value) ? json_loads(value, 0, NULL) : NULL;
+
+	*text = '\0';
+	if (json)
+		append_words(json, text, size);
+	else
+		snprintf(text, size, "%s", value);
+	json_decref(json);
+}
+
 /* "1.92", "> 12.5", "1.92 [1.8, 2.1]" */
 static void format_estimate(const struct run_estimate *estimate, char *text, size_t size)
 {
@@ -101,10 +141,12 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 	for (size_t point = 0; point < sweep->point_count; point++) {
 		table_add(&table);
 		table_set(&table, 0, "%zu", point + 1);
-		for (size_t i = 0; i < sweep->axis_count; i++)
-			table_set(&table, 1 + i, "%s",
-				  sweep_text(sweep, point, i) ? sweep_text(sweep, point, i) :
-								"-");
+		for (size_t i = 0; i < sweep->axis_count; i++) {
+			const char *value = sweep_text(sweep, point, i);
+
+			sweep_short_value(value ? value : "-", text, sizeof(text));
+			table_set(&table, 1 + i, "%s", text);
+		}
 		for (size_t i = 0; i < columns.count; i++) {
 			struct run_estimate estimate =
 				sweep_estimate_named(numbers, point, columns.names[i]);
@@ -204,5 +246,5 @@ void sweep_print_value(const char *key, const char *value, char *text, size_t si
 	    units_parse_size(value, &bytes) == UNITS_OK)
 		summary_format_bytes(bytes, text, size);
 	else
-		snprintf(text, size, "%s", value);
+		sweep_short_value(value, text, size);
 }

@@ -30,6 +30,9 @@ int sweep_print_best(const struct sweep_numbers *numbers, const struct search *s
 /* A key without "containers." before it, for people. */
 const char *sweep_short_key(const char *key);
 
+/* A value for people: an application or another object is its words, "phases my-trainer". */
+void sweep_short_value(const char *value, char *text, size_t size);
+
 /*
  * The @value of the key @key for people: "9.86 GiB" for a limit in plain bytes, other
  * values as they were written.

@@ -182,6 +182,47 @@ for colour in (r"213,\s*94,\s*0", r"0,\s*114,\s*178"):
     assert any(b[0] == "L" and abs(float(b[1]) - float(a[1])) > 300 for p in points for a, b in zip(p, p[1:])), paths
 END
 
+# A series that has no value at all is in the key and says so, and gnuplot says nothing. An application as a value of a
+# key is its words.
+cat >apps.json <<'END'
+{ "scenario": "vllm-diffusion-40g", "set": {"duration": "90s"}, "metrics": ["vllm.ttft_ms.p99"],
+  "grid": { "containers.diffusion.app": [{"type": "diffusion", "profile": "sd3.5-medium"},
+		{"type": "phases", "profile": "lora-llama-3.2-3b"}],
+	"containers.vllm.start": ["70s", "89s"] },
+  "plots": [ { "type": "line", "x": "containers.diffusion.app", "y": "vllm.ttft_ms.p99", "series": "containers.vllm.start" } ] }
+END
+"$gvmsim" sweep apps.json --out apps >.out 2>.err || fail "apps: $(cat .err)"
+[ "$(grep -c '  89s  *> [0-9]' .out)" = 2 ] || fail "at 89 s there are bounds only: $(cat .out)"
+grep -q warning .err && fail "gnuplot's words: $(cat .err)"
+shows apps/apps-1.svg "vllm.start = 70s" "vllm.start = 89s: no value" "diffusion sd3.5-medium" "phases lora-llama-3.2-3b"
+python3 - apps/apps-1.svg <<'END' || fail "the key runs off the page"
+import re, sys
+svg = open(sys.argv[1], encoding="utf-8").read()
+page = float(re.search(r'viewBox="0 0 ([0-9.]+)', svg).group(1))
+keys = re.findall(r'translate\(([0-9.]+),[^>]*font-size="([0-9.]+)"[^>]*>\s*<text>(vllm.start = .*?)</text>', svg)
+assert len(keys) == 2 and all(float(x) + 0.5 * float(size) * len(text) < page for x, size, text in keys), (page, keys)
+END
+grep -Eq '^1 +diffusion sd3.5-medium +70s ' .out || fail "the table: $(cat .out)"
+grep -q '^1,,runs/[0-9a-f]*,,"{""type"":""diffusion"",' apps/sweep.csv || fail "sweep.csv: $(cut -c 1-160 apps/sweep.csv)"
+
+# Bars of several parts and several runs have both names, and a colour for each run.
+cat >parts.json <<'END'
+{ "title": "t", "scenario": "eviction-order", "runs": [ { "label": "ours", "system": "gvm" }, { "label": "theirs", "system": "stock" } ],
+  "panels": [ { "key": "a", "title": "A", "colour_by_run": true, "parts": [ { "key": "in", "value": "first.bytes_h2d" },
+	{ "key": "faults", "value": "first.faults" } ] } ] }
+END
+"$gvmsim" figure ./parts.json --out parts >.out 2>.err || fail "parts: $(cat .err)"
+for name in ours theirs in faults; do
+	[ "$(grep -c "<text>$name<" parts/parts.svg)" = 2 ] || fail "$name is below two bars"
+done
+python3 - parts/parts.svg <<'END' || fail "colours of bars"
+import re, sys
+svg = open(sys.argv[1], encoding="utf-8").read()
+fills = re.findall(r"<polygon fill = 'rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\)'", svg)
+bars = [fill for fill in fills if fill not in (("255", "255", "255"), ("0", "0", "0"))]
+assert len(bars) >= 4 and len(set(bars[:4])) == 2 and bars[0] == bars[1] and bars[2] == bars[3], fills
+END
+
 # Two containers of one type: a curve each, and no colour twice.
 "$gvmsim" run two-models-80g --set duration=25s --system stock --quiet --out one
 "$gvmsim" run two-models-80g --set duration=25s --system ghost --quiet --out two \
