@@ -38,7 +38,8 @@ static const struct command command_import = {
 "Writes the scenario OUT: the card, the length, each container with its settings,\n"
 "every later change as an event. The requests of a server are a trace beside it,\n"
 "OUT's name with -CONTAINER.trace. What the folder cannot know is \"TODO\" in OUT and\n"
-"in a line here. With all applications named, OUT runs at once.\n",
+"in a line here. With all applications named, OUT runs at once. A vLLM server whose\n"
+"command line gvmcollect has seen needs no name.\n",
 	.options = import_options,
 	.more =
 "Images and steps have no trace: their application makes one after the other.\n"

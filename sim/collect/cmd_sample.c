@@ -67,9 +67,10 @@ const struct command command_sample = {
 "\n"
 "The folder gets timeline.csv (memory and pending kernels; fields that no driver can fill are\n"
 "empty), controls.csv (a row for each change of another control file), summary.json, config.json\n"
-"(host, driver, GPUs, containers, missing files) and an empty requests.csv. Earlier results there\n"
-"are replaced at the end, and a note says so. A file of that name that is none of gvmcollect or\n"
-"gvmsim is refused.\n"
+"(host, driver, GPUs, containers, missing files) and an empty requests.csv. Of a vLLM server\n"
+"config.json has the model and those options of its command line that a scenario has keys for.\n"
+"Earlier results there are replaced at the end, and a note says so. A file of that name that is\n"
+"none of gvmcollect or gvmsim is refused.\n"
 "\n"
 "Exit code: 0 done; 1 something failed, such as a full disk; 2 a mistake in the command line; 130\n"
 "interrupted: the results so far are written and marked with \"complete\": false.\n",

@@ -118,6 +118,8 @@ static json_t *containers_json(const struct sampler *sampler)
 			number_json(gone, container->last_ns), "app", "type", json_null(),
 			"log", json_null());
 
+		if (container->served)
+			json_object_set(object, "served", container->served);
 		json_object_set_new(containers, container->name, object);
 	}
 	return containers;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collect/directories.h"
+#include "collect/served.h"
 #include "engine/error.h"
 #include "results/results.h"
 
@@ -64,8 +65,10 @@ void sampler_destroy(struct sampler *sampler)
 		free(sampler->changes[i].text);
 	for (size_t i = 0; i < sampler->note_count; i++)
 		free(sampler->notes[i]);
-	for (u32 i = 0; i < sampler->container_count; i++)
+	for (u32 i = 0; i < sampler->container_count; i++) {
+		json_decref(sampler->containers[i].served);
 		free(sampler->containers[i].files);
+	}
 	free(sampler->containers);
 	free(sampler->rows);
 	free(sampler->changes);
@@ -265,6 +268,8 @@ static void set_present(struct sampler *sampler, struct sampler_container *conta
 {
 	if (present && !container->present) {
 		read_command(container);
+		json_decref(container->served);
+		container->served = served_read(container->tgid);
 		sampler_tell(sampler, time_ns, container, "appeared, process %llu",
 			     container->tgid);
 	}

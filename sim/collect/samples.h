@@ -3,6 +3,7 @@
 #ifndef SIM_COLLECT_SAMPLES_H
 #define SIM_COLLECT_SAMPLES_H
 
+#include <jansson.h>
 #include <limits.h>
 
 #include "apps/launches.h"
@@ -37,6 +38,7 @@ struct sampler_container {
 	u64 resident_sum_bytes; /* sum over the samples in which it had memory */
 	u64 resident_samples;	/* the number of these samples */
 	struct launches launches;
+	json_t *served;		    /* served.h; NULL: nothing is known; owned */
 	struct sampler_file *files; /* by index in the core's table; owned */
 };
 

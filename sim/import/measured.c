@@ -15,6 +15,7 @@
 #include "gvm/port.h"
 #include "import/card.h"
 #include "import/measured_controls.h"
+#include "import/measured_served.h"
 #include "machine/machine.h"
 #include "results/results.h"
 #include "trace/trace_file.h"
@@ -192,7 +193,8 @@ static int add_server(struct measured *measured, size_t index, u64 start_ns, jso
 		if (json_is_string(promise))
 			put(measured, app, promises[i], json_incref(promise));
 	}
-	if (status || !peak->known || !peak->count || peak->count > memory)
+	if (status || !peak->known || !peak->count || peak->count > memory ||
+	    json_object_get(app, "gpu_memory_utilization"))
 		return status;
 	put(measured, app, "gpu_memory_utilization",
 	    json_real((double)(peak->count * 1000 / memory) / 1000));
@@ -203,14 +205,53 @@ static int add_server(struct measured *measured, size_t index, u64 start_ns, jso
 	return 0;
 }
 
-/* Add the application of a container to @object: what its log and the user say of it. */
+/*
+ * What the command line of a container's server says. @profile: the user's word, or NULL; it stays.
+ * Writes the profile.
+ */
+static void add_served(struct measured *measured, const char *name, const json_t *served,
+		       const char *profile, json_t *app)
+{
+	const char *model = json_string_value(json_object_get(served, "model"));
+	char found[CFG_NAME_MAX], own[CFG_NAME_MAX], left[CFG_TEXT_MAX / 2];
+	bool known = measured_served_profile(model, found, own, sizeof(found));
+
+	note(measured, "server containers.%s: vLLM with %.200s", name, model);
+	if (!profile)
+		put(measured, app, "profile", json_string(found));
+	if (!profile || !strcmp(profile, MEASURED_VLLM)) {
+		if (*own)
+			put(measured, app, "model", json_string(own));
+		if (!known) {
+			put(measured, app, "model", json_string(MEASURED_TODO));
+			note(measured,
+			     "TODO containers.%s.app.model: gvmsim has no model of that name; "
+			     "a "
+			     "folder with its config.json of Hugging Face",
+			     name);
+			measured->todos++;
+		}
+	}
+	if (measured_served_options(served, app, left, sizeof(left)))
+		measured->failed = true;
+	if (*left)
+		note(measured, "left_out containers.%s: options without a key: %s", name, left);
+}
+
+/*
+ * Add the application of a container to @object: what its log, its command line and the user say
+ * of it.
+ */
 static int add_app(struct measured *measured, size_t index, u64 start_ns, bool early,
 		   bool sampled, json_t *object, struct sim_error *err)
 {
 	const struct summary_container *container = &measured->folder.summary.containers[index];
 	const struct measured_app *said = app_of(measured, container->name);
+	const json_t *served =
+		json_object_get(container_config(measured, container->name), "served");
 	const char *type = said && *said->type ? said->type :
 			   container->report   ? container->report->type :
+			   served	       ? report_requests.type :
 						 MEASURED_TODO;
 	json_t *app = json_pack("{ssss}", "type", type, "profile",
 				said ? said->profile : MEASURED_TODO);
@@ -224,7 +265,10 @@ static int add_app(struct measured *measured, size_t index, u64 start_ns, bool e
 		     container->name, container->name);
 		measured->todos++;
 	}
-	if (!said) {
+	if (json_is_string(json_object_get(served, "model")) &&
+	    !strcmp(type, report_requests.type)) {
+		add_served(measured, container->name, served, said ? said->profile : NULL, app);
+	} else if (!said) {
 		note(measured,
 		     "TODO containers.%s.app.profile: which application it was; --app "
 		     "%s=PROFILE",
