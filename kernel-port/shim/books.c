@@ -226,6 +226,22 @@ bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation)
 	return entry != NULL;
 }
 
+bool books_turn(cu_ptr ptr, u64 serial_before, enum shim_kind kind)
+{
+	struct shim_allocation *entry;
+
+	pthread_mutex_lock(&books_lock);
+	entry = find_locked(ptr);
+	if (entry && entry->serial != serial_before)
+		entry = NULL;
+	if (entry) {
+		entry->kind = kind;
+		counts[kind]++;
+	}
+	pthread_mutex_unlock(&books_lock);
+	return entry != NULL;
+}
+
 void books_each(void (*take)(void *data, const struct shim_allocation *allocation), void *data)
 {
 	pthread_mutex_lock(&books_lock);

@@ -325,7 +325,8 @@ static struct cold_range *choose(int device, bool host, bool last, u64 most)
 }
 
 /*
- * Move what begins at @offset of a range, PIECE_BYTES at most. False: it has been freed. A free
+ * Move what begins at @offset of a range, PIECE_BYTES at most. False: it has been freed, or is
+ * pinned by now. A free
  * takes the range out of the books before it looks at @moving, and here it is the other way
  * round: one of the two sees the other.
  */
@@ -340,7 +341,8 @@ static bool move_piece(const struct shim_real *real, const struct cold_range *ra
 
 	pthread_mutex_lock(&move_lock);
 	moving = range->ptr;
-	there = books_find(range->ptr, &found) && found.serial == range->serial;
+	there = books_find(range->ptr, &found) && found.serial == range->serial &&
+		found.kind == SHIM_REDIRECTED;
 	if (there && real->cuCtxPushCurrent_v2(range->context) == CU_OK) {
 		if (!offset)
 			real->cuMemAdvise(range->ptr, range->bytes, CU_ADVISE_LOCATION, where);

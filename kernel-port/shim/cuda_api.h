@@ -23,9 +23,13 @@ typedef unsigned long long cu_ptr;
 #define CU_INVALID_VALUE    1u
 #define CU_OUT_OF_MEMORY    2u
 #define CU_NOT_INITIALIZED  3u
+#define CU_INVALID_CONTEXT  201u
+#define CU_MAP_FAILED	    205u
+#define CU_INVALID_HANDLE   400u
 #define CU_SYMBOL_NOT_FOUND 500u
 #define CU_FILE_NOT_FOUND   301u
 #define CU_NOT_READY	    600u
+#define CU_IN_CAPTURE	    900u
 #define CU_CAPTURED_EVENT   907u
 #define CU_NO_BINARY	    209u
 #define CU_INVALID_PTX	    218u
@@ -51,11 +55,17 @@ typedef unsigned long long cu_ptr;
 #define CU_LOCATION_DEVICE     1u
 #define CU_ALLOC_PINNED	       1u
 #define CU_ALLOC_MANAGED       2u /* pools of managed memory: CUDA 13.0 */
+#define CU_HANDLE_FD	       1u /* memory can be handed on as a file descriptor */
+#define CU_IPC_PEER	       1u /* the only flag of cuIpcOpenMemHandle */
+#define CU_POINTER_CONTEXT     1u
 #define CU_POINTER_MEMORY_TYPE 2u
 #define CU_POINTER_HOST	       4u
 #define CU_POINTER_SYNC_MEMOPS 6u
 #define CU_POINTER_IS_MANAGED  8u
+#define CU_POINTER_CAN_IPC     10u
 #define CU_POINTER_START       11u
+#define CU_POINTER_SIZE	       12u
+#define CU_POINTER_HANDLES     14u /* of cuMemExportToShareableHandle() */
 #define CU_MEMORY_DEVICE       2u
 #define CU_DEVICE_MANAGED      83u
 #define CU_DEVICE_CONCURRENT   89u
@@ -196,11 +206,18 @@ cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
 cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
 		   unsigned long long flags);
 cu_result cuMemUnmap(cu_ptr ptr, size_t bytes);
+cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
+			      unsigned long long flags);
+cu_result cuMemGetAddressRange_v2(cu_ptr *start, size_t *bytes, cu_ptr ptr);
 cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr);
 cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes, void **data,
 				 cu_ptr ptr);
 cu_result cuPointerSetAttribute(const void *value, unsigned int attribute, cu_ptr ptr);
 cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr);
+cu_result cuIpcOpenMemHandle(cu_ptr *ptr, struct CUipcMemHandle_st handle, unsigned int flags);
+cu_result cuIpcOpenMemHandle_v2(cu_ptr *ptr, struct CUipcMemHandle_st handle,
+				unsigned int flags);
+cu_result cuIpcCloseMemHandle(cu_ptr ptr);
 cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, size_t bytes,
 					unsigned int type, unsigned long long flags);
 cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy, unsigned int gz,
@@ -286,8 +303,18 @@ cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *modu
 cu_result cuLibraryGetGlobal(cu_ptr *ptr, size_t *bytes, struct CUlib_st *library,
 			     const char *name);
 cu_result cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t bytes);
-cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
-			      unsigned long long flags);
+cu_result cuMemcpyDtoD_v2(cu_ptr to, cu_ptr from, size_t bytes);
+cu_result cuMemGetAllocationGranularity(size_t *bytes,
+					const struct CUmemAllocationProp_st *prop,
+					unsigned int option);
+cu_result cuMemGetAllocationPropertiesFromHandle(struct CUmemAllocationProp_st *prop,
+						 unsigned long long handle);
+cu_result cuMemExportToShareableHandle(void *shared, unsigned long long handle,
+				       unsigned int type, unsigned long long flags);
+cu_result cuMemImportFromShareableHandle(unsigned long long *handle, void *shared,
+					 unsigned int type);
+cu_result cuDeviceGetCount(int *count);
+cu_result cuDeviceCanAccessPeer(int *can, int device, int peer);
 cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes);
 cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
 			 size_t count);
@@ -355,10 +382,15 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle", 11000, 0)               \
 	X(cuMemMap, "cuMemMap", 10020, 0)                                                     \
 	X(cuMemUnmap, "cuMemUnmap", 10020, 0)                                                 \
+	X(cuMemAddressReserve, "cuMemAddressReserve", 10020, 0)                               \
+	X(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020, 0)                           \
 	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000, 0)                            \
 	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000, 0)                          \
 	X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000, 0)                            \
 	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010, 0)                                    \
+	X(cuIpcOpenMemHandle, "cuIpcOpenMemHandle", 4010, 0)                                  \
+	X(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, 0)                              \
+	X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, 0)                                \
 	X(cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", 11070, 0)           \
 	X(cuLaunchKernel, "cuLaunchKernel", 4000, 0)                                          \
 	X(cuLaunchKernel_ptsz, "cuLaunchKernel", 7000, 1)                                     \
@@ -408,35 +440,41 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 /* cuGetProcAddress knows this by a second name; the symbol is listed above. */
 #define SHIM_ALIASES(X) X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags", 11040, 0)
 
-#define SHIM_MADE(X)                         \
-	X(cuCtxSynchronize)                  \
-	X(cuMemcpyHtoD_v2)                   \
-	X(cuMemAddressReserve)               \
-	X(cuMemAddressFree)                  \
-	X(cuMemSetAccess)                    \
-	X(cuCtxGetCurrent)                   \
-	X(cuCtxGetDevice)                    \
-	X(cuCtxPushCurrent_v2)               \
-	X(cuCtxPopCurrent_v2)                \
-	X(cuDevicePrimaryCtxRetain)          \
-	X(cuDevicePrimaryCtxGetState)        \
-	X(cuDeviceGetAttribute)              \
-	X(cuDeviceGetPCIBusId)               \
-	X(cuEventCreate)                     \
-	X(cuEventRecord)                     \
-	X(cuEventQuery)                      \
-	X(cuEventDestroy_v2)                 \
-	X(cuStreamIsCapturing)               \
-	X(cuStreamCreate)                    \
-	X(cuStreamGetCtx)                    \
-	X(cuStreamSynchronize)               \
-	X(cuThreadExchangeStreamCaptureMode) \
-	X(cuGraphGetNodes)                   \
-	X(cuGraphNodeGetType)                \
-	X(cuGraphChildGraphNodeGetGraph)     \
-	X(cuFuncGetParamInfo)                \
-	X(cuKernelGetParamInfo)              \
-	X(cuMemAdvise)                       \
+#define SHIM_MADE(X)                              \
+	X(cuCtxSynchronize)                       \
+	X(cuMemcpyHtoD_v2)                        \
+	X(cuMemcpyDtoD_v2)                        \
+	X(cuMemGetAllocationGranularity)          \
+	X(cuMemGetAllocationPropertiesFromHandle) \
+	X(cuMemExportToShareableHandle)           \
+	X(cuMemImportFromShareableHandle)         \
+	X(cuDeviceGetCount)                       \
+	X(cuDeviceCanAccessPeer)                  \
+	X(cuMemAddressFree)                       \
+	X(cuMemSetAccess)                         \
+	X(cuCtxGetCurrent)                        \
+	X(cuCtxGetDevice)                         \
+	X(cuCtxPushCurrent_v2)                    \
+	X(cuCtxPopCurrent_v2)                     \
+	X(cuDevicePrimaryCtxRetain)               \
+	X(cuDevicePrimaryCtxGetState)             \
+	X(cuDeviceGetAttribute)                   \
+	X(cuDeviceGetPCIBusId)                    \
+	X(cuEventCreate)                          \
+	X(cuEventRecord)                          \
+	X(cuEventQuery)                           \
+	X(cuEventDestroy_v2)                      \
+	X(cuStreamIsCapturing)                    \
+	X(cuStreamCreate)                         \
+	X(cuStreamGetCtx)                         \
+	X(cuStreamSynchronize)                    \
+	X(cuThreadExchangeStreamCaptureMode)      \
+	X(cuGraphGetNodes)                        \
+	X(cuGraphNodeGetType)                     \
+	X(cuGraphChildGraphNodeGetGraph)          \
+	X(cuFuncGetParamInfo)                     \
+	X(cuKernelGetParamInfo)                   \
+	X(cuMemAdvise)                            \
 	X(cuMemPrefetchAsync)
 
 #endif

@@ -49,6 +49,7 @@ static void close_all(void)
 		return;
 	shim_close_begins();
 	worker_stop();
+	passing_close();
 	unseen_tell(forked, false);
 	tell_summary();
 	streams_end_all();
@@ -72,6 +73,9 @@ static void after_fork(void)
 	report_reset();
 	shared_reset();
 	vmm_reset();
+	pinned_reset();
+	ipc_reset();
+	passing_reset();
 	graphs_reset();
 	partition_reset();
 	modules_reset();

@@ -121,3 +121,18 @@ void shim_warn(const char *fmt, ...)
 	write_line(fmt, args, log_stderr || !*log_path, true);
 	va_end(args);
 }
+
+void shim_die(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	write_line(fmt, args, true, true);
+	va_end(args);
+	if (*log_path) {
+		va_start(args, fmt);
+		write_line(fmt, args, false, false);
+		va_end(args);
+	}
+	abort();
+}

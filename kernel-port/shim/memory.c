@@ -3,7 +3,8 @@
  * Device memory becomes managed memory, so that the driver can move it (Ghost 4.2, GVM 4.3),
  * and is charged to the container.
  *
- * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory (pools.c).
+ * Redirected: cuMemAlloc(), cuMemAllocPitch(), and stream-ordered memory (pools.c). What the
+ * application hears of its pointers is in pointers.c.
  *
  * Counted, and otherwise left as it is: memory of cuMemCreate() (vmm.c), and arrays (arrays.c).
  * Not touched: pinned host memory, memory of other processes, graphics, and memory nodes of
@@ -71,13 +72,14 @@ bool memory_charge(int device, enum shim_kind kind, u64 bytes, u64 total)
  * Where new managed memory is to be. Failure does no harm: its first touch brings it to the
  * GPU. A stream of our own, so that no stream of the application waits.
  */
-static void place(const struct shim_real *real, cu_ptr ptr, u64 bytes, int device)
+static void place(const struct shim_real *real, cu_ptr ptr, u64 bytes, u64 range, int device)
 {
 	struct CUstream_st *stream;
 
 	if (shim_settings.place == SHIM_PLACE_NONE || !real->cuMemAdvise)
 		return;
-	real->cuMemAdvise(ptr, bytes, CU_ADVISE_LOCATION, device);
+	/* All of its range: advice for a part of it would cut it in two in the kernel. */
+	real->cuMemAdvise(ptr, range ? range : bytes, CU_ADVISE_LOCATION, device);
 	if (shim_settings.place != SHIM_PLACE_PREFETCH || !real->cuMemPrefetchAsync)
 		return;
 	if (real->cuStreamCreate(&stream, CU_STREAM_NONBLOCKING) != CU_OK)
@@ -117,13 +119,24 @@ static cu_result allocate_as_asked(const struct shim_real *real, enum shim_kind 
 	return real->cuMemAlloc_v2(ptr, bytes);
 }
 
-/* Managed memory in the place of device memory. False: there is none, or it is not wanted. */
-static bool redirect(const struct shim_real *real, int device, size_t bytes, cu_ptr *ptr)
+/*
+ * Managed memory in the place of device memory, in a range of its own where it may be exported
+ * later (pinned.c). False: there is none, or it is not wanted.
+ */
+static bool redirect(const struct shim_real *real, struct shim_allocation *made, cu_ptr *ptr)
 {
-	if (!shim_settings.managed || !memory_facts_of(real, device)->managed ||
-	    real->cuMemAllocManaged(ptr, bytes, CU_MANAGED_GLOBAL) != CU_OK)
+	u64 range = pinned_range(real, made->bytes);
+
+	if (!shim_settings.managed || !memory_facts_of(real, made->device)->managed)
 		return false;
-	place(real, *ptr, bytes, device);
+	if (!range || real->cuMemAllocManaged(ptr, range, CU_MANAGED_GLOBAL) != CU_OK) {
+		range = 0; /* addresses may be scarce */
+		if (real->cuMemAllocManaged(ptr, made->bytes, CU_MANAGED_GLOBAL) != CU_OK)
+			return false;
+	}
+	made->kind = SHIM_REDIRECTED;
+	made->range_bytes = range;
+	place(real, *ptr, made->bytes, range, made->device);
 	return true;
 }
 
@@ -145,10 +158,10 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 		return memory_not_fenced("cuMemAllocManaged");
 	if (!memory_charge(made.device, kind, bytes, memory_facts_of(real, made.device)->total))
 		return CU_OUT_OF_MEMORY;
-	if (kind == SHIM_DEVICE && redirect(real, made.device, bytes, ptr))
-		made.kind = SHIM_REDIRECTED;
-	else
+	pinned_hold_addresses();
+	if (kind != SHIM_DEVICE || !redirect(real, &made, ptr))
 		result = allocate_as_asked(real, kind, made.device, bytes, flags, ptr);
+	pinned_release_addresses();
 	if (result != CU_OK) {
 		books_uncharge(made.device, kind, bytes);
 		return result;
@@ -199,7 +212,11 @@ SHIM_EXPORT cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t widt
 
 static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
 {
+	cu_result result;
+
 	(void)stream;
+	if (pinned_free(ptr, &result))
+		return result;
 	if (!partition_holds(ptr))
 		return shim_real()->cuMemFree_v2(ptr);
 	/* As cuMemFree() does: kernels may still use it. */
@@ -211,22 +228,24 @@ static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
  * The books come first: once the driver has freed it, another thread may get the same address.
  * If the driver then refuses, the memory is still there and is entered again.
  *
- * cuMemFreeAsync() frees what cuMemAlloc() gave, but not the managed memory in its place: that
- * is freed behind the stream's work.
+ * cuMemFreeAsync() frees what cuMemAlloc() gave, but not the managed memory in its place, nor
+ * what is pinned: that is freed behind the stream's work.
  */
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream)
 {
 	struct shim_allocation freed;
-	bool known = ptr && books_remove(ptr, &freed);
+	bool known = ptr && books_remove(ptr, &freed), pinned;
 	cu_result result;
 
 	if (known)
 		cold_await(ptr);
-	result = call(ptr, stream);
-	if (known && freed.kind == SHIM_REDIRECTED && result == CU_NOT_SUPPORTED &&
-	    call != free_now) {
-		shim_real()->cuStreamSynchronize(stream);
+	pinned = known && freed.kind == SHIM_EXPORTED;
+	result = pinned ? CU_NOT_SUPPORTED : call(ptr, stream);
+	if (pinned || (known && freed.kind == SHIM_REDIRECTED && result == CU_NOT_SUPPORTED &&
+		       call != free_now)) {
+		if (call != free_now)
+			shim_real()->cuStreamSynchronize(stream);
 		result = free_now(ptr, stream);
 	}
 	if (known && result != CU_OK)
@@ -291,121 +310,14 @@ SHIM_EXPORT cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
 	return result;
 }
 
-/* Is it memory that the application believes to be device memory? */
-static bool redirected(const struct shim_real *real, cu_ptr ptr)
+bool memory_find(const struct shim_real *real, cu_ptr ptr, struct shim_allocation *ret_found)
 {
-	struct shim_allocation found;
 	cu_ptr start = 0;
 
-	if (!shim_settings.managed || !ptr)
+	if (!ptr)
 		return false;
-	if (!books_find(ptr, &found)) {
-		if (real->cuPointerGetAttribute(&start, CU_POINTER_START, ptr) != CU_OK ||
-		    !start || !books_find(start, &found))
-			return false;
-	}
-	return found.kind == SHIM_REDIRECTED || found.kind == SHIM_POOL;
-}
-
-static void correct(unsigned int attribute, void *data)
-{
-	switch (attribute) {
-	case CU_POINTER_IS_MANAGED:
-		*(unsigned char *)data = 0;
-		break;
-	case CU_POINTER_MEMORY_TYPE:
-		*(unsigned int *)data = CU_MEMORY_DEVICE;
-		break;
-	case CU_POINTER_HOST:
-		*(void **)data = NULL;
-		break;
-	}
-}
-
-SHIM_EXPORT cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)
-{
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	result = real->cuPointerGetAttribute(data, attribute, ptr);
-	if (result != CU_OK || !data || !redirected(real, ptr))
-		return result;
-	/* Device memory has no address on the host, and the driver says so by an error. */
-	if (attribute == CU_POINTER_HOST)
-		return CU_INVALID_VALUE;
-	correct(attribute, data);
-	return CU_OK;
-}
-
-SHIM_EXPORT cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes,
-					     void **data, cu_ptr ptr)
-{
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	result = real->cuPointerGetAttributes(count, attributes, data, ptr);
-	if (result != CU_OK || !attributes || !data || !redirected(real, ptr))
-		return result;
-	for (unsigned int i = 0; i < count; i++)
-		correct(attributes[i], data[i]);
-	return CU_OK;
-}
-
-/* Memory for other processes and devices has to be device memory from its first day. */
-static void cannot_export(const char *call, atomic_flag *told)
-{
-	if (atomic_flag_test_and_set(told))
-		return;
-	shim_warn("%s: memory of cuMemAlloc() is managed and cannot be exported; start this "
-		  "program with GVM_SHIM_MANAGED=0, which counts and limits it all the same",
-		  call);
-}
-
-/* SYNC_MEMOPS is what a program sets before it hands memory to another device, as a network card. */
-SHIM_EXPORT cu_result cuPointerSetAttribute(const void *value, unsigned int attribute,
-					    cu_ptr ptr)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	result = real->cuPointerSetAttribute(value, attribute, ptr);
-	if (result != CU_OK && attribute == CU_POINTER_SYNC_MEMOPS && redirected(real, ptr))
-		cannot_export("cuPointerSetAttribute", &told);
-	return result;
-}
-
-SHIM_EXPORT cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	result = real->cuIpcGetMemHandle(handle, ptr);
-	if (result != CU_OK && redirected(real, ptr))
-		cannot_export("cuIpcGetMemHandle", &told);
-	return result;
-}
-
-SHIM_EXPORT cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, size_t bytes,
-						    unsigned int type, unsigned long long flags)
-{
-	static atomic_flag told = ATOMIC_FLAG_INIT;
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	result = real->cuMemGetHandleForAddressRange(handle, ptr, bytes, type, flags);
-	if (result != CU_OK && redirected(real, ptr))
-		cannot_export("cuMemGetHandleForAddressRange", &told);
-	return result;
+	if (books_find(ptr, ret_found))
+		return true;
+	return real->cuPointerGetAttribute(&start, CU_POINTER_START, ptr) == CU_OK && start &&
+	       books_find(start, ret_found);
 }

@@ -10,7 +10,11 @@
  *     lookup.c   how applications find a call: linked, dlsym(), cuGetProcAddress()
  *     memory.c   device memory becomes managed memory; memory information
  *     pools.c    likewise for stream-ordered memory
+ *     pointers.c what the application hears of its pointers
  *     vmm.c      memory of cuMemCreate() is counted
+ *     ipc.c      memory of one process in another
+ *     pinned.c   for that, managed memory becomes device memory at its address
+ *     passing.c  its descriptors go from process to process
  *     arrays.c   likewise arrays
  *     books.c    what is allocated, by address; the limit
  *     limits.c   what the environment says of it, GPU by GPU; number.c which GPU is which
@@ -30,10 +34,12 @@
  *     life.c     start, fork, exit
  *     unseen.c   what went past the shim, said at the end
  *
- * Locks, outermost first: worker_lock, poll_lock, move_lock, books_lock, cold_lock,
- * streams_lock, graphs_lock, turns_lock. No lock is held over a call of the driver that can
- * wait for the GPU, but move_lock over a copy of cold.c, and modules_lock and below it
- * partition_lock, under which none of the others is taken.
+ * Locks, outermost first: passing_lock, worker_lock, poll_lock, pin_lock, move_lock,
+ * address_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is held
+ * over a call of the driver that can wait for the GPU, but move_lock over a copy of cold.c or
+ * pinned.c, pin_lock, and modules_lock and below it partition_lock, under which none of the
+ * others is taken. opening_lock is held over the answer of another process, and only ipc_lock and
+ * address_lock are taken below it. Nothing is taken below ipc_lock and list_lock of pinned.c.
  */
 #ifndef GVM_SHIM_H
 #define GVM_SHIM_H
@@ -114,6 +120,10 @@ void shim_close_begins(void);
 
 /* Something changed: the worker looks at it. Starts it if there is none. */
 void shim_wake(void);
+/* Has the worker lost the descriptor that wakes it, and ended? */
+bool shim_lost(void);
+/* Returns whether it was lost before. */
+bool shim_set_lost(bool lost);
 /* Only if it sleeps. This is what a launch pays. */
 void shim_wake_if_idle(void);
 void shim_set_idle(bool idle);
@@ -180,6 +190,8 @@ bool shim_log_wanted(void);
 void shim_log(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same; without GVM_SHIM_LOG it goes to stderr: what the user has to know. */
 void shim_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* One line into GVM_SHIM_LOG and on stderr, and the process ends by SIGABRT. */
+void shim_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 u64 shim_now_ns(void);
 
 /* descriptor.c */
@@ -237,12 +249,20 @@ void unseen_tell(bool forked, bool in_signal);
 
 /* books.c: allocations by address. */
 
-enum shim_kind { SHIM_DEVICE, SHIM_MANAGED, SHIM_REDIRECTED, SHIM_POOL, SHIM_KINDS };
+enum shim_kind {
+	SHIM_DEVICE,
+	SHIM_MANAGED,
+	SHIM_REDIRECTED,
+	SHIM_POOL,
+	SHIM_EXPORTED, /* it was redirected, and has been pinned */
+	SHIM_KINDS
+};
 
 struct shim_allocation {
 	cu_ptr ptr; /* 0: a free place */
 	u64 bytes;
-	u64 serial; /* that the books gave it */
+	u64 range_bytes; /* of a range of addresses that is its own alone; 0: it has none */
+	u64 serial;	 /* that the books gave it */
 	struct CUctx_st *context;
 	int device;
 	enum shim_kind kind;
@@ -261,6 +281,8 @@ void books_add(const struct shim_allocation *allocation);
 void books_restore(const struct shim_allocation *allocation);
 /* Take an allocation out and uncharge it. False: not known, as one from before the shim. */
 bool books_remove(cu_ptr ptr, struct shim_allocation *ret_allocation);
+/* The allocation with this serial number is of another kind from now on. False: it has gone. */
+bool books_turn(cu_ptr ptr, u64 serial, enum shim_kind kind);
 bool books_find(cu_ptr ptr, struct shim_allocation *ret_allocation);
 /* Call @take for each allocation, under the books' lock. */
 void books_each(void (*take)(void *data, const struct shim_allocation *allocation), void *data);
@@ -320,6 +342,9 @@ cu_result memory_not_fenced(const char *call);
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream);
 
+/* The allocation of ours that @ptr lies in. False: there is none. */
+bool memory_find(const struct shim_real *real, cu_ptr ptr, struct shim_allocation *ret_found);
+
 /* pools.c: the child of a fork has none of its parent's pools. */
 
 void pools_reset(void);
@@ -350,6 +375,71 @@ void cold_reset(void);
 /* vmm.c */
 
 void vmm_reset(void);
+
+/* pinned.c */
+
+/* From this size on memory can be exported: a page of device memory. */
+#define PINNED_LEAST (2ull << 20)
+
+/* What names pinned memory: its handle has it. */
+struct pinned_key {
+	u64 id;
+	u64 secret[2];
+};
+
+/* Between the two no range of addresses is given up for a moment: the driver may be asked for some. */
+void pinned_hold_addresses(void);
+void pinned_release_addresses(void);
+/* Bytes to ask for, so that an allocation has a range of its own; 0: it is not to have one. */
+u64 pinned_range(const struct shim_real *real, u64 bytes);
+/*
+ * Make the redirected allocation at @ptr device memory, if it is not that yet. Waits for the GPU.
+ * CU_OK: *ret_key names it. Else all is as before, and *ret_why says why, or is NULL.
+ */
+cu_result pinned_make(const struct shim_real *real, cu_ptr ptr, struct pinned_key *ret_key,
+		      const char **ret_why);
+/* Free what is pinned at @ptr, behind the GPU's work. False: nothing is. */
+bool pinned_free(cu_ptr ptr, cu_result *ret_result);
+/* A descriptor of pinned memory, which the caller closes; -1: there is no such memory. */
+int pinned_descriptor(const struct shim_real *real, const struct pinned_key *key,
+		      u64 *ret_bytes, u64 *ret_mapped);
+/*
+ * Map memory at reserved addresses, for the GPU @user, and for others that reach @home, where it
+ * is.
+ */
+cu_result pinned_map(const struct shim_real *real, cu_ptr ptr, u64 bytes,
+		     unsigned long long memory, int home, int user);
+void pinned_forget_context(const struct CUctx_st *context);
+void pinned_reset(void);
+
+/* passing.c */
+
+struct passed {
+	int fd;
+	u64 bytes, mapped; /* as asked for, and in whole pages */
+};
+
+/* Others can ask this process for memory from now on. False: they cannot. */
+bool passing_open(u64 *ret_name);
+bool passing_is_own(u64 name);
+/* For the worker: descriptor to wait on, or -1, and a look at what has come. */
+int passing_fd(void);
+void passing_serve(void);
+/*
+ * Ask the process with this name for memory. 0, or an errno: ENOENT is its answer. The caller
+ * closes the descriptor.
+ */
+int passing_ask(u64 name, const struct pinned_key *key, struct passed *ret_passed);
+void passing_close(void);
+void passing_reset(void);
+
+/* ipc.c: memory of other processes. */
+
+/* Is any opened? Then the memory that begins at @start may be such. */
+bool ipc_opened_any(void);
+bool ipc_opened(cu_ptr start, struct shim_allocation *ret_opened);
+void ipc_forget_context(const struct CUctx_st *context);
+void ipc_reset(void);
 
 /* marks.c: events on a stream, which say how many of its launches have ended. */
 
@@ -402,6 +492,8 @@ void marks_drop(const struct shim_real *real, struct shim_marks *marks, bool des
 void streams_launched(struct CUstream_st *stream, u64 kernels);
 /* Is this stream being captured into a graph? */
 bool streams_capturing(struct CUstream_st *stream);
+/* Is any stream? */
+bool streams_any_capture(void);
 void streams_capture_began(void);
 void streams_capture_ended(void);
 /* The application destroys a stream, or a context has gone: its work counts as ended. */

@@ -242,6 +242,11 @@ static struct shim_stream *find(const struct shim_real *real, struct CUctx_st *c
 	return place;
 }
 
+bool streams_any_capture(void)
+{
+	return captures;
+}
+
 bool streams_capturing(struct CUstream_st *stream)
 {
 	const struct shim_real *real;
@@ -484,6 +489,8 @@ static cu_result context_goes(struct CUctx_st *context,
 	if (result == CU_OK && context && gone(device)) {
 		streams_forget_context(context);
 		books_forget_context(context);
+		pinned_forget_context(context);
+		ipc_forget_context(context);
 	}
 	cold_go_on();
 	pthread_mutex_unlock(&poll_lock);

@@ -4,6 +4,7 @@
 
 static _Atomic bool closing;
 static _Atomic bool idle = true; /* before it starts, too */
+static _Atomic bool lost;
 static void (*wake)(void);
 
 bool shim_closing(void)
@@ -24,6 +25,16 @@ void shim_set_waker(void (*waker)(void))
 void shim_set_idle(bool now_idle)
 {
 	idle = now_idle;
+}
+
+bool shim_lost(void)
+{
+	return lost;
+}
+
+bool shim_set_lost(bool now_lost)
+{
+	return atomic_exchange(&lost, now_lost);
 }
 
 void shim_wake(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The shim's thread. It sleeps until something is launched, allocated or written to
- * a control file. While launches are pending it looks every GVM_SHIM_PERIOD which
+ * The shim's thread. It sleeps until something is launched, allocated, written to a control file,
+ * or asked for by a process that opens exported memory. While launches are pending it looks every GVM_SHIM_PERIOD which
  * have ended; it never spins. A look asks the driver about each stream, and may keep a launch
  * waiting there. With many streams a look takes long, and is made less often.
  *
@@ -37,15 +37,14 @@ static pthread_t thread;
 static _Atomic bool started;
 static _Atomic bool stopping;
 static struct shim_descriptor wake_fd = SHIM_NO_DESCRIPTOR;
-static _Atomic bool lost; /* the application has closed it */
 static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The number of the descriptor that wakes the thread; -1: it is lost, which is said once. */
 static int find_wake_fd(void)
 {
-	int fd = lost ? -1 : descriptor_of(&wake_fd);
+	int fd = shim_lost() ? -1 : descriptor_of(&wake_fd);
 
-	if (fd < 0 && !atomic_exchange(&lost, true))
+	if (fd < 0 && !shim_set_lost(true))
 		shim_warn("the program has closed the shim's descriptors: its launches are no "
 			  "more counted, and its control files not read");
 	return fd;
@@ -93,18 +92,22 @@ static u64 earlier(u64 a_ns, u64 b_ns)
 	return a_ns && (!b_ns || a_ns < b_ns) ? a_ns : b_ns;
 }
 
-/* Wait for a kick, for a write to a control file, or for @timeout_ns; 0: without end. */
+/*
+ * Wait for a kick, for a write to a control file, for a process that asks for exported memory, or
+ * for @timeout_ns; 0: without end.
+ */
 static void wait_for_work(u64 timeout_ns)
 {
 	struct timespec timeout = { (time_t)(timeout_ns / 1000000000ull),
 				    (long)(timeout_ns % 1000000000ull) };
-	struct pollfd fds[2] = { { .fd = find_wake_fd(), .events = POLLIN },
-				 { .fd = report_watch_fd(), .events = POLLIN } };
+	struct pollfd fds[3] = { { .fd = find_wake_fd(), .events = POLLIN },
+				 { .fd = report_watch_fd(), .events = POLLIN },
+				 { .fd = passing_fd(), .events = POLLIN } };
 	u64 count;
 
-	if (lost)
+	if (shim_lost())
 		return;
-	if (ppoll(fds, 2, timeout_ns ? &timeout : NULL, NULL) <= 0)
+	if (ppoll(fds, 3, timeout_ns ? &timeout : NULL, NULL) <= 0)
 		return;
 	/* Closed meanwhile, it has another file's number now. */
 	if (find_wake_fd() < 0)
@@ -113,6 +116,8 @@ static void wait_for_work(u64 timeout_ns)
 		return; /* another look does no harm */
 	if (fds[1].revents && report_watch_fd() >= 0)
 		report_take_writes();
+	if (fds[2].revents)
+		passing_serve();
 }
 
 static void *work(void *unused)
@@ -123,7 +128,7 @@ static void *work(void *unused)
 	/* Calls of this thread must not spoil a capture of another one. */
 	if (real->cuThreadExchangeStreamCaptureMode)
 		real->cuThreadExchangeStreamCaptureMode(&mode);
-	while (!stopping && !lost) {
+	while (!stopping && !shim_lost()) {
 		u64 began_ns = own_time_ns();
 		u64 pending = streams_poll(real);
 		u64 look_ns = own_time_ns() - began_ns;
@@ -217,7 +222,7 @@ void worker_stop(void)
 	u64 one = 1;
 
 	pthread_mutex_lock(&worker_lock);
-	if (started && !lost && !pthread_equal(pthread_self(), thread)) {
+	if (started && !shim_lost() && !pthread_equal(pthread_self(), thread)) {
 		int fd = find_wake_fd();
 
 		stopping = true;
@@ -239,7 +244,7 @@ void worker_reset(void)
 {
 	pthread_mutex_init(&worker_lock, NULL);
 	descriptor_close(&wake_fd);
-	lost = false;
+	shim_set_lost(false);
 	started = false;
 	shim_set_idle(true);
 	stopping = false;

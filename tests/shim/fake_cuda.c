@@ -8,7 +8,7 @@
  * appends what it saw, when its process ends. FAKE_NO_MANAGED_POOLS: as a driver of CUDA 12.
  * FAKE_QUERY: microseconds of its thread that a question about an event takes.
  * FAKE_NO_FREE: memory cannot be freed. FAKE_DEVICE: a file that it opens and keeps, as
- * NVIDIA's keeps /dev/nvidia-uvm. Calls for memory are in fake_memory.c.
+ * NVIDIA's keeps /dev/nvidia-uvm. Calls for memory are in fake_memory.c and fake_vmm.c.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -198,6 +198,18 @@ FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int devi
 	*value = attribute == CU_DEVICE_MANAGED || attribute == CU_DEVICE_CONCURRENT;
 	if (attribute == CU_DEVICE_MAJOR)
 		*value = 9;
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceGetCount(int *count)
+{
+	*count = DEVICES;
+	return CU_OK;
+}
+
+FAKE cu_result cuDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	*can = device != peer;
 	return CU_OK;
 }
 
@@ -590,6 +602,7 @@ struct entry {
 static const struct entry entries[] = {
 	FAKE_CALLS(ENTRY){ "cuMemAlloc", 99000, false, (void *)cuMemAlloc_v3 },
 	{ "cuDevicePrimaryCtxReset", 7000, false, (void *)cuDevicePrimaryCtxReset },
+	{ "cuIpcOpenMemHandle", 4010, false, (void *)cuIpcOpenMemHandle },
 };
 
 FAKE cu_result cuGetProcAddress_v2(const char *symbol, void **pfn, int version, uint64_t flags,

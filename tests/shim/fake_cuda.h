@@ -69,9 +69,15 @@ struct CUgraphNode_st *fake_graph_add(struct CUgraph_st *graph, struct CUfunc_st
 	X(cuMemRelease, "cuMemRelease", 10020, 0)                                             \
 	X(cuMemMap, "cuMemMap", 10020, 0)                                                     \
 	X(cuMemUnmap, "cuMemUnmap", 10020, 0)                                                 \
+	X(cuMemAddressReserve, "cuMemAddressReserve", 10020, 0)                               \
+	X(cuMemAddressFree, "cuMemAddressFree", 10020, 0)                                     \
+	X(cuMemSetAccess, "cuMemSetAccess", 10020, 0)                                         \
+	X(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020, 0)                           \
 	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000, 0)                            \
 	X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000, 0)                            \
 	X(cuIpcGetMemHandle, "cuIpcGetMemHandle", 4010, 0)                                    \
+	X(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 11000, 0)                              \
+	X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, 0)                                \
 	X(cuStreamCreate, "cuStreamCreate", 2000, 0)                                          \
 	X(cuStreamDestroy_v2, "cuStreamDestroy", 4000, 0)                                     \
 	X(cuStreamSynchronize, "cuStreamSynchronize", 2000, 0)                                \

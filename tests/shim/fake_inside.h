@@ -23,7 +23,16 @@ void fake_enter(const char *call);
 /* The default stream makes the copy that cuMemcpyHtoD() has left under way. */
 void fake_make_staged_copy(void);
 
-/* Is it an address that cuMemAddressReserve() has given? */
-bool fake_is_reserved(cu_ptr ptr);
+/* Has a device as much memory left? */
+bool fake_has_room(size_t bytes);
+
+/* fake_vmm.c: memory of cuMemCreate(). */
+
+unsigned long fake_vmm_live(void);
+/* What this process has made. */
+size_t fake_vmm_bytes(void);
+/* A range of managed memory is freed: its addresses stay the driver's, who may give them again. */
+void fake_vmm_keep(cu_ptr ptr, size_t bytes);
+cu_result fake_vmm_attribute(void *data, unsigned int attribute, cu_ptr ptr);
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "fake_inside.h"
 
@@ -19,6 +21,7 @@ struct CUmemPoolHandle_st {
 struct block {
 	char *ptr;
 	size_t bytes;
+	size_t range; /* of addresses that are its own; 0: it lies in a granule */
 	bool managed;
 	bool host;
 	bool pool; /* it was asked from a pool */
@@ -34,27 +37,110 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct fake_memory fake_memory(void)
 {
-	struct fake_memory seen = { 0, wrong_frees, managed_made, to_host, to_gpu };
+	struct fake_memory seen = { fake_vmm_live(), wrong_frees, managed_made, to_host,
+				    to_gpu };
 
 	for (int i = 0; i < BLOCKS; i++)
 		seen.live += blocks[i].ptr != NULL;
 	return seen;
 }
 
+/*
+ * Managed memory as driver 580 has it on an H200. Up to 20 MiB it comes from granules of 32 MiB,
+ * whose addresses are the driver's for ever. From 64 MiB on it has a range of its own, at a
+ * multiple of 32 MiB, which can be reserved behind cuMemFree(). Between the two nothing was
+ * measured: it is taken for a granule.
+ */
+#define GRANULE	 (32ull << 20)
+#define OWN	 (64ull << 20)
+#define GRANULES 8192
+
+static struct granule {
+	char *ptr;
+	size_t bytes, used;
+	unsigned int live;
+} granules[GRANULES];
+
+/* Addresses with memory behind them, at a multiple of a granule. */
+static char *map_aligned(size_t bytes)
+{
+	char *range = mmap(NULL, bytes + GRANULE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	size_t head = (size_t)(-(uintptr_t)range & (GRANULE - 1));
+
+	if (range == MAP_FAILED)
+		return NULL;
+	if (head)
+		munmap(range, head);
+	if (head != GRANULE)
+		munmap(range + head + bytes, GRANULE - head);
+	return range + head;
+}
+
+/* Under the lock. */
+static void *from_granule(size_t bytes)
+{
+	size_t whole = (bytes + 511) / 512 * 512;
+
+	for (int i = 0; i < GRANULES; i++) {
+		struct granule *granule = &granules[i];
+		char *ptr;
+
+		if (!granule->ptr) {
+			granule->bytes = (whole + GRANULE - 1) / GRANULE * GRANULE;
+			granule->ptr = map_aligned(granule->bytes);
+			if (!granule->ptr)
+				return NULL;
+		}
+		if (granule->bytes - granule->used < whole)
+			continue;
+		ptr = granule->ptr + granule->used;
+		granule->used += whole;
+		granule->live++;
+		return ptr;
+	}
+	return NULL;
+}
+
+static void to_granule(const char *ptr)
+{
+	for (int i = 0; i < GRANULES && granules[i].ptr; i++)
+		if (ptr >= granules[i].ptr && ptr < granules[i].ptr + granules[i].bytes &&
+		    !--granules[i].live)
+			granules[i].used = 0;
+}
+
 static void *host_memory(size_t bytes, bool managed, bool host)
 {
-	void *ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);
+	size_t range = managed && bytes >= OWN ? (bytes + GRANULE - 1) / GRANULE * GRANULE : 0;
+	void *ptr;
 
 	pthread_mutex_lock(&lock);
+	if (range)
+		ptr = map_aligned(range);
+	else if (managed)
+		ptr = from_granule(bytes);
+	else
+		ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);
 	managed_made += managed;
 	for (int i = 0; i < BLOCKS; i++) {
 		if (blocks[i].ptr)
 			continue;
-		blocks[i] = (struct block){ ptr, bytes, managed, host, false };
+		blocks[i] = (struct block){ ptr, bytes, range, managed, host, false };
 		break;
 	}
 	pthread_mutex_unlock(&lock);
 	return ptr;
+}
+
+static void unmap_block(const struct block *block)
+{
+	if (block->range)
+		fake_vmm_keep((cu_ptr)(uintptr_t)block->ptr, block->range);
+	else if (block->managed)
+		to_granule(block->ptr);
+	else
+		free(block->ptr);
 }
 
 static bool give_back(cu_ptr ptr)
@@ -65,7 +151,7 @@ static bool give_back(cu_ptr ptr)
 	for (int i = 0; !known && i < BLOCKS; i++) {
 		if (!ptr || (cu_ptr)(uintptr_t)blocks[i].ptr != ptr)
 			continue;
-		free(blocks[i].ptr);
+		unmap_block(&blocks[i]);
 		blocks[i].ptr = NULL;
 		known = true;
 	}
@@ -92,7 +178,7 @@ static size_t memory(void)
 
 static size_t in_use(void)
 {
-	size_t bytes = 0;
+	size_t bytes = fake_vmm_bytes();
 
 	for (int i = 0; i < BLOCKS; i++)
 		bytes += blocks[i].ptr && !blocks[i].managed && !blocks[i].host ?
@@ -101,11 +187,16 @@ static size_t in_use(void)
 	return bytes;
 }
 
+bool fake_has_room(size_t bytes)
+{
+	return in_use() + bytes <= memory();
+}
+
 static cu_result allocate(cu_ptr *ptr, size_t bytes, bool managed)
 {
 	if (!bytes)
 		return CU_INVALID_VALUE;
-	if (!managed && in_use() + bytes > memory())
+	if (!managed && !fake_has_room(bytes))
 		return CU_OUT_OF_MEMORY;
 	*ptr = (cu_ptr)(uintptr_t)host_memory(bytes, managed, false);
 	return CU_OK;
@@ -265,40 +356,6 @@ FAKE cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 	return CU_OK;
 }
 
-FAKE cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
-			   const struct CUmemAllocationProp_st *prop, unsigned long long flags)
-{
-	(void)prop;
-	(void)flags;
-	return allocate(handle, bytes, false);
-}
-
-FAKE cu_result cuMemRelease(unsigned long long handle)
-{
-	return block_of(handle) ? CU_OK : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
-{
-	*handle = (unsigned long long)(uintptr_t)address;
-	return CU_OK;
-}
-
-/* Reserved addresses have memory behind them from the start; others are the handle itself. */
-FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
-			unsigned long long flags)
-{
-	(void)bytes;
-	(void)flags;
-	return (fake_is_reserved(ptr) || ptr == handle) && !offset ? CU_OK : CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
-{
-	(void)bytes;
-	return fake_is_reserved(ptr) ? CU_OK : cuMemFree_v2(ptr);
-}
-
 /*
  * Arrays have a handle, and no memory behind it. One without a width is refused, and a flat one
  * of three channels. As with the driver's, a number of levels that cannot be becomes the nearest
@@ -372,7 +429,7 @@ FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr 
 	const struct block *block = block_of(ptr);
 
 	if (!block)
-		return CU_INVALID_VALUE;
+		return fake_vmm_attribute(data, attribute, ptr);
 	switch (attribute) {
 	case CU_POINTER_IS_MANAGED:
 		*(unsigned char *)data = block->managed;
@@ -383,6 +440,17 @@ FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr 
 	case CU_POINTER_START:
 		*(cu_ptr *)data = (cu_ptr)(uintptr_t)block->ptr;
 		return CU_OK;
+	case CU_POINTER_SIZE:
+		*(size_t *)data = block->bytes;
+		return CU_OK;
+	case CU_POINTER_CAN_IPC:
+		*(unsigned char *)data = !block->managed && !block->host;
+		return CU_OK;
+	case CU_POINTER_HANDLES:
+		*(unsigned int *)data = 0;
+		return CU_OK;
+	case CU_POINTER_CONTEXT:
+		return cuCtxGetCurrent(data);
 	case CU_POINTER_HOST:
 		*(void **)data = block->managed || block->host ? (void *)(uintptr_t)ptr : NULL;
 		return block->managed || block->host ? CU_OK : CU_INVALID_VALUE;
@@ -408,13 +476,72 @@ FAKE cu_result cuPointerSetAttribute(const void *value, unsigned int attribute, 
 	return block->managed ? CU_NOT_SUPPORTED : CU_OK;
 }
 
+FAKE cu_result cuMemGetAddressRange_v2(cu_ptr *start, size_t *bytes, cu_ptr ptr)
+{
+	cu_ptr at;
+	size_t size;
+
+	if (cuPointerGetAttribute(&at, CU_POINTER_START, ptr) != CU_OK ||
+	    cuPointerGetAttribute(&size, CU_POINTER_SIZE, ptr) != CU_OK)
+		return CU_INVALID_VALUE;
+	if (start)
+		*start = at;
+	if (bytes)
+		*bytes = size;
+	return CU_OK;
+}
+
+/* IPC of device memory by itself: what an opening gives is a number, and no memory. */
+#define OPENED 0x7770000ull
+
+struct CUipcMemHandle_st {
+	char bytes[64];
+};
+
+struct handle {
+	char magic[8];
+	cu_ptr ptr;
+	int pid;
+};
+
 FAKE cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
 {
 	const struct block *block = block_of(ptr);
+	struct handle made = { "driver", ptr, (int)getpid() };
 
 	if (!handle || !block || block->managed)
 		return CU_INVALID_VALUE;
+	memcpy(handle, &made, sizeof(made));
 	return CU_OK;
+}
+
+FAKE cu_result cuIpcOpenMemHandle_v2(cu_ptr *ptr, struct CUipcMemHandle_st handle,
+				     unsigned int flags)
+{
+	struct handle given;
+
+	memcpy(&given, &handle, sizeof(given));
+	if (memcmp(given.magic, "driver", 7))
+		return CU_INVALID_VALUE;
+	if (given.pid == (int)getpid())
+		return CU_INVALID_CONTEXT;
+	*ptr = OPENED;
+	return flags == CU_IPC_PEER ? CU_OK : CU_INVALID_VALUE;
+}
+
+/* The first version. It differs here, so that a test sees which one was called. */
+FAKE cu_result cuIpcOpenMemHandle(cu_ptr *ptr, struct CUipcMemHandle_st handle,
+				  unsigned int flags)
+{
+	cu_result result = cuIpcOpenMemHandle_v2(ptr, handle, flags);
+
+	*ptr += result == CU_OK;
+	return result;
+}
+
+FAKE cu_result cuIpcCloseMemHandle(cu_ptr ptr)
+{
+	return ptr == OPENED || ptr == OPENED + 1 ? CU_OK : CU_INVALID_VALUE;
 }
 
 FAKE cu_result cuMemAdvise(cu_ptr ptr, size_t bytes, unsigned int advice, int device)

@@ -1,71 +1,17 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/*
- * The driver library's modules: their text is kept, and nothing of it runs. Reserved addresses.
- */
+/* The driver library's modules: their text is kept, and nothing of it runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "fake_inside.h"
 
-#define RESERVED  8
 #define TEXT_HEAD 4096
 
 struct CUmod_st {
 	char text[TEXT_HEAD]; /* the first bytes of the image */
 	unsigned long long bounds[16];
 };
-
-static struct {
-	cu_ptr ptr;
-	size_t bytes;
-} reserved[RESERVED];
-
-bool fake_is_reserved(cu_ptr ptr)
-{
-	for (int i = 0; i < RESERVED; i++)
-		if (reserved[i].ptr && ptr >= reserved[i].ptr &&
-		    ptr - reserved[i].ptr < reserved[i].bytes)
-			return true;
-	return false;
-}
-
-FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
-				   unsigned long long flags)
-{
-	char *range = mmap(NULL, bytes + alignment, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	cu_ptr aligned = ((cu_ptr)(uintptr_t)range + alignment - 1) / alignment * alignment;
-
-	if (range == MAP_FAILED || address || flags)
-		return CU_OUT_OF_MEMORY;
-	for (int i = 0; i < RESERVED; i++) {
-		if (reserved[i].ptr)
-			continue;
-		reserved[i].ptr = *ptr = aligned;
-		reserved[i].bytes = bytes;
-		return CU_OK;
-	}
-	return CU_OUT_OF_MEMORY;
-}
-
-FAKE cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes)
-{
-	for (int i = 0; i < RESERVED; i++)
-		if (reserved[i].ptr == ptr && reserved[i].bytes == bytes) {
-			reserved[i].ptr = 0;
-			return CU_OK;
-		}
-	return CU_INVALID_VALUE;
-}
-
-FAKE cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
-			      size_t count)
-{
-	(void)bytes, (void)access, (void)count;
-	return fake_is_reserved(ptr) ? CU_OK : CU_INVALID_VALUE;
-}
 
 FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 				  unsigned int count, unsigned int *options, void **values)

@@ -206,7 +206,7 @@ static void task_memory(int number)
 	unsigned long long handle;
 	unsigned char managed = 2;
 	size_t pitch, before, after, total;
-	cu_ptr ptrs[5];
+	cu_ptr ptrs[5], range;
 
 	open_device();
 	CHECK(cu.cuMemGetInfo_v2(&before, &total));
@@ -219,7 +219,8 @@ static void task_memory(int number)
 		CHECK(cu.cuMemAllocFromPoolAsync(&ptrs[4], MIB, pool, NULL));
 		CHECK(cu.cuMemCreate(&handle, 2 * MIB, (struct CUmemAllocationProp_st *)&prop,
 				     0));
-		CHECK(cu.cuMemMap(handle, 2 * MIB, 0, handle, 0));
+		CHECK(cu.cuMemAddressReserve(&range, 2 * MIB, 0, 0, 0));
+		CHECK(cu.cuMemMap(range, 2 * MIB, 0, handle, 0));
 		CHECK(cu.cuMemRelease(handle));
 		CHECK(cu.cuPointerGetAttribute(&managed, CU_POINTER_IS_MANAGED, ptrs[0] + 100));
 		printf("managed %u pitch %zu\n", managed, pitch);
@@ -228,7 +229,8 @@ static void task_memory(int number)
 		CHECK(cu.cuMemFreeAsync(ptrs[2], NULL));
 		CHECK(cu.cuMemFree_v2(ptrs[3]));
 		CHECK(cu.cuMemFree_v2(ptrs[4]));
-		CHECK(cu.cuMemUnmap(handle, 2 * MIB));
+		CHECK(cu.cuMemUnmap(range, 2 * MIB));
+		CHECK(cu.cuMemAddressFree(range, 2 * MIB));
 	}
 	CHECK(cu.cuMemFree_v2(0));
 	if (cu.cuMemFree_v2(12345) == CU_OK)
@@ -500,8 +502,8 @@ static const struct task plain_tasks[] = {
 
 int main(int argc, char **argv)
 {
-	static const struct task *const tables[] = { plain_tasks, corner_tasks, pool_tasks,
-						     fenced_tasks, array_tasks };
+	static const struct task *const tables[] = { plain_tasks,  corner_tasks, pool_tasks,
+						     fenced_tasks, array_tasks,	 ipc_tasks };
 
 	if (argc < 3)
 		return 2;

@@ -117,6 +117,28 @@ bool partition_room(const struct shim_real *real, int device, u64 *ret_whole, u6
 	return false;
 }
 
+void pinned_hold_addresses(void)
+{
+}
+
+void pinned_release_addresses(void)
+{
+}
+
+u64 pinned_range(const struct shim_real *real, u64 bytes)
+{
+	(void)real;
+	(void)bytes;
+	return 0;
+}
+
+bool pinned_free(cu_ptr ptr, cu_result *ret_result)
+{
+	(void)ptr;
+	(void)ret_result;
+	return false;
+}
+
 /* The driver: memory of the host. A copy reads and writes all of it. */
 static cu_result get_context(struct CUctx_st **ret_context)
 {
