@@ -33,6 +33,8 @@ unsigned long fake_vmm_live(void);
 size_t fake_vmm_bytes(void);
 /* A range of managed memory is freed: its addresses stay the driver's, who may give them again. */
 void fake_vmm_keep(cu_ptr ptr, size_t bytes);
+/* Give such a range again, with memory behind it. NULL: there is none of this size. */
+char *fake_vmm_take(size_t bytes);
 cu_result fake_vmm_attribute(void *data, unsigned int attribute, cu_ptr ptr);
 
 #endif

@@ -116,9 +116,10 @@ static void *host_memory(size_t bytes, bool managed, bool host)
 	void *ptr;
 
 	pthread_mutex_lock(&lock);
-	if (range)
-		ptr = map_aligned(range);
-	else if (managed)
+	if (range) {
+		ptr = fake_vmm_take(range);
+		ptr = ptr ? ptr : map_aligned(range);
+	} else if (managed)
 		ptr = from_granule(bytes);
 	else
 		ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);

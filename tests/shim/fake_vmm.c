@@ -147,6 +147,23 @@ void fake_vmm_keep(cu_ptr ptr, size_t bytes)
 	pthread_mutex_unlock(&lock);
 }
 
+char *fake_vmm_take(size_t bytes)
+{
+	char *found = NULL;
+
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < RESERVED && !found; i++)
+		if (kept[i].ptr && kept[i].bytes == bytes) {
+			found = mmap((void *)(uintptr_t)kept[i].ptr, bytes,
+				     PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+				     -1, 0);
+			kept[i].ptr = 0;
+		}
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
 /* Take kept addresses from @wished on. What is left of their range is not given again. */
 static bool take_kept(cu_ptr wished, size_t bytes)
 {

@@ -247,19 +247,23 @@ START_TEST(freed_memory_is_not_opened)
 }
 END_TEST
 
+/* A byte of a handle. */
+static unsigned char byte_of(const char *handle, int index)
+{
+	unsigned int byte;
+
+	ck_assert_int_eq(sscanf(handle + strlen("IPC_HANDLE=") + 2 * index, "%2x", &byte), 1);
+	return (unsigned char)byte;
+}
+
 /* The address of the socket of the process that made a handle: its name is behind the magic. */
 static socklen_t address_of(const char *handle, struct sockaddr_un *address)
 {
 	unsigned long long name = 0;
 	int length;
 
-	for (int i = 7; i >= 0; i--) {
-		unsigned int byte;
-
-		ck_assert_int_eq(
-			sscanf(handle + strlen("IPC_HANDLE=") + 2 * (8 + i), "%2x", &byte), 1);
-		name = name << 8 | byte;
-	}
+	for (int i = 7; i >= 0; i--)
+		name = name << 8 | byte_of(handle, 8 + i);
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	length = snprintf(address->sun_path + 1, sizeof(address->sun_path) - 1,
 			  "gvm-shim-ipc-%016llx", name);
@@ -310,6 +314,46 @@ static int count_descriptors(pid_t pid)
 	closedir(fds);
 	return count;
 }
+
+/* Ask as an opener does: with the magic and the key, which is behind the name in a handle. */
+static int ask_for(const char *handle)
+{
+	int socket_of_ours = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un to, own = { .sun_family = AF_UNIX };
+	socklen_t length = address_of(handle, &to);
+	unsigned char request[32] = "gvmipc1";
+
+	for (int i = 0; i < 24; i++)
+		request[8 + i] = byte_of(handle, 16 + i);
+	ck_assert_int_eq(bind(socket_of_ours, (struct sockaddr *)&own, sizeof(sa_family_t)), 0);
+	ck_assert_int_eq(sendto(socket_of_ours, request, sizeof(request), 0,
+				(struct sockaddr *)&to, length),
+			 sizeof(request));
+	return socket_of_ours;
+}
+
+/* Requests are answered in turn, so its request was seen before ours. */
+START_TEST(another_user_is_not_answered)
+{
+	struct program exporter;
+	int theirs, ours;
+	char text[64];
+
+	if (geteuid())
+		return; /* root alone can be another user */
+	start(&exporter, true, "ask", "ipc_export", 2048, NULL);
+	wait_ready(&exporter);
+	ck_assert_int_eq(setresuid(65534, 65534, 0), 0);
+	theirs = ask_for(handle_of(&exporter));
+	ck_assert_int_eq(setresuid(0, 0, 0), 0);
+	ours = ask_for(handle_of(&exporter));
+	ck_assert_int_eq(recv(ours, text, sizeof(text), 0), 32);
+	ck_assert_int_lt(recv(theirs, text, sizeof(text), MSG_DONTWAIT), 0);
+	close(theirs);
+	close(ours);
+	go_to_end(&exporter);
+}
+END_TEST
 
 START_TEST(a_hostile_client_does_no_harm)
 {
@@ -494,6 +538,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_wrong_handle_opens_nothing);
 	tcase_add_test(tests, memory_outlives_the_process_that_exported_it);
 	tcase_add_test(tests, freed_memory_is_not_opened);
+	tcase_add_test(tests, another_user_is_not_answered);
 	tcase_add_test(tests, a_hostile_client_does_no_harm);
 	tcase_add_test(tests, a_driver_that_keeps_addresses_exports_nothing);
 	tcase_add_test(tests, a_lost_address_comes_again_or_the_program_ends);
