@@ -7,7 +7,7 @@
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
 # rates. On request: calls (ns of a call), pairs (steps a second, five turns of processes), resident (GVM_RESIDENT),
 # pressure (the Python package), pools (answers about memory pools), running (timeslices of running programs by gvmctl), beyond
-# (arrays and other memory without an address); resident, pressure and running need gvmd and gvmctl in the folder TOOLS.
+# (arrays and other memory without an address), ranges (addresses of managed memory, exports, what allocations cost); resident, pressure and running need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -24,8 +24,8 @@ PROGRAMS, SHIM, OUT = (os.path.abspath(a) for a in sys.argv[1:4])
 PARTS = sys.argv[4:] or ["same", "counts", "turns", "cycles", "limit", "places", "rates"]
 BUDGET = float(os.environ.get("BUDGET", "400"))
 BEGAN = time.time()
-PYTHON = ["torch_train", "torch_infer", "torch_graphs", "torch_streams", "torch_loader", "triton_rows", "jax_train",
-          "cupy_sort"]
+PYTHON = ["torch_train", "torch_infer", "torch_graphs", "torch_streams", "torch_loader", "torch_ipc", "triton_rows",
+          "jax_train", "cupy_sort"]
 TOOLS = os.environ.get("TOOLS", "")
 BINARIES = ["sample", "vmm", "blas", "ipc"]
 COUNTED = {"GVM_SHIM_MANAGED": "0"}
@@ -147,7 +147,7 @@ def same():
 
 def counts():
     say("# counts: name, launches the shim counted, kernels CUPTI saw, kernels the program says; by process")
-    for r in together([((n, COUNTED if n == "ipc" else {}), dict(label="count", profile=True, timeout=120))
+    for r in together([((n, {}), dict(label="count", profile=True, timeout=120))
                        for n in (os.environ.get("ONLY") or " ".join(BINARIES + PYTHON)).split()]):
         pairs = ["%s/%s" % (r["launched"].get(p), r["cupti"].get(p))
                  for p in sorted(set(r["launched"]) | set(r["cupti"]))]
@@ -397,6 +397,21 @@ def beyond():
         say("beyond %-8s rc %s %s" % (label, r["rc"], re.findall(r"shim\[\d+\]: ((?:GPU 0: launched|a graph|cu\w+:).*)", r["log"])))
 
 
+# Addresses of managed memory; exports beside threads that take addresses; what allocations cost, and many of them.
+def ranges():
+    for label, shim, what in (("driver", None, "ranges"), ("plain", None, "exports,costs,many"), ("managed", {}, "exports,costs,many")):
+        for part in what.split(","):
+            r = run("ranges", shim, label, args=(part,))
+            for line in r["out"].splitlines():
+                say("ranges %-8s %s" % (label, line))
+            say("ranges %-8s %s rc %s %s" % (label, part, r["rc"], r["err"][-300:]))
+    for label, shim in (("plain", None), ("managed", {})):
+        r = run("ipc", shim, label, args=("outlive",))
+        for line in r["out"].splitlines():
+            say("ranges %-8s %s" % (label, line))
+        say("ranges %-8s outlive rc %s %s" % (label, r["rc"], re.findall(r"cuIpc\w+: .*", r["log"])))
+
+
 # What an application hears of memory pools: answers that differ from those without the shim, and what is managed.
 def pools():
     plain = run("pools", None, "plain")
@@ -431,7 +446,7 @@ for part in PARTS:
     try:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
          "places": places, "resident": resident, "pressure": pressure, "calls": calls,
-         "pairs": pairs, "pools": pools, "running": running, "beyond": beyond}[part]()
+         "pairs": pairs, "pools": pools, "running": running, "beyond": beyond, "ranges": ranges}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))
