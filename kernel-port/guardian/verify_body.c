@@ -201,8 +201,7 @@ static bool is_one_parameter(const struct ptx_text *text, size_t at)
 /* ".reg .b64 %rd<9>, x;" and other declarations in a body, up to the semicolon. */
 static int verify_declaration(struct verifier *verifier)
 {
-	static const char *const spaces[] = { ".reg",	".local", ".shared",
-					      ".param", ".const", ".global" };
+	static const char *const spaces[] = { ".reg", ".local", ".shared", ".param", ".const" };
 	const struct ptx_text *text = verifier->text;
 	bool reg = verify_is(verifier, ".reg"), local = verify_is(verifier, ".local"),
 	     known = false;

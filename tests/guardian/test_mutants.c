@@ -508,6 +508,9 @@ static const struct {
 	{ HEAD REGISTERS
 	  "{ .param .b8 q[64]; { .param .b8 .align 4 q; st.param.b32 [q+4], %r1; } } }",
 	  "another form" },
+	/* A variable of one function could have the name of another one of the module. */
+	{ HEAD REGISTERS "{ .global .align 8 .b8 y[8]; st.global.u32 [y], %r1; } ret; }",
+	  "not accepted in a function" },
 	/* ptxas takes a prototype in a body: its parameter would be the nearest of that name. */
 	{ HEAD REGISTERS "{ .param .b8 q[16]; .extern .func f(.param .b8 q[4096]); "
 			 "st.param.b64 [q+24], %rd1; } ret; }",
