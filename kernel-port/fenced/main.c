@@ -32,8 +32,8 @@ static int run(int argc, char **argv, struct sim_error *err);
 static const struct command_option options[] = {
 	{ "socket", "PATH", false, "Where clients connect; " FENCED_SOCKET " by default." },
 	{ "mode", "MODE", false,
-"fence, once, 4g, check, modulo or count, as in gvmfence (default: once); noprot: no fence,\n"
-"to measure what one costs." },
+"How clients are fenced: fence, once (default), 4g, check, modulo or count, as in gvmfence;\n"
+"noprot: no fence, to measure what one costs." },
 	{ "memory", "SIZE", false, "Memory for all partitions, a power of two; half of the GPU by default." },
 	{ "limit", "TIME", false, "The longest that a client's kernels may run at a stretch; 30s by default." },
 	{ "gpu", "NUMBER", false, "Which GPU; 0 by default." },

@@ -16,6 +16,7 @@ static int run_stats(int argc, char **argv, struct sim_error *err);
 /* clang-format off */
 #define MODE_OPTIONS \
 	{ "mode", "MODE", false, \
+"how an address is confined:\n" \
 "fence: mask and base, of every address (default)\n" \
 "once: of the register alone; constant offsets stay, inside of a margin\n" \
 "4g: as once, of the upper 32 bits; partitions of 4 GiB and more\n" \
@@ -23,15 +24,16 @@ static int run_stats(int argc, char **argv, struct sim_error *err);
 "modulo: wrap around in partitions of any size\n" \
 "count: as fence; addresses that it changes are counted in gvmf_found" }, \
 	{ "pass", "HOW", false, \
-"const: bounds are constants of the module (default)\n" \
-"params: bounds are the last parameters of each kernel\n" \
+"where the bounds are:\n" \
+"const: in constants of the module (default)\n" \
+"params: in the last parameters of each kernel\n" \
 "auto: const, or params where the module's constants leave no room" }, \
 	{ "index", "HOW", false, \
 "of a jump through a table: clamp (default), or modulo, as in the\n" \
 "paper, which costs more instructions" }, \
 	{ "margin", "BYTES", false, \
-"once and 4g: the largest offset that stays; 8388608 by default. As\n" \
-"much has to lie empty at both ends of each partition." }
+"the largest offset that stays, with once and 4g; 8388608 by default.\n" \
+"As much has to lie empty at both ends of each partition." }
 
 static const struct command_option patch_options[] = {
 	{ "out", "FILE", false, "Write the patched module here, and not to standard output." },
