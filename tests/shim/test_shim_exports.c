@@ -67,7 +67,8 @@ bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *re
 
 u64 shim_now_ns(void)
 {
-	return now_ns += step_ns;
+	now_ns += step_ns;
+	return now_ns;
 }
 
 bool shim_closing(void)
