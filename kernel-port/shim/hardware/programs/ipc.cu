@@ -86,6 +86,7 @@ static int outlive(const char *self)
 		for (;;)
 			pause();
 	}
+	close(pipes[1]);
 	if (read(pipes[0], handles, sizeof(handles)) != sizeof(handles))
 		return 1;
 	CK(cudaIpcOpenMemHandle((void **)&x, handles[0], cudaIpcMemLazyEnablePeerAccess));
