@@ -12,13 +12,12 @@ version=$(sed -n '1s/.*(\(.*\)).*/\1/p' "$top/packaging/debian/changelog")
 tree=$out/gvm-dkms-$version
 
 rm -rf "$tree"
-mkdir -p "$tree/sim" "$tree/kernel-port/softgpu" "$tree/docs/man"
+mkdir -p "$tree/sim" "$tree/kernel-port" "$tree/docs/man"
 cp -r "$top/packaging" "$tree/"
 mv "$tree/packaging/debian" "$tree/debian"
 "$top/packaging/copyright.sh" "$top" "$top/packaging/debian/copyright" >"$tree/debian/copyright"
 cp -r "$top/sim/core" "$tree/sim/"
 cp -r "$top/kernel-port/linux" "$top/kernel-port/nvidia" "$tree/kernel-port/"
-cp "$top/kernel-port/softgpu/softgpu_rmapi.h" "$tree/kernel-port/softgpu/"
 cp "$top"/docs/man/gvm-*.8 "$tree/docs/man/"
 cp "$top/LICENSE" "$tree/"
 if ! (cd "$tree" && dpkg-buildpackage -us -uc -b) >"$out/build.log" 2>&1; then

@@ -12,11 +12,10 @@ lib=$out${3:-/lib}
 cd "$(dirname "$0")/.."
 source=$out/usr/src/gvm-$version
 
-mkdir -p "$source/kernel-port/softgpu" "$source/sim" "$source/packaging"
+mkdir -p "$source/kernel-port" "$source/sim" "$source/packaging"
 cp -r sim/core "$source/sim/"
 cp -r kernel-port/linux kernel-port/nvidia "$source/kernel-port/"
 rm -f "$source"/kernel-port/linux/selftest*
-cp kernel-port/softgpu/softgpu_rmapi.h "$source/kernel-port/softgpu/"
 cp -r packaging/dkms packaging/driver-versions "$source/packaging/"
 rm "$source/packaging/dkms/dkms.conf" "$source/packaging/dkms/depmod.conf" \
 	"$source/packaging/dkms/modprobe.conf" "$source/packaging/dkms/gvm-dkms.sh"

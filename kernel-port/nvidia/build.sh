@@ -40,14 +40,14 @@ restore() {
 		file=$(basename "$file" .c)
 		rm -f "$uvm/$file.o"
 	done
-	rm -f "$uvm"/gvm_uvm*.[cho] "$uvm"/.gvm_uvm*.cmd "$uvm/softgpu_rmapi.h"
+	rm -f "$uvm"/gvm_uvm*.[cho] "$uvm"/.gvm_uvm*.cmd "$uvm/gvm_rmapi.h"
 	rm -rf "$out/stock"
 }
 restore
 
 {
 	cat "$softgpu/key"
-	(cd "$ours" && sha256sum ./*.sh ./gvm_uvm*.[ch] ../softgpu/softgpu_rmapi.h hooks/*)
+	(cd "$ours" && sha256sum ./*.sh ./gvm_uvm*.[ch] ../linux/gvm_rmapi.h hooks/*)
 } >"$out/key.new"
 if [ -f "$out/nvidia-uvm.ko" ] && cmp -s "$out/key.new" "$out/key"; then
 	echo "$out: the hooked nvidia-uvm.ko is up to date"

@@ -12,7 +12,7 @@
 
 #include "gvm_uvm.h"
 #include "nv-modeset-interface.h"
-#include "softgpu_rmapi.h"
+#include "gvm_rmapi.h"
 #include "uvm_kvmalloc.h"
 #include "uvm_va_space.h"
 
@@ -20,8 +20,8 @@
 static int gvm_uvm_control(u32 client, u32 object, u32 command, void *params, u32 bytes)
 {
 	nvidia_modeset_rm_ops_t ops = { .version_string = NV_VERSION_STRING };
-	struct softgpu_rmapi_control call = {
-		.op = SOFTGPU_NV04_CONTROL,
+	struct gvm_rm_control call = {
+		.op = GVM_RM_CONTROL,
 		.client = client,
 		.object = object,
 		.command = command,
@@ -55,24 +55,24 @@ static int gvm_uvm_control(u32 client, u32 object, u32 command, void *params, u3
 
 int gvm_uvm_tsg_set_timeslice(const struct gvm_uvm_channel *channel, u64 timeslice_us)
 {
-	struct softgpu_timeslice params = { .us = timeslice_us };
+	struct gvm_rm_timeslice params = { .us = timeslice_us };
 
-	return gvm_uvm_control(channel->client, channel->tsg, SOFTGPU_TSG_SET_TIMESLICE,
-			       &params, sizeof(params));
+	return gvm_uvm_control(channel->client, channel->tsg, GVM_RM_TSG_SET_TIMESLICE, &params,
+			       sizeof(params));
 }
 
 /* Without a register that says when the TSG has left, RM waits for that: a second at most. */
 int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel)
 {
-	struct softgpu_preempt params = { .wait = !channel->state };
+	struct gvm_rm_preempt params = { .wait = !channel->state };
 
-	return gvm_uvm_control(channel->client, channel->tsg, SOFTGPU_TSG_PREEMPT, &params,
+	return gvm_uvm_control(channel->client, channel->tsg, GVM_RM_TSG_PREEMPT, &params,
 			       sizeof(params));
 }
 
 int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt)
 {
-	struct softgpu_disable_channels params = {
+	struct gvm_rm_disable_channels params = {
 		.disable = disable,
 		.count = 1,
 		.only_scheduling = !preempt,
@@ -80,16 +80,16 @@ int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable,
 		.channel = { channel->object },
 	};
 
-	return gvm_uvm_control(channel->client, channel->client, SOFTGPU_DISABLE_CHANNELS,
+	return gvm_uvm_control(channel->client, channel->client, GVM_RM_DISABLE_CHANNELS,
 			       &params, sizeof(params));
 }
 
 static int gvm_uvm_tsg_of(struct gvm_uvm_channel *channel)
 {
-	struct softgpu_handle_info params = { .object = channel->object,
-					      .index = SOFTGPU_HANDLE_INFO_PARENT };
+	struct gvm_rm_handle_info params = { .object = channel->object,
+					     .index = GVM_RM_HANDLE_INFO_PARENT };
 	int status = gvm_uvm_control(channel->client, channel->client,
-				     SOFTGPU_CLIENT_GET_HANDLE_INFO, &params, sizeof(params));
+				     GVM_RM_CLIENT_GET_HANDLE_INFO, &params, sizeof(params));
 
 	channel->tsg = params.result;
 	return status;

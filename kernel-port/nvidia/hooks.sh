@@ -92,7 +92,7 @@ rm -rf "$out"
 mkdir -p "$out"
 version_of >"$out/gvm_uvm_version.h"
 sources_of >"$out/nvidia-uvm-sources.Kbuild"
-cp "$ours"/gvm_uvm*.[ch] "$ours/../softgpu/softgpu_rmapi.h" "$out/"
+cp "$ours"/gvm_uvm*.[ch] "$ours/../linux/gvm_rmapi.h" "$out/"
 for patch in "$ours"/hooks/*.cocci; do
 	file=$(basename "$patch" .cocci)
 	if ! spatch --very-quiet --no-includes --sp-file "$patch" -o "$out/$file" \

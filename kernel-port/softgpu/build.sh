@@ -50,7 +50,7 @@ parts() {
 key() {
 	{
 		(cd "$tree" && parts | xargs sha256sum)
-		(cd "$ours" && sha256sum ./* ../linux/gvm_fakegpu_word.h)
+		(cd "$ours" && sha256sum ./* ../linux/gvm_fakegpu_word.h ../linux/gvm_rmapi.h)
 		cat "$kdir/include/generated/utsrelease.h"
 		gcc --version
 		echo "${UVM_BUILD_TYPE:-}"
@@ -76,7 +76,8 @@ done
 "$ours/lockdep.sh" "$copy" "$kdir"
 mkdir -p "$copy/softgpu"
 find "$copy/softgpu" -type l -delete
-ln -s "$ours"/*.[ch] "$ours/softgpu.Kbuild" "$ours/../linux/gvm_fakegpu_word.h" "$copy/softgpu/"
+ln -s "$ours"/*.[ch] "$ours/softgpu.Kbuild" "$ours/../linux/gvm_fakegpu_word.h" "$ours/../linux/gvm_rmapi.h" \
+	"$copy/softgpu/"
 
 # generate FILE COMMAND...: what has not changed keeps its time
 generate() {

@@ -131,7 +131,7 @@ static long softgpu_ioctl_sleep(struct softgpu *gpu, void __user *user)
 
 static long softgpu_ioctl_control(struct softgpu *gpu, void __user *user)
 {
-	struct softgpu_rmapi_control control;
+	struct gvm_rm_control control;
 	void *params;
 	u32 bytes;
 

@@ -9,7 +9,7 @@
 #include "softgpu.h"
 
 #include "nv-modeset-interface.h"
-#include "softgpu_rmapi.h"
+#include "gvm_rmapi.h"
 
 #define SOFTGPU_TSG 0x10000u
 
@@ -27,10 +27,10 @@ static struct softgpu_user_channel *softgpu_channel_in(struct softgpu *gpu, u32 
 
 static NV_STATUS softgpu_control_handle_info(struct softgpu *gpu, u32 client, void *params)
 {
-	struct softgpu_handle_info *info = params;
+	struct gvm_rm_handle_info *info = params;
 	struct softgpu_user_channel *channel;
 
-	if (info->index != SOFTGPU_HANDLE_INFO_PARENT)
+	if (info->index != GVM_RM_HANDLE_INFO_PARENT)
 		return NV_ERR_NOT_SUPPORTED;
 	channel = softgpu_user_channel_find(gpu, client, info->object);
 	if (!channel)
@@ -43,9 +43,9 @@ static NV_STATUS softgpu_control_handle_info(struct softgpu *gpu, u32 client, vo
 static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu, struct softgpu_user_tsg *tsg,
 					   u32 command, void *params)
 {
-	struct softgpu_timeslice *timeslice = params;
+	struct gvm_rm_timeslice *timeslice = params;
 
-	if (command == SOFTGPU_TSG_GET_TIMESLICE) {
+	if (command == GVM_RM_TSG_GET_TIMESLICE) {
 		timeslice->us = tsg->timeslice_us;
 		return NV_OK;
 	}
@@ -77,12 +77,12 @@ static NV_STATUS softgpu_control_preempt_tsg(struct softgpu *gpu,
 static NV_STATUS softgpu_control_preempt(struct softgpu *gpu,
 					 struct softgpu_user_channel *channel, void *params)
 {
-	const struct softgpu_preempt *preempt = params;
-	u32 timeout_us = SOFTGPU_PREEMPT_TIMEOUT_US;
+	const struct gvm_rm_preempt *preempt = params;
+	u32 timeout_us = GVM_RM_PREEMPT_TIMEOUT_US;
 
 	if (preempt->manual_timeout)
 		timeout_us = preempt->timeout_us;
-	if (timeout_us > SOFTGPU_PREEMPT_TIMEOUT_US)
+	if (timeout_us > GVM_RM_PREEMPT_TIMEOUT_US)
 		return NV_ERR_INVALID_ARGUMENT;
 	return softgpu_control_preempt_tsg(gpu, channel, preempt->wait, timeout_us);
 }
@@ -90,11 +90,11 @@ static NV_STATUS softgpu_control_preempt(struct softgpu *gpu,
 /* Disable or enable. All have to be there, or nothing happens. LOCKING: softgpu.lock. */
 static NV_STATUS softgpu_control_disable(struct softgpu *gpu, void *params)
 {
-	struct softgpu_disable_channels *list = params;
+	struct gvm_rm_disable_channels *list = params;
 	struct softgpu_user_channel *channel;
 	NV_STATUS status = NV_OK;
 
-	if (list->count > SOFTGPU_DISABLE_CHANNELS_MAX)
+	if (list->count > GVM_RM_DISABLE_CHANNELS_MAX)
 		return NV_ERR_INVALID_ARGUMENT;
 	for (u32 i = 0; i < list->count; i++)
 		if (!softgpu_user_channel_find(gpu, list->client[i], list->channel[i]))
@@ -111,7 +111,7 @@ static NV_STATUS softgpu_control_disable(struct softgpu *gpu, void *params)
 		channel = softgpu_user_channel_find(gpu, list->client[i], list->channel[i]);
 		if (channel)
 			one = softgpu_control_preempt_tsg(gpu, channel, true,
-							  SOFTGPU_PREEMPT_TIMEOUT_US);
+							  GVM_RM_PREEMPT_TIMEOUT_US);
 		if (status == NV_OK)
 			status = one;
 	}
@@ -124,14 +124,14 @@ static NV_STATUS softgpu_control_locked(struct softgpu *gpu, u32 client, u32 obj
 {
 	struct softgpu_user_channel *channel;
 
-	if (command == SOFTGPU_CLIENT_GET_HANDLE_INFO)
+	if (command == GVM_RM_CLIENT_GET_HANDLE_INFO)
 		return softgpu_control_handle_info(gpu, client, params);
-	if (command == SOFTGPU_DISABLE_CHANNELS)
+	if (command == GVM_RM_DISABLE_CHANNELS)
 		return softgpu_control_disable(gpu, params);
 	channel = softgpu_channel_in(gpu, client, object);
 	if (!channel)
 		return NV_ERR_OBJECT_NOT_FOUND;
-	if (command == SOFTGPU_TSG_PREEMPT)
+	if (command == GVM_RM_TSG_PREEMPT)
 		return softgpu_control_preempt(gpu, channel, params);
 	return softgpu_control_timeslice(gpu, channel->tsg, command, params);
 }
@@ -139,15 +139,15 @@ static NV_STATUS softgpu_control_locked(struct softgpu *gpu, u32 client, u32 obj
 u32 softgpu_control_bytes(u32 command)
 {
 	switch (command) {
-	case SOFTGPU_CLIENT_GET_HANDLE_INFO:
-		return sizeof(struct softgpu_handle_info);
-	case SOFTGPU_DISABLE_CHANNELS:
-		return sizeof(struct softgpu_disable_channels);
-	case SOFTGPU_TSG_PREEMPT:
-		return sizeof(struct softgpu_preempt);
-	case SOFTGPU_TSG_SET_TIMESLICE:
-	case SOFTGPU_TSG_GET_TIMESLICE:
-		return sizeof(struct softgpu_timeslice);
+	case GVM_RM_CLIENT_GET_HANDLE_INFO:
+		return sizeof(struct gvm_rm_handle_info);
+	case GVM_RM_DISABLE_CHANNELS:
+		return sizeof(struct gvm_rm_disable_channels);
+	case GVM_RM_TSG_PREEMPT:
+		return sizeof(struct gvm_rm_preempt);
+	case GVM_RM_TSG_SET_TIMESLICE:
+	case GVM_RM_TSG_GET_TIMESLICE:
+		return sizeof(struct gvm_rm_timeslice);
 	default:
 		return 0;
 	}
@@ -174,23 +174,23 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
  * Whether the GPU has the object of a call: a channel, a TSG, or the first channel that a list
  * names. LOCKING: softgpu.lock.
  */
-static bool softgpu_rmapi_has(struct softgpu *gpu, const struct softgpu_rmapi_control *control)
+static bool softgpu_rmapi_has(struct softgpu *gpu, const struct gvm_rm_control *control)
 {
 	const void *params = (const void *)(uintptr_t)control->params;
-	const struct softgpu_disable_channels *list = params;
-	const struct softgpu_handle_info *info = params;
+	const struct gvm_rm_disable_channels *list = params;
+	const struct gvm_rm_handle_info *info = params;
 
 	switch (control->command) {
-	case SOFTGPU_CLIENT_GET_HANDLE_INFO:
+	case GVM_RM_CLIENT_GET_HANDLE_INFO:
 		return softgpu_user_channel_find(gpu, control->client, info->object);
-	case SOFTGPU_DISABLE_CHANNELS:
+	case GVM_RM_DISABLE_CHANNELS:
 		return softgpu_user_channel_find(gpu, list->client[0], list->channel[0]);
 	default:
 		return softgpu_channel_in(gpu, control->client, control->object);
 	}
 }
 
-static struct softgpu *softgpu_rmapi_gpu(const struct softgpu_rmapi_control *control)
+static struct softgpu *softgpu_rmapi_gpu(const struct gvm_rm_control *control)
 {
 	struct softgpu *gpu;
 
@@ -208,10 +208,10 @@ static struct softgpu *softgpu_rmapi_gpu(const struct softgpu_rmapi_control *con
 
 static void softgpu_rmapi_op(nvidia_modeset_stack_ptr stack, void *data)
 {
-	struct softgpu_rmapi_control *control = data;
+	struct gvm_rm_control *control = data;
 	u32 bytes = softgpu_control_bytes(control->command);
 
-	if (control->op != SOFTGPU_NV04_CONTROL || !bytes)
+	if (control->op != GVM_RM_CONTROL || !bytes)
 		control->status = NV_ERR_NOT_SUPPORTED;
 	else if (control->params_bytes != bytes)
 		control->status = NV_ERR_INVALID_ARGUMENT;

@@ -681,7 +681,7 @@ void softgpu_channel_disable(struct softgpu *gpu, struct softgpu_user_channel *c
 /* The size of a command's parameters; 0: there is no such command. */
 u32 softgpu_control_bytes(u32 command);
 
-/* A control call: softgpu_rmapi.h. @params is in kernel memory. */
+/* A control call: gvm_rmapi.h. @params is in kernel memory. */
 NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 command,
 			  void *params);
 

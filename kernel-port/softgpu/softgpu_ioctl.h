@@ -10,7 +10,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#include "softgpu_rmapi.h"
+#include "gvm_rmapi.h"
 
 #define SOFTGPU_UUID	    "software-gpu-00" /* with its zero, the 16 bytes that UVM's ioctls take */
 #define SOFTGPU_UUID_NUMBER 14 /* which of them has the GPU's number: the second one has 1 */
@@ -199,8 +199,8 @@ struct softgpu_range {
  * take it; EBUSY: it sleeps already, or is awake.
  */
 #define SOFTGPU_SLEEP _IOW('S', 6, __u32)
-/* A control call of RM: softgpu_rmapi.h. op is ignored. */
-#define SOFTGPU_CONTROL _IOWR('S', 7, struct softgpu_rmapi_control)
+/* A control call of RM: gvm_rmapi.h. op is ignored. */
+#define SOFTGPU_CONTROL _IOWR('S', 7, struct gvm_rm_control)
 #define SOFTGPU_PUSH	_IOWR('S', 8, struct softgpu_push)
 /*
  * RM itself allocates that range of vidmem, whole chunks of 2 MB, and has UVM evict what it has

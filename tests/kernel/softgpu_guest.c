@@ -278,7 +278,7 @@ int softgpu_push(struct softgpu_push *push)
 	return ioctl(softgpu_device, SOFTGPU_PUSH, push) ? errno : 0;
 }
 
-int softgpu_control(struct softgpu_rmapi_control *call)
+int softgpu_control(struct gvm_rm_control *call)
 {
 	return ioctl(softgpu_device, SOFTGPU_CONTROL, call) ? errno : 0;
 }

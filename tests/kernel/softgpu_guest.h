@@ -141,8 +141,8 @@ struct softgpu_stats softgpu_stats(void);
 /* Make an operation fail: SOFTGPU_FAIL. */
 void softgpu_fail(enum softgpu_failure failure, unsigned int skip, unsigned int count);
 
-/* A control call of RM: softgpu_rmapi.h. Returns 0 or the errno. */
-int softgpu_control(struct softgpu_rmapi_control *call);
+/* A control call of RM: gvm_rmapi.h. Returns 0 or the errno. */
+int softgpu_control(struct gvm_rm_control *call);
 
 /* RM takes vidmem for itself: 0 or the errno. And gives all of it back. */
 int softgpu_rm_take(uint64_t bytes);

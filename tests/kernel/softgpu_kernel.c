@@ -11,20 +11,20 @@
 unsigned int softgpu_rm_control(unsigned int client, unsigned int object, unsigned int command,
 				void *params, size_t bytes)
 {
-	struct softgpu_rmapi_control call = { .client = client,
-					      .object = object,
-					      .command = command,
-					      .params = (uintptr_t)params,
-					      .params_bytes = (unsigned int)bytes };
+	struct gvm_rm_control call = { .client = client,
+				       .object = object,
+				       .command = command,
+				       .params = (uintptr_t)params,
+				       .params_bytes = (unsigned int)bytes };
 
 	return softgpu_control(&call) ? ~0u : call.status;
 }
 
 unsigned int softgpu_tsg_of(unsigned int client)
 {
-	struct softgpu_handle_info info = { .object = 1, .index = SOFTGPU_HANDLE_INFO_PARENT };
+	struct gvm_rm_handle_info info = { .object = 1, .index = GVM_RM_HANDLE_INFO_PARENT };
 
-	return softgpu_rm_control(client, client, SOFTGPU_CLIENT_GET_HANDLE_INFO, &info,
+	return softgpu_rm_control(client, client, GVM_RM_CLIENT_GET_HANDLE_INFO, &info,
 				  sizeof(info)) ?
 		       0 :
 		       info.result;
@@ -32,9 +32,9 @@ unsigned int softgpu_tsg_of(unsigned int client)
 
 uint64_t softgpu_get_timeslice(unsigned int client)
 {
-	struct softgpu_timeslice slice = { 0 };
+	struct gvm_rm_timeslice slice = { 0 };
 
-	return softgpu_rm_control(client, softgpu_tsg_of(client), SOFTGPU_TSG_GET_TIMESLICE,
+	return softgpu_rm_control(client, softgpu_tsg_of(client), GVM_RM_TSG_GET_TIMESLICE,
 				  &slice, sizeof(slice)) ?
 		       0 :
 		       slice.us;

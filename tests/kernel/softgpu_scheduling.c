@@ -26,21 +26,20 @@
 
 static unsigned int set_timeslice(unsigned int client, uint64_t us)
 {
-	struct softgpu_timeslice slice = { .us = us };
+	struct gvm_rm_timeslice slice = { .us = us };
 
-	return softgpu_rm_control(client, softgpu_tsg_of(client), SOFTGPU_TSG_SET_TIMESLICE,
+	return softgpu_rm_control(client, softgpu_tsg_of(client), GVM_RM_TSG_SET_TIMESLICE,
 				  &slice, sizeof(slice));
 }
 
 static unsigned int set_channel_disabled(unsigned int client, unsigned int channel,
 					 bool disabled)
 {
-	struct softgpu_disable_channels list = {
+	struct gvm_rm_disable_channels list = {
 		.disable = disabled, .count = 1, .client = { client }, .channel = { channel }
 	};
 
-	return softgpu_rm_control(client, client, SOFTGPU_DISABLE_CHANNELS, &list,
-				  sizeof(list));
+	return softgpu_rm_control(client, client, GVM_RM_DISABLE_CHANNELS, &list, sizeof(list));
 }
 
 static unsigned int set_disabled(unsigned int client, bool disabled)
@@ -50,16 +49,16 @@ static unsigned int set_disabled(unsigned int client, bool disabled)
 
 static unsigned int preempt(unsigned int client)
 {
-	struct softgpu_preempt how = { .wait = true };
+	struct gvm_rm_preempt how = { .wait = true };
 
-	return softgpu_rm_control(client, softgpu_tsg_of(client), SOFTGPU_TSG_PREEMPT, &how,
+	return softgpu_rm_control(client, softgpu_tsg_of(client), GVM_RM_TSG_PREEMPT, &how,
 				  sizeof(how));
 }
 
 /* What RM refuses changes nothing. */
 static void controls(void)
 {
-	struct softgpu_timeslice slice = { .us = 5 };
+	struct gvm_rm_timeslice slice = { .us = 5 };
 
 	guest_check(softgpu_get_timeslice(FIRST) == 1024,
 		    "a TSG begins with RM's slice: %llu us",
@@ -69,7 +68,7 @@ static void controls(void)
 		    "its slice can be set");
 	guest_check(set_timeslice(FIRST, 0) == NV_ERR_INVALID_ARGUMENT, "but not to 0");
 	guest_check(softgpu_tsg_of(77) == 0, "no such client");
-	guest_check(softgpu_rm_control(FIRST, 7, SOFTGPU_TSG_SET_TIMESLICE, &slice,
+	guest_check(softgpu_rm_control(FIRST, 7, GVM_RM_TSG_SET_TIMESLICE, &slice,
 				       sizeof(slice)) == NV_ERR_OBJECT_NOT_FOUND,
 		    "no such TSG");
 	guest_check(set_disabled(77, true) == NV_ERR_OBJECT_NOT_FOUND, "no such channel");
@@ -151,15 +150,15 @@ static void preempted(struct softgpu_kernel *first)
  */
 static void together(struct softgpu_tenant *tenant, struct softgpu_kernel *first)
 {
-	struct softgpu_handle_info info = { .object = 1 + SOFTGPU_TSG_CHANNELS,
-					    .index = SOFTGPU_HANDLE_INFO_PARENT };
+	struct gvm_rm_handle_info info = { .object = 1 + SOFTGPU_TSG_CHANNELS,
+					   .index = GVM_RM_HANDLE_INFO_PARENT };
 	struct softgpu_tenant more = *tenant;
 	struct softgpu_kernel second;
 	unsigned int status;
 
 	more.channels = SOFTGPU_TSG_CHANNELS;
 	guest_check(softgpu_register_channel(&more) == 0, "a second channel");
-	status = softgpu_rm_control(FIRST, FIRST, SOFTGPU_CLIENT_GET_HANDLE_INFO, &info,
+	status = softgpu_rm_control(FIRST, FIRST, GVM_RM_CLIENT_GET_HANDLE_INFO, &info,
 				    sizeof(info));
 	guest_check(status == 0 && info.result == softgpu_tsg_of(FIRST), "in the same TSG");
 	softgpu_kernel_init(&second, &more);

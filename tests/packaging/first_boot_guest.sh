@@ -47,6 +47,7 @@ done
 cp -r "$root"/usr/src/gvm-* "$guest/usr/src/"
 cp -r "$root/lib/depmod.d" "$root/lib/modprobe.d" "$guest/lib/"
 cc -std=gnu11 -O2 -Wall -Werror -static -I "$source/tests/kernel" -I "$source/kernel-port/softgpu" \
+	-I "$source/kernel-port/linux" \
 	-isystem "$uvm/nvidia-uvm" -isystem "$uvm/common/inc" -o "$guest/bin/tenant" \
 	"$uvm/nvidia-uvm/nvCpuUuid.c" "$source/tests/kernel/guest.c" "$source/tests/kernel/softgpu_guest.c" \
 	"$source/tests/packaging/tenant.c"
