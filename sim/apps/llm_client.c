@@ -30,6 +30,17 @@
 
 #include "config/config.h"
 
+/*
+ * Blocking: the client waits for @date, if it is to come. Returns 0, or -EINTR: it is interrupted,
+ * or the run is over and the server's actor, which interrupts it, still waits for something else.
+ */
+static int client_wait(const struct app_env *env, u64 date)
+{
+	if (date > eng_now() && eng_sleep_until(date))
+		return -EINTR;
+	return app_is_late(env) ? -EINTR : 0;
+}
+
 /* When the client begins; its stop date is ENG_NEVER if it has none. */
 struct client_dates {
 	u64 zero_ns;
@@ -56,6 +67,8 @@ static int client_send_closed(struct llm_server *server, const struct client_dat
 
 	for (size_t i = server->env->log->record_count; i < trace->count && !status; i++) {
 		status = llm_users_get(&server->users, dates->stop_ns);
+		if (!status)
+			status = client_wait(server->env, eng_now());
 		if (!status)
 			status = llm_session_open(server, i, &trace->requests[i]);
 	}
@@ -124,9 +137,9 @@ static int client_log_refused(const struct app_env *env, const struct client_dat
 
 		if (date >= min(end_ns, dates->stop_ns))
 			break;
-		if (date > eng_now() && eng_sleep_until(date))
-			return -EINTR;
-		status = llm_session_refuse(env->log, i, &trace->requests[i], date);
+		status = client_wait(env, date);
+		if (!status)
+			status = llm_session_refuse(env->log, i, &trace->requests[i], date);
 	}
 	return status;
 }
@@ -155,9 +168,9 @@ static int client_send_all(struct llm_server *server, const struct client_dates 
 
 		if (date >= dates->stop_ns)
 			return 0;
-		if (date > eng_now() && eng_sleep_until(date))
-			return -EINTR;
-		status = llm_session_open(server, i, &trace->requests[i]);
+		status = client_wait(server->env, date);
+		if (!status)
+			status = llm_session_open(server, i, &trace->requests[i]);
 	}
 	return status;
 }
@@ -194,7 +207,7 @@ void llm_client_main(void *data)
 	}
 	/* The client of a restarted server has ended before, if it had sent all. */
 	if (!server->env->stopping && !server->env->log->end_ns)
-		server->env->log->end_ns = eng_now();
+		server->env->log->end_ns = app_now_ns(server->env);
 	server->client_done = true;
 	eng_wake_all(&server->work);
 }

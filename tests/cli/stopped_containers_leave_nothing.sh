@@ -104,3 +104,14 @@ awk -F, 'NR > 1 { print $4, $(NF - 1), $NF }' out/requests.csv |
 awk -F, '$1 == "vllm" && $6 > 11.1e9' out/requests.csv >.bad
 [ ! -s .bad ] || fail "a request after the end: $(tail -n 1 .bad)"
 [ "$(grep -c '^vllm,' out/requests.csv)" = 22 ] || fail "requests up to the end: $(grep -c '^vllm,' out/requests.csv)"
+
+# The same of a client, while the server's process exits behind copies of its own and of a neighbour's memory.
+"$gvmsim" run s.json --system guardian --quiet --out out --set duration=1s --set events='[]' \
+	--set containers.vllm.start=0s --set containers.vllm.app.boot=0s --set containers.vllm.app.trace.divide=20 \
+	--set containers.vllm.app.gpu_memory_utilization=0.9 --set containers.player.start=200ms \
+	--set containers.player.app.bytes=12G 2>.err || fail "a client after the end: $(cat .err)"
+grep -q 'vllm: context died at 0.[0-9]* s' .err || fail "no early death: $(cat .err)"
+awk -F, '$1 == "vllm" && $4 > 1e9' out/requests.csv >.bad
+[ ! -s .bad ] || fail "a request to a dead server after the end: $(tail -n 1 .bad)"
+grep -c '^vllm,' out/requests.csv >.count
+[ "$(cat .count)" -gt 15 ] || fail "requests to a dead server: $(cat .count)"
