@@ -131,19 +131,26 @@ START_TEST(a_request_whose_last_token_is_on_its_way_has_not_ended)
 }
 END_TEST
 
-/* Likewise, and an event stops the server before. The answer fails with it. */
-static void stop_on_the_way(u32 tokens)
+/* An event of the date @at stops the server at @stop_ns, which has a request. */
+static void stop_server(u64 at, u64 stop_ns, u32 tokens)
 {
-	static struct cfg_event stop = { .at = ZERO + 2500, .stop = true };
+	static struct cfg_event stop = { .stop = true };
 
 	init_frontend();
-	interrupt_ns = ZERO + 2500;
+	interrupt_ns = stop_ns;
 	event_stops = true;
+	stop.at = at;
 	strcpy(stop.container, container.name);
 	config.events = &stop;
 	config.event_count = 1;
 	arrive(0, 20, tokens);
 	simulate();
+}
+
+/* Likewise, and an event stops the server before. The answer fails with it. */
+static void stop_on_the_way(u32 tokens)
+{
+	stop_server(ZERO + 2500, ZERO + 2500, tokens);
 	expect_record(0, APP_FAILED, ZERO, 0, 2500);
 	ck_assert_int_eq(app_log.records[0].reason, APP_STOPPED);
 	ck_assert_uint_eq(app_log.records[0].output_tokens, 0);
@@ -166,16 +173,7 @@ END_TEST
 /* An event before the stop takes long, so the server answers on behind the stop's date. */
 START_TEST(a_late_stop_takes_no_answer_that_came_before_it)
 {
-	static struct cfg_event stop = { .at = ZERO - 1, .stop = true };
-
-	init_frontend();
-	interrupt_ns = ZERO + 10000;
-	event_stops = true;
-	strcpy(stop.container, container.name);
-	config.events = &stop;
-	config.event_count = 1;
-	arrive(0, 20, 1);
-	simulate();
+	stop_server(ZERO - 1, ZERO + 10000, 1);
 	expect_record(0, APP_COMPLETED, ZERO, 2555, 2555);
 }
 END_TEST

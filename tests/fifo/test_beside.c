@@ -6,14 +6,27 @@
 #include "partition_world.h"
 #include "runner.h"
 
+/* TSGs a and b join without limits, and each gets one of these. */
+static void begin_both(struct fifo_burst *a, struct fifo_burst *b)
+{
+	join(&tsg_a, 0, FIFO_ALL_PPM);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, a);
+	fifo_submit(&tsg_b, b);
+}
+
+static void begin_three(struct fifo_burst *a, struct fifo_burst *b, struct fifo_burst *c)
+{
+	begin_both(a, b);
+	join(&tsg_c, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_c, c);
+}
+
 static void two_equal(void)
 {
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, alone = a;
 
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
+	begin_both(&a, &b);
 	expect_end(&a, 2000);
 	expect_end(&b, 2000);
 	fifo_submit(&tsg_a, &alone);
@@ -54,10 +67,7 @@ static void small_and_large(void)
 {
 	struct fifo_burst small = kernel(1000, 300000, 0), large = kernel(1000, 700000, 0);
 
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &small);
-	fifo_submit(&tsg_b, &large);
+	begin_both(&small, &large);
 	expect_end(&small, 1000);
 	expect_end(&large, 1000);
 }
@@ -75,10 +85,7 @@ static void long_and_short(void)
 
 	/* a's kernel waits for one of b's, and b's for one of a's: three times 1000. */
 	a.kernels = b.kernels = 3;
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
+	begin_both(&a, &b);
 	expect_end(&a, 3000);
 	expect_end(&b, 3000);
 	/*
@@ -140,10 +147,7 @@ static void long_with_pauses(void)
 	struct fifo_burst a = kernel(100000000000000, 0, 0), b = a;
 
 	a.sm_busy_ppm = b.sm_busy_ppm = HALF;
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
+	begin_both(&a, &b);
 	/* A wait of a sixteenth: 941176 ppm. */
 	expect_end(&a, 106250053125027);
 	expect_end(&b, 106250053125027);
@@ -160,15 +164,12 @@ static void bound_by_memory_in_turns(void)
 	struct fifo_burst light = kernel(1000, 0, FIFO_ALL_PPM), other = kernel(1000, 0, 0);
 	struct fifo_burst same;
 
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
 	/*
 	 * Half of the SMs would suffice for it, all of the time. It has all
 	 * of them half of the time.
 	 */
 	light.sm_need_ppm = HALF;
-	fifo_submit(&tsg_a, &light);
-	fifo_submit(&tsg_b, &other);
+	begin_both(&light, &other);
 	expect_end(&light, 2000);
 	expect_end(&other, 2000);
 	/* So two of them do not meet at the memory. */
@@ -191,16 +192,13 @@ static void half_a_turn(void)
 {
 	struct fifo_burst small = kernel(500, 0, 0), large = kernel(1000, 0, 0);
 
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
 	/*
 	 * Two kernels of 500, of which one finds a place: 1000 in its one turn, as the other.
 	 */
 	small.kernels = 2;
 	small.sm_turns_ppm = HALF;
 	large.sm_open_ppm = FIFO_ALL_PPM;
-	fifo_submit(&tsg_a, &small);
-	fifo_submit(&tsg_b, &large);
+	begin_both(&small, &large);
 	expect_end(&small, 2000);
 	expect_end(&large, 2000);
 	/*
@@ -228,12 +226,9 @@ static void hardly_a_turn(void)
 {
 	struct fifo_burst small = kernel(18446744073710, 0, 0), large = small;
 
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
 	small.sm_turns_ppm = 1;
 	large.sm_open_ppm = FIFO_ALL_PPM;
-	fifo_submit(&tsg_a, &small);
-	fifo_submit(&tsg_b, &large);
+	begin_both(&small, &large);
 	/* It has 999,999 ppm of the SMs. Speeds are rounded down. */
 	expect_end(&small, 18446762520473);
 	expect_end(&large, 36893488147421);
@@ -280,14 +275,9 @@ static void beside_two_that_stream(void)
 			  one = kernel(9000, 250000, FIFO_ALL_PPM);
 	struct fifo_burst other = one;
 
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	join(&tsg_c, 0, FIFO_ALL_PPM);
 	/* The memory is busy all of the time, with one of them or with both: 800 + 600. */
 	fixed.sm_fixed_ppm = 400000;
-	fifo_submit(&tsg_a, &fixed);
-	fifo_submit(&tsg_b, &one);
-	fifo_submit(&tsg_c, &other);
+	begin_three(&fixed, &one, &other);
 	expect_end(&fixed, 1401);
 }
 
@@ -361,10 +351,7 @@ static void two_of_60_percent(void)
 	 * half for each, where both need 60 %. leftover_ends() is the other schedule: of more
 	 * and more such kernels each takes 12000 in it, too.
 	 */
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
+	begin_both(&a, &b);
 	expect_end(&a, 12001);
 	expect_end(&b, 12001);
 	/* What fits side by side waits for nothing. */
@@ -441,10 +428,7 @@ static void bound_by_memory(void)
 	 * Of a's 80 % with memory 40 % are beside b's, and of b's 40 % 80 % beside a's: both
 	 * take 1.32 times as long, 1188, by rounded speeds 1189.
 	 */
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
+	begin_both(&a, &b);
 	expect_end(&b, 1189);
 	expect_end(&a, 1189);
 	/*
@@ -472,12 +456,7 @@ static void three_bound_by_memory(void)
 	struct fifo_burst a = kernel(900, 300000, 800000), b = a, c = a;
 
 	/* By turns each would draw 0.8 / (1 + 0.8 * 1.6), together 105 %. Each gets a third. */
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	join(&tsg_c, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
-	fifo_submit(&tsg_c, &c);
+	begin_three(&a, &b, &c);
 	expect_end(&a, 2161);
 	expect_end(&b, 2161);
 	expect_end(&c, 2161);
@@ -494,12 +473,7 @@ static void thirds(void)
 	struct fifo_burst a = kernel(1000, 0, 0), b = a, c = a;
 
 	/* 333,333 ppm each: 1000 ns of work end at 3000.003. The next whole ns is 3001. */
-	join(&tsg_a, 0, FIFO_ALL_PPM);
-	join(&tsg_b, 0, FIFO_ALL_PPM);
-	join(&tsg_c, 0, FIFO_ALL_PPM);
-	fifo_submit(&tsg_a, &a);
-	fifo_submit(&tsg_b, &b);
-	fifo_submit(&tsg_c, &c);
+	begin_three(&a, &b, &c);
 	while (eng_now() < 2900) {
 		eng_sleep_until(eng_now() + 7);
 		fifo_update(&fifo);
