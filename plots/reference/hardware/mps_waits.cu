@@ -2,7 +2,7 @@
 //
 // How long a kernel waits under MPS for those of other clients, if there are pauses between its own?
 //
-//	nvcc -O2 -std=c++17 -arch=native -o mps_waits mps_waits.cu && ./mps_waits [SECONDS]
+//	nvcc -O2 -std=c++17 -arch=native -o mps_waits mps_waits.cu && ./mps_waits [SECONDS [starts]]
 //
 // Each client replays a CUDA graph: a kernel, a pause, the next kernel, and so on. A thread block takes all
 // of an SM, so a kernel of 132 blocks holds an H200. A pause is a kernel of one small block, which finds room
@@ -10,10 +10,15 @@
 // of ten have a fifth of the mean, the tenth 8.2 means. The lengths of kernels and pauses of a client are of
 // one kind. A row is one run of SECONDS (0.4): each client, and the time of a kernel with its pause, in us,
 // alone and beside the others. Starts an MPS daemon of its own and ends it.
+//
+// With "starts" kernels are short and most are small, without pauses: what is left to wait for are the
+// starts of others. Kernels with "L1" have blocks without shared memory and ask for an SM whose memory is
+// L1 cache; all others ask for shared memory. So they want SMs divided in another way.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <sys/wait.h>
@@ -45,6 +50,7 @@ struct kind {
 	int blocks; // of a wave
 	int waves;  // of a kernel, one after the other
 	spread how;
+	bool l1; // its blocks share an SM, whose memory is L1 cache
 	bool operator<(const kind &other) const
 	{
 		return name() < other.name();
@@ -53,8 +59,8 @@ struct kind {
 	{
 		char text[80];
 
-		snprintf(text, sizeof(text), "%g/%g us %d x %d %s", kernel_us, pause_us, blocks, waves,
-			 spread_names[how]);
+		snprintf(text, sizeof(text), "%g/%g us %d x %d %s%s", kernel_us, pause_us, blocks, waves,
+			 spread_names[how], l1 ? " L1" : "");
 		return text;
 	}
 };
@@ -72,13 +78,24 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
-// Each block keeps its SM for so many cycles.
-__global__ void hold(long long cycles)
+static __device__ void spin(long long cycles)
 {
 	long long start = clock64();
 
 	while (clock64() - start < cycles)
 		;
+}
+
+// Each block keeps its SM for so many cycles.
+__global__ void hold(long long cycles)
+{
+	spin(cycles);
+}
+
+// Each block leaves room for others.
+__global__ void hold_l1(long long cycles)
+{
+	spin(cycles);
 }
 
 // A length around @mean.
@@ -111,8 +128,11 @@ static graph make(const kind &what, cudaStream_t stream, double cycles_per_us)
 	for (int i = 0; i < made.kernels; i++) {
 		double us = length_us(what.kernel_us, what.how, &seed);
 
-		hold<<<what.blocks * what.waves, 128, SM_MEMORY, stream>>>(
-			(long long)(us / what.waves * cycles_per_us));
+		if (what.l1)
+			hold_l1<<<what.blocks, 128, 0, stream>>>((long long)(us * cycles_per_us));
+		else
+			hold<<<what.blocks * what.waves, 128, SM_MEMORY, stream>>>(
+				(long long)(us / what.waves * cycles_per_us));
 		if (what.pause_us > 0)
 			hold<<<1, 32, 0, stream>>>((long long)(
 				length_us(what.pause_us, what.how, &seed) * cycles_per_us));
@@ -167,6 +187,8 @@ static void serve(int in, int out)
 	/* A pause must not take the shared memory of its SM from a kernel. */
 	CHECK(cudaFuncSetAttribute(hold, cudaFuncAttributePreferredSharedMemoryCarveout,
 				   cudaSharedmemCarveoutMaxShared));
+	CHECK(cudaFuncSetAttribute(hold_l1, cudaFuncAttributePreferredSharedMemoryCarveout,
+				   cudaSharedmemCarveoutMaxL1));
 	CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0));
 	cycles_per_us = khz / 1e3;
 	while (read(in, &job, sizeof(job)) == sizeof(job)) {
@@ -232,10 +254,86 @@ static void together(const client *clients, const std::vector<kind> &kinds, doub
 	fflush(stdout);
 }
 
-int main(int argc, char **argv)
+// Short kernels without pauses: small ones in twos and threes, and beside one that leaves no SM, or half.
+static void starts(const client *clients, double seconds)
+{
+	static const double lengths[] = { 0.5, 2, 10 };
+	std::vector<kind> kinds;
+
+	for (int blocks : { 1, 16, 40 })
+		for (double us : { 0.5, 2., 5., 10. })
+			kinds.push_back({ us, 0, blocks, 1, FIXED, false });
+	for (size_t i = 0; i < kinds.size(); i++)
+		for (size_t k = i; k < kinds.size(); k++)
+			together(clients, { kinds[i], kinds[k] }, seconds);
+	for (const kind &what : kinds)
+		together(clients, { what, what, what }, seconds);
+	for (const kind &what : kinds)
+		for (int blocks : { 66, 132 })
+			together(clients, { what, { 100, 0, blocks, 1, FIXED, false } }, seconds);
+	for (double a : lengths)
+		for (int blocks : { 1, 16, 40, 132, 264, 1056 })
+			for (double b : lengths)
+				for (int others : { 1, 16, 40, 66 })
+					together(clients,
+						 { { a, 0, blocks, 1, FIXED, true },
+						   { b, 0, others, 1, FIXED, false } },
+						 seconds);
+	for (double us : lengths)
+		for (int blocks : { 1, 16, 40, 132, 264 })
+			for (int others : { 1, 40, 132, 264 })
+				together(clients,
+					 { { us, 0, blocks, 1, FIXED, true },
+					   { us, 0, others, 1, FIXED, true } },
+					 seconds);
+}
+
+// Kernels of any length with pauses between them.
+static void waits(const client *clients, double seconds)
 {
 	static const double kernels[] = { 10, 100 }, pauses[] = { 0, 10, 100 }, others[] = { 30, 300 },
 			    gaps[] = { 0, 30, 300 };
+
+	for (spread how : { FIXED, EXPONENTIAL, MIXED })
+		for (double a : kernels)
+			for (double g : pauses)
+				for (double b : others)
+					for (double h : gaps)
+						together(clients,
+							 { { a, g, 132, 1, how, false }, { b, h, 132, 1, how, false } },
+							 seconds);
+	// Many waves; kernels that hold a part of the SMs; three clients.
+	for (spread how : { FIXED, EXPONENTIAL, false })
+		for (int waves : { 8, 32 })
+			for (double a : { 30, 100, 300 })
+				for (double g : pauses)
+					together(clients,
+						 { { a, g, 132, waves, how, false }, { 100, 0, 132, waves, how, false } },
+						 seconds);
+	for (int blocks : { 40, 80 })
+		for (double g : pauses)
+			for (double h : gaps)
+				together(clients,
+					 { { 100, g, blocks, 1, EXPONENTIAL, false }, { 100, h, 80, 1, EXPONENTIAL, false } },
+					 seconds);
+	for (double g : pauses)
+		for (double h : gaps)
+			together(clients,
+				 { { 30, g, 132, 1, EXPONENTIAL, false },
+				   { 100, h, 132, 1, EXPONENTIAL, false },
+				   { 100, 0, 132, 1, EXPONENTIAL, false } },
+				 seconds);
+	for (double g : pauses)
+		for (double h : gaps)
+			together(clients,
+				 { { 30, g, 132, 1, EXPONENTIAL, false },
+				   { 100, h, 132, 1, EXPONENTIAL, false },
+				   { 100, 100, 132, 1, EXPONENTIAL, false } },
+				 seconds);
+}
+
+int main(int argc, char **argv)
+{
 	double seconds = argc > 1 ? atof(argv[1]) : 0.4;
 	char folder[] = "/tmp/mps-waitsXXXXXX";
 	client clients[CLIENTS];
@@ -262,42 +360,10 @@ int main(int argc, char **argv)
 		c = { to[1], from[0] };
 	}
 	printf("# each client: us a kernel/us a pause, blocks x waves, lengths, us alone, us beside\n");
-	for (spread how : { FIXED, EXPONENTIAL, MIXED })
-		for (double a : kernels)
-			for (double g : pauses)
-				for (double b : others)
-					for (double h : gaps)
-						together(clients,
-							 { { a, g, 132, 1, how }, { b, h, 132, 1, how } },
-							 seconds);
-	// Many waves; kernels that hold a part of the SMs; three clients.
-	for (spread how : { FIXED, EXPONENTIAL })
-		for (int waves : { 8, 32 })
-			for (double a : { 30, 100, 300 })
-				for (double g : pauses)
-					together(clients,
-						 { { a, g, 132, waves, how }, { 100, 0, 132, waves, how } },
-						 seconds);
-	for (int blocks : { 40, 80 })
-		for (double g : pauses)
-			for (double h : gaps)
-				together(clients,
-					 { { 100, g, blocks, 1, EXPONENTIAL }, { 100, h, 80, 1, EXPONENTIAL } },
-					 seconds);
-	for (double g : pauses)
-		for (double h : gaps)
-			together(clients,
-				 { { 30, g, 132, 1, EXPONENTIAL },
-				   { 100, h, 132, 1, EXPONENTIAL },
-				   { 100, 0, 132, 1, EXPONENTIAL } },
-				 seconds);
-	for (double g : pauses)
-		for (double h : gaps)
-			together(clients,
-				 { { 30, g, 132, 1, EXPONENTIAL },
-				   { 100, h, 132, 1, EXPONENTIAL },
-				   { 100, 100, 132, 1, EXPONENTIAL } },
-				 seconds);
+	if (argc > 2 && !strcmp(argv[2], "starts"))
+		starts(clients, seconds);
+	else
+		waits(clients, seconds);
 	for (client &c : clients)
 		close(c.to);
 	while (wait(NULL) > 0)
