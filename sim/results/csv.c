@@ -95,6 +95,26 @@ static int csv_read_text(struct csv *csv, struct sim_error *err)
 	return csv->length > 0;
 }
 
+/*
+ * Read the header without cutting it: comments may stand before it, and before all a byte order
+ * mark, as spreadsheets write it. Returns what csv_read_text() does.
+ */
+static int csv_read_header(struct csv *csv, struct sim_error *err)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	const size_t length = strlen(mark);
+	int status;
+
+	do {
+		status = csv_read_text(csv, err);
+		if (status == 1 && csv->line == 1 && !strncmp(csv->text, mark, length)) {
+			csv->length -= length;
+			memmove(csv->text, csv->text + length, csv->length + 1);
+		}
+	} while (status == 1 && *csv->text == '#');
+	return status;
+}
+
 /* The names of the wanted columns: "a, b, c". */
 static const char *csv_wanted(const struct csv *csv, size_t count, char *text, size_t size)
 {
@@ -176,9 +196,7 @@ int csv_open(struct csv *csv, const char *file, const char *const *names, size_t
 			     .stream = open_plain_or_packed(file) };
 	if (!csv->stream)
 		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
-	do /* comments may stand before the header */
-		status = csv_read_text(csv, err);
-	while (status == 1 && *csv->text == '#');
+	status = csv_read_header(csv, err);
 	if (status == 1 && csv_split(csv, err))
 		status = -SIM_EXIT_USER;
 	if (!status)

@@ -123,6 +123,29 @@ START_TEST(csv_files_have_comments_and_reals)
 }
 END_TEST
 
+/* Spreadsheets put a byte order mark in front, also of a comment. */
+START_TEST(a_byte_order_mark_is_no_part_of_a_name)
+{
+	static const char *const texts[] = { "\xef\xbb\xbf"
+					     "a,b\r\n1,2\r\n",
+					     "\xef\xbb\xbf# of a paper\na,b\n1,2\n" };
+	static const char *const names[] = { "a", "b" };
+	struct csv csv;
+	u64 value;
+
+	must_write();
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		put_file("published.csv", texts[i]);
+		ck_assert_msg(!csv_open(&csv, path_of("published.csv"), names, 2, &error), "%s",
+			      error.text);
+		ck_assert_int_eq(csv_next(&csv, &error), 1);
+		ck_assert_int_eq(csv_u64(&csv, 0, &value, &error), 0);
+		ck_assert_uint_eq(value, 1);
+		csv_close(&csv);
+	}
+}
+END_TEST
+
 /* A line of any length that rows have is read. One without an end is no row, and takes no memory. */
 START_TEST(a_line_without_end_is_refused)
 {
@@ -212,6 +235,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_folder_reads_back);
 	tcase_add_loop_test(tests, bad_files_are_one_line_and_exit_2, 0, COUNT(bad_files));
 	tcase_add_test(tests, csv_files_have_comments_and_reals);
+	tcase_add_test(tests, a_byte_order_mark_is_no_part_of_a_name);
 	tcase_add_test(tests, a_line_without_end_is_refused);
 	tcase_add_test(tests, a_row_that_is_cut_within_is_refused);
 	tcase_add_test(tests, a_missing_summary_is_named);
