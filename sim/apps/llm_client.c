@@ -75,11 +75,8 @@ static int client_send_closed(struct llm_server *server, const struct client_dat
 	return status == -ETIMEDOUT ? 0 : status;
 }
 
-/*
- * When to send request @index. The time of the trace passes as fast as the last "load" event of
- * the container says.
- */
-static u64 client_date_ns(const struct app_env *env, u64 zero_ns, size_t index)
+/* The time of the trace passes as fast as the last "load" event of the container says. */
+u64 llm_client_date_ns(const struct app_env *env, u64 zero_ns, size_t index)
 {
 	const struct config *config = env->config;
 	unsigned __int128 left =
@@ -116,8 +113,8 @@ static struct client_dates client_plan(const struct app_env *env)
 	dates.open_ns = env->reopen_ns ? max(env->reopen_ns, (u64)eng_now()) : dates.zero_ns;
 	if (cfg->stop)
 		dates.stop_ns =
-			cfg->stop +
-			(cfg->users ? dates.zero_ns : client_date_ns(env, dates.zero_ns, 0));
+			cfg->stop + (cfg->users ? dates.zero_ns :
+						  llm_client_date_ns(env, dates.zero_ns, 0));
 	return dates;
 }
 
@@ -133,7 +130,7 @@ static int client_log_refused(const struct app_env *env, const struct client_dat
 	int status = 0;
 
 	for (size_t i = env->log->record_count; i < trace->count && !status; i++) {
-		u64 date = client_date_ns(env, dates->zero_ns, i);
+		u64 date = llm_client_date_ns(env, dates->zero_ns, i);
 
 		if (date >= min(end_ns, dates->stop_ns))
 			break;
@@ -164,7 +161,7 @@ static int client_send_all(struct llm_server *server, const struct client_dates 
 	int status = client_log_refused(server->env, dates, dates->open_ns);
 
 	for (size_t i = server->env->log->record_count; i < trace->count && !status; i++) {
-		u64 date = client_date_ns(server->env, dates->zero_ns, i);
+		u64 date = llm_client_date_ns(server->env, dates->zero_ns, i);
 
 		if (date >= dates->stop_ns)
 			return 0;

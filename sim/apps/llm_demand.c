@@ -30,11 +30,11 @@ static struct demand demand_sum(const struct app_env *env)
 
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct trace_request *request = &trace->requests[i];
-		u64 offset = app_trace_offset_ns(trace, &client->trace, i);
+		u64 date = llm_client_date_ns(env, begin, i);
 		u64 output = request->response_tokens[client->trace.response];
 
-		if (begin + offset >= env->config->duration ||
-		    (client->stop && offset >= client->stop))
+		if (date >= env->config->duration ||
+		    (client->stop && date >= begin + client->stop))
 			break;
 		demand.requests++;
 		demand.prompt_tokens += request->prompt_tokens;

@@ -113,6 +113,9 @@ void llm_pressure_stop(struct llm_server *server);
 /* The client's actor; @data is the server, which is ready. */
 void llm_client_main(void *data);
 
+/* When an open loop sends request @index, if the trace's dates count from @zero_ns. */
+u64 llm_client_date_ns(const struct app_env *env, u64 zero_ns, size_t index);
+
 /* As log_absence() of struct sim_app. */
 int llm_client_log_absence(const struct app_env *env);
 

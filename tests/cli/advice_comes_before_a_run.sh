@@ -68,6 +68,16 @@ grep -qE '^gvmsim: note: containers.vllm: past saturation: the requests of [0-9.
 # A bound from below: that server answers fewer than come.
 [ "$(jq '.containers.vllm.requests | .completed < .arrived' out/summary.json)" = true ] || fail "no saturation"
 
+# The load that an event sets counts from then on.
+load() {
+	"$gvmsim" run vllm-diffusion-80g --system exclusive --set containers.vllm.app.trace.divide="$1" --set duration=170s \
+		--set "events=[{\"at\": \"70s\", \"container\": \"vllm\", \"load\": $2}]" --out out >.out 2>.err || fail "$(cat .err)"
+}
+load 1200 0.1
+grep 'past saturation' .err && fail "a load of a tenth is past saturation"
+load 120 10
+grep -q 'past saturation' .err || fail "a load of ten times is not past saturation"
+
 "$gvmsim" run $base --system gvm --quiet --out out --set duration=1s --set containers.diffusion.gmem.limit.high=1M \
 	2>.err || fail "$(cat .err)"
 grep note: .err && fail "advice beside --quiet"
