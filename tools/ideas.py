@@ -25,11 +25,13 @@ import textwrap
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK = re.compile(r"(<!-- tools/ideas\.py: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GIB = 2 ** 30
-SHIPPED = ("eight-models-141g", "eviction-ahead", "eviction-order", "interference", "limit-cut",
+SHIPPED = ("closed-loop-8b", "eight-models-141g", "eviction-ahead", "eviction-order",
+           "guardian", "guardian-fence", "guardian-paging", "gvtg", "interference", "limit-cut",
            "memory-contention", "page-or-kill", "saturation", "tensor-parallel-80g",
            "three-tenants", "two-models-80g", "vllm-diffusion-40g", "vllm-diffusion-80g",
            "vllm-lora-40g", "vllm-lora-80g", "vlm-lora-40g", "vlm-video-40g", "what-if-ideas")
 IDEAS = ("clean_drop", "priority_batches", "hint_faults", "lirs", "owner_prefetch")
+JITTER = {"jitter.arrivals": "gaps", "jitter.start": "5s"}  # as gvmsim validate --seeds
 SLICES = ("2ms", "10ms", "100ms", "1000ms")
 SHARED = ("what-if-ideas", "vllm-diffusion-40g", "memory-contention")
 
@@ -50,21 +52,24 @@ class Runs:
     def __init__(self, gvmsim, folder):
         self.gvmsim, self.folder = os.path.abspath(gvmsim), folder
 
-    def make(self, scenario, name, points, priorities=True):
-        """A summary.json for each point, in their order."""
+    def make(self, scenario, name, points, priorities=True, seeds=0):
+        """A summary.json for each point, in their order; with seeds, for each seed of each."""
         os.makedirs(self.folder, exist_ok=True)
         sweep = os.path.join(self.folder, f"{scenario}-{name}.json")
         out = os.path.join(self.folder, f"{scenario}-{name}")
+        content = {"scenario": scenario, "set": {"system.name": "ghost"}, "list": points}
+        if seeds:
+            content["seeds"] = seeds
+            content["set"].update(JITTER)
         with open(sweep, "w", encoding="utf-8") as file:
-            json.dump({"scenario": scenario, "set": {"system.name": "ghost"},
-                       "list": points}, file)
+            json.dump(content, file)
         command = [self.gvmsim, "sweep", sweep, "--out", out]
         if not priorities:
             for container in ("vllm", "diffusion"):
                 command += ["--set", f"containers.{container}.compute.priority=null"]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         with open(os.path.join(out, "sweep.csv"), newline="", encoding="utf-8") as file:
-            rows = sorted(csv.DictReader(file), key=lambda row: int(row["point"]))
+            rows = sorted(csv.DictReader(file), key=lambda row: (int(row["point"]), int(row["seed"] or 0)))
         return [self.load(os.path.join(out, row["run"])) for row in rows]
 
     @staticmethod
@@ -188,24 +193,53 @@ def scenarios(runs):
                               break_on_hyphens=False) + "\n"
 
 
-def starts(runs):
-    """P99 TTFT and bytes over 16 starts of the pipeline, without and with LIRS."""
-    points = []
-    for i in range(16):
-        start = {"containers.diffusion.start": f"{10000 + 400 * i}ms"}
-        points += [start | on(), start | on("lirs")]
-    made = runs.make("vllm-diffusion-40g", "starts", points)
-    plain, lirs = made[0::2], made[1::2]
-    p99 = [[value(run, "vllm.ttft_ms.p99") for run in part] for part in (plain, lirs)]
-    moved = [b / a - 1 for a, b in zip(*p99)]
-    mean = sum(moved) / len(moved)
-    error = math.sqrt(sum((x - mean) ** 2 for x in moved) / (len(moved) - 1) / len(moved))
-    rows = [["mean P99 TTFT"] + [milliseconds(sum(part) / len(part)) for part in p99] +
-            [f"{100 * mean:+.1f} %, standard error {100 * error:.1f} %"],
-            ["mean GiB in"] +
-            [gib(sum(total(run, "bytes_h2d") for run in part) / len(part))
-             for part in (plain, lirs)] + [""]]
-    return table(["16 starts", "without", "`lirs`", "change"], rows)
+def by_seed(runs, scenario, seeds):
+    """Changes by LIRS over seeds: (measure, mean without, mean with, change, its standard error)."""
+    made = runs.make(scenario, f"seeds-{seeds}", [on(), on("lirs")], seeds=seeds)
+    plain, lirs = ([measures(run) for run in part] for part in (made[:seeds], made[seeds:]))
+    found = []
+    for column in range(len(plain[0])):
+        pairs = [(a[column][1], b[column][1]) for a, b in zip(plain, lirs)]
+        moved = [b - a for a, b in pairs]
+        without, change = sum(a for a, _ in pairs) / seeds, sum(moved) / seeds
+        spread = math.sqrt(sum((x - change) ** 2 for x in moved) / (seeds - 1) / seeds)
+        name = plain[0][column][0]
+        if without and "median" not in name and name != "GiB in":
+            found.append((name, without, without + change, change / without, spread / without))
+    return found
+
+
+def means(name, x):
+    """A mean over seeds as text."""
+    return milliseconds(x) if "TTFT" in name else f"{x:.1f}" if x < 100 else f"{x:.0f}"
+
+
+def change_table(runs, names, seeds):
+    """Rows of throughput and P99 TTFT that LIRS changes, and the scenarios without any."""
+    rows, same = [], []
+    for scenario in names:
+        label = f"`{scenario}`"
+        for name, plain, lirs, change, error in by_seed(runs, scenario, seeds):
+            if abs(change) < 0.0005 and error < 0.0005:
+                continue
+            rows.append([label, name, means(name, plain), means(name, lirs),
+                         f"{100 * change:+.1f} %", f"{100 * error:.1f} %"])
+            label = ""
+        if label:
+            same.append(label)
+    return table(["scenario", "", "without", "`lirs`", "change", "standard error"], rows), same
+
+
+def seeds(runs):
+    """Throughput and P99 TTFT of every scenario that can run under ghost, over ten seeds."""
+    text, same = change_table(runs, SHIPPED, 10)
+    return text + "\n" + textwrap.fill("Nothing changes in " + ", ".join(same) + ".", 96,
+                                       break_on_hyphens=False) + "\n"
+
+
+def many(runs):
+    """The same over 100 seeds, where ten leave a loss of 2 % open."""
+    return change_table(runs, ("page-or-kill", "vllm-diffusion-40g"), 100)[0]
 
 
 def slices(runs):
@@ -234,7 +268,7 @@ def slices(runs):
                   "waits for copies", "requests; images", "with `owner_prefetch`"], rows)
 
 
-TABLES = {made.__name__: made for made in (shared, limited, scenarios, starts, slices)}
+TABLES = {made.__name__: made for made in (shared, limited, scenarios, seeds, many, slices)}
 
 
 def main():

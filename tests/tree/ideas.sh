@@ -24,6 +24,6 @@ sed 's/^| `lirs` | 47 |/| `lirs` | 48 |/' "$source/docs/ideas.md" >"$work/wrong.
 ideas "$work/wrong.md" --check --only shared && fail "a wrong number passes"
 grep -q '^-| `lirs` | 48 |' "$work/out" || fail "the wrong number is not shown: $(cat "$work/out")"
 
-sed 's/ideas.py: starts/ideas.py: ends/' "$source/docs/ideas.md" >"$work/wrong.md"
+sed 's/ideas.py: seeds/ideas.py: ends/' "$source/docs/ideas.md" >"$work/wrong.md"
 ideas "$work/wrong.md" --check && fail "a table of no name passes"
 grep -q 'wrong.md: no table is called ends$' "$work/err" || fail "$(cat "$work/err")"
