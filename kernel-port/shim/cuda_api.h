@@ -206,8 +206,6 @@ cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
 cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
 		   unsigned long long flags);
 cu_result cuMemUnmap(cu_ptr ptr, size_t bytes);
-cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
-			      unsigned long long flags);
 cu_result cuMemGetAddressRange_v2(cu_ptr *start, size_t *bytes, cu_ptr ptr);
 cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr);
 cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes, void **data,
@@ -315,6 +313,8 @@ cu_result cuMemImportFromShareableHandle(unsigned long long *handle, void *share
 					 unsigned int type);
 cu_result cuDeviceGetCount(int *count);
 cu_result cuDeviceCanAccessPeer(int *can, int device, int peer);
+cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
+			      unsigned long long flags);
 cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes);
 cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
 			 size_t count);
@@ -382,7 +382,6 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle", 11000, 0)               \
 	X(cuMemMap, "cuMemMap", 10020, 0)                                                     \
 	X(cuMemUnmap, "cuMemUnmap", 10020, 0)                                                 \
-	X(cuMemAddressReserve, "cuMemAddressReserve", 10020, 0)                               \
 	X(cuMemGetAddressRange_v2, "cuMemGetAddressRange", 3020, 0)                           \
 	X(cuPointerGetAttribute, "cuPointerGetAttribute", 4000, 0)                            \
 	X(cuPointerGetAttributes, "cuPointerGetAttributes", 7000, 0)                          \
@@ -450,6 +449,7 @@ cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device, struct CUstre
 	X(cuMemImportFromShareableHandle)         \
 	X(cuDeviceGetCount)                       \
 	X(cuDeviceCanAccessPeer)                  \
+	X(cuMemAddressReserve)                    \
 	X(cuMemAddressFree)                       \
 	X(cuMemSetAccess)                         \
 	X(cuCtxGetCurrent)                        \

@@ -130,9 +130,7 @@ static cu_result map(const struct shim_real *real, int fd, struct opened *made)
 	if (real->cuMemGetAllocationPropertiesFromHandle((struct CUmemAllocationProp_st *)&prop,
 							 made->memory) == CU_OK)
 		home = prop.head.location_id;
-	pinned_hold_addresses();
 	result = real->cuMemAddressReserve(&made->ptr, made->mapped, 0, 0, 0);
-	pinned_release_addresses();
 	if (result == CU_OK) {
 		result = pinned_map(real, made->ptr, made->mapped, made->memory, home,
 				    made->device);

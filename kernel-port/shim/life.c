@@ -83,6 +83,7 @@ static void after_fork(void)
 
 __attribute__((constructor)) static void start(void)
 {
+	held_init();
 	owner = getpid();
 	shim_log_open();
 	shim_settings_read();

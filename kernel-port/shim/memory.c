@@ -158,10 +158,8 @@ static cu_result allocate(const struct shim_real *real, cu_ptr *ptr, size_t byte
 		return memory_not_fenced("cuMemAllocManaged");
 	if (!memory_charge(made.device, kind, bytes, memory_facts_of(real, made.device)->total))
 		return CU_OUT_OF_MEMORY;
-	pinned_hold_addresses();
 	if (kind != SHIM_DEVICE || !redirect(real, &made, ptr))
 		result = allocate_as_asked(real, kind, made.device, bytes, flags, ptr);
-	pinned_release_addresses();
 	if (result != CU_OK) {
 		books_uncharge(made.device, kind, bytes);
 		return result;

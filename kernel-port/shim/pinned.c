@@ -9,35 +9,31 @@
  *     device memory     |  content  |  mapped             at ptr
  *
  * Driver 580 gives the address back only where the allocation has a range of addresses of its
- * own. Ranges of 64 MiB and 1 GiB have one, a multiple of 32 MiB. Up to 20 MiB they share 32 MiB
- * with others, and the driver keeps those (measured on an H200). So the shim asks for RANGE_LEAST
- * at least wherever an allocation may be exported later, from PINNED_LEAST on. Managed memory has
- * no page that was not touched: the rest of the range costs addresses, and no memory.
+ * own. Allocations of 30 MiB and more have one, those up to 24 MiB share 32 MiB with others, and
+ * the driver keeps those (measured on an H200, up to 160 MiB and at 1 GiB). So the shim asks for
+ * RANGE_LEAST at least wherever an allocation may be exported later, from PINNED_LEAST on. Managed
+ * memory has no page that was not touched: the rest of the range costs addresses, and no memory.
  *
  * PINNED_LEAST is a page of device memory. From there on an allocation has pages of its own
  * anyway. In a range of its own it takes one more at most, the last one, which it may have shared.
  * A smaller allocation would take a whole page, where the driver puts hundreds into one.
  *
- * Between the free and the reservation the address is nobody's. The shim lets no call that it
- * hooks take addresses meanwhile: address_lock. It cannot keep the program's mmap() away. If the
- * address is lost, so is the application's memory, and the process ends.
+ * Between the free and the reservation the address is held (held.c): no other thread can have it.
+ * A trial with a range that is not in use shows whether that works with this driver. From then on
+ * the driver can only fail to reserve or to map what is there for it. The content is in the copy,
+ * but nothing puts it back at its address, so the process ends.
  *
- * Locks: pin_lock is held over a wait for the GPU and is outside of move_lock, then address_lock.
- * list_lock is inside of all; no wait is made under it.
+ * Locks: pin_lock is held over a wait for the GPU and is outside of move_lock. list_lock is
+ * inside of all; no wait is made under it.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include "shim.h"
 
 #define RANGE_BYTES (32ull << 20)
 #define RANGE_LEAST (64ull << 20)
-/* Attempts to have the address back, a millisecond apart. */
-#define ATTEMPTS 1000
-/* Attempts with a range that is not in use: another thread may be quicker once. */
-#define TRIALS 3
 
 struct pinned {
 	struct pinned_key key;
@@ -55,17 +51,8 @@ static _Atomic u32 list_count;
 static u64 next_id = 1;
 static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_rwlock_t address_lock = PTHREAD_RWLOCK_INITIALIZER;
-
-void pinned_hold_addresses(void)
-{
-	pthread_rwlock_rdlock(&address_lock);
-}
-
-void pinned_release_addresses(void)
-{
-	pthread_rwlock_unlock(&address_lock);
-}
+/* The longest range with which the trial has succeeded: under pin_lock. */
+static u64 tried_bytes;
 
 /* Has the driver all calls for it? They came with CUDA 10.2. */
 static bool driver_can(const struct shim_real *real)
@@ -135,21 +122,36 @@ static bool reserve_at(const struct shim_real *real, cu_ptr ptr, u64 bytes)
 	return got == ptr;
 }
 
-/* Does the driver give the addresses of a freed range back? Tried with one that is not in use. */
-static bool addresses_come_back(const struct shim_real *real, u64 range)
+/*
+ * Does this driver free a range and take it again, as held.c wants it? Tried with one that is not
+ * in use, once for each length above those before: driver 580 treats short ones in another way.
+ * NULL: it does. Else why not.
+ */
+static const char *try_with_another(const struct shim_real *real, u64 range)
 {
-	for (int i = 0; i < TRIALS; i++) {
-		cu_ptr ptr = 0;
+	enum held_end end;
+	cu_ptr ptr = 0;
+	bool back;
 
-		if (real->cuMemAllocManaged(&ptr, range, CU_MANAGED_GLOBAL) != CU_OK ||
-		    real->cuMemFree_v2(ptr) != CU_OK)
-			return false;
-		if (reserve_at(real, ptr, range)) {
-			real->cuMemAddressFree(ptr, range);
-			return true;
-		}
-	}
-	return false;
+	if (range <= tried_bytes)
+		return NULL;
+	if (real->cuMemAllocManaged(&ptr, range, CU_MANAGED_GLOBAL) != CU_OK)
+		return "memory of cuMemAlloc() is managed, and the driver has no addresses to "
+		       "make it device memory";
+	held_begin(ptr, range);
+	back = real->cuMemFree_v2(ptr) == CU_OK && reserve_at(real, ptr, range);
+	end = held_end();
+	if (back)
+		real->cuMemAddressFree(ptr, range);
+	if (end == HELD_UNSEEN)
+		return "memory of cuMemAlloc() is managed, and this driver does not free its "
+		       "address by the C library's munmap(), so that another thread could take "
+		       "it";
+	if (!back || end != HELD_TAKEN)
+		return "memory of cuMemAlloc() is managed, and this driver does not give its "
+		       "address back once it is freed";
+	tried_bytes = range;
+	return NULL;
 }
 
 /* Device memory that can be exported, for @allocation. Sets what it is rounded up to. */
@@ -207,17 +209,14 @@ static cu_result put_in_place(const struct shim_real *real,
 			      const struct shim_allocation *allocation,
 			      const struct pinned *made)
 {
-	int device = allocation->device, attempts = 0;
+	int device = allocation->device;
 	cu_result result;
 
-	pthread_rwlock_wrlock(&address_lock);
+	held_begin(allocation->ptr, made->range);
 	result = real->cuMemFree_v2(allocation->ptr);
-	while (result == CU_OK && !reserve_at(real, allocation->ptr, made->range)) {
-		if (++attempts == ATTEMPTS)
-			lose(allocation, "other memory of the program has taken their place");
-		usleep(1000);
-	}
-	pthread_rwlock_unlock(&address_lock);
+	if (result == CU_OK && !reserve_at(real, allocation->ptr, made->range))
+		lose(allocation, "the driver does not reserve their addresses again");
+	held_end();
 	if (result == CU_OK && pinned_map(real, allocation->ptr, made->mapped, made->memory,
 					  device, device) != CU_OK)
 		lose(allocation, "the driver does not map them again");
@@ -354,10 +353,7 @@ static const char *refusal(const struct shim_real *real,
 		return "memory of cuMemAlloc() is managed and cannot be exported for the first "
 		       "time while a stream is captured: export it earlier";
 	*ret_result = CU_INVALID_VALUE;
-	if (!addresses_come_back(real, range))
-		return "memory of cuMemAlloc() is managed, and this driver does not give its "
-		       "address back once it is freed";
-	return NULL;
+	return try_with_another(real, range);
 }
 
 static cu_result pin_locked(const struct shim_real *real, cu_ptr ptr,
@@ -488,7 +484,7 @@ void pinned_reset(void)
 {
 	pthread_mutex_init(&pin_lock, NULL);
 	pthread_mutex_init(&list_lock, NULL);
-	pthread_rwlock_init(&address_lock, NULL);
+	tried_bytes = 0;
 	list = NULL;
 	list_count = 0;
 }

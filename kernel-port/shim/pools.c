@@ -378,9 +378,7 @@ static cu_result pool_allocate(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle
 	if (!memory_charge(made.device, made.kind, bytes,
 			   memory_facts_of(real, made.device)->total))
 		return CU_OUT_OF_MEMORY;
-	pinned_hold_addresses();
 	result = call_driver(real, ptr, bytes, pool, stream, per_thread);
-	pinned_release_addresses();
 	if (result != CU_OK) {
 		books_uncharge(made.device, made.kind, bytes);
 		return result;

@@ -14,6 +14,7 @@
  *     vmm.c      memory of cuMemCreate() is counted
  *     ipc.c      memory of one process in another
  *     pinned.c   for that, managed memory becomes device memory at its address
+ *     held.c     the address stays ours meanwhile
  *     passing.c  its descriptors go from process to process
  *     arrays.c   likewise arrays
  *     books.c    what is allocated, by address; the limit
@@ -35,11 +36,11 @@
  *     unseen.c   what went past the shim, said at the end
  *
  * Locks, outermost first: passing_lock, worker_lock, poll_lock, pin_lock, move_lock,
- * address_lock, books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is held
- * over a call of the driver that can wait for the GPU, but move_lock over a copy of cold.c or
- * pinned.c, pin_lock, and modules_lock and below it partition_lock, under which none of the
- * others is taken. opening_lock is held over the answer of another process, and only ipc_lock and
- * address_lock are taken below it. Nothing is taken below ipc_lock and list_lock of pinned.c.
+ * books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is held over a call of
+ * the driver that can wait for the GPU, but move_lock over a copy of cold.c or pinned.c,
+ * pin_lock, and modules_lock and below it partition_lock, under which none of the others is
+ * taken. opening_lock is held over the answer of another process, and only ipc_lock is taken
+ * below it. Nothing is taken below ipc_lock and list_lock of pinned.c.
  */
 #ifndef GVM_SHIM_H
 #define GVM_SHIM_H
@@ -387,9 +388,6 @@ struct pinned_key {
 	u64 secret[2];
 };
 
-/* Between the two no range of addresses is given up for a moment: the driver may be asked for some. */
-void pinned_hold_addresses(void);
-void pinned_release_addresses(void);
 /* Bytes to ask for, so that an allocation has a range of its own; 0: it is not to have one. */
 u64 pinned_range(const struct shim_real *real, u64 bytes);
 /*
@@ -411,6 +409,23 @@ cu_result pinned_map(const struct shim_real *real, cu_ptr ptr, u64 bytes,
 		     unsigned long long memory, int home, int user);
 void pinned_forget_context(const struct CUctx_st *context);
 void pinned_reset(void);
+
+/* held.c */
+
+/* What the driver has done with a held range. */
+enum held_end {
+	HELD_UNSEEN, /* it was not unmapped by munmap(), or not as a whole */
+	HELD_KEPT,   /* it was, and nothing took it: it is free now */
+	HELD_TAKEN   /* it was, and has been mapped again */
+};
+
+void held_init(void);
+/*
+ * Between the two a range that the calling thread unmaps stays in use, and goes to the thread's
+ * first mmap() that has it as a hint.
+ */
+void held_begin(u64 start, u64 bytes);
+enum held_end held_end(void);
 
 /* passing.c */
 

@@ -178,21 +178,6 @@ SHIM_EXPORT cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 	return result;
 }
 
-/* Not while the shim has given an address up for a moment. */
-SHIM_EXPORT cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment,
-					  cu_ptr address, unsigned long long flags)
-{
-	const struct shim_real *real = shim_real();
-	cu_result result;
-
-	if (!real)
-		return CU_NOT_INITIALIZED;
-	pinned_hold_addresses();
-	result = real->cuMemAddressReserve(ptr, bytes, alignment, address, flags);
-	pinned_release_addresses();
-	return result;
-}
-
 /* The lists are the parent's: their memory is left where it is, as it is once for each fork. */
 void vmm_reset(void)
 {

@@ -31,10 +31,8 @@ bool fake_has_room(size_t bytes);
 unsigned long fake_vmm_live(void);
 /* What this process has made. */
 size_t fake_vmm_bytes(void);
-/* A range of managed memory is freed: its addresses stay the driver's, who may give them again. */
-void fake_vmm_keep(cu_ptr ptr, size_t bytes);
-/* Give such a range again, with memory behind it. NULL: there is none of this size. */
-char *fake_vmm_take(size_t bytes);
+/* The addresses of managed memory with a range of its own are nobody's any more. */
+void fake_vmm_free(cu_ptr ptr, size_t bytes);
 cu_result fake_vmm_attribute(void *data, unsigned int attribute, cu_ptr ptr);
 
 #endif

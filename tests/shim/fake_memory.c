@@ -46,13 +46,13 @@ struct fake_memory fake_memory(void)
 }
 
 /*
- * Managed memory as driver 580 has it on an H200. Up to 20 MiB it comes from granules of 32 MiB,
- * whose addresses are the driver's for ever. From 64 MiB on it has a range of its own, at a
+ * Managed memory as driver 580 has it on an H200. Up to 24 MiB it comes from granules of 32 MiB,
+ * whose addresses are the driver's for ever. From 30 MiB on it has a range of its own, at a
  * multiple of 32 MiB, which can be reserved behind cuMemFree(). Between the two nothing was
  * measured: it is taken for a granule.
  */
 #define GRANULE	 (32ull << 20)
-#define OWN	 (64ull << 20)
+#define OWN	 (30ull << 20)
 #define GRANULES 8192
 
 static struct granule {
@@ -116,10 +116,9 @@ static void *host_memory(size_t bytes, bool managed, bool host)
 	void *ptr;
 
 	pthread_mutex_lock(&lock);
-	if (range) {
-		ptr = fake_vmm_take(range);
-		ptr = ptr ? ptr : map_aligned(range);
-	} else if (managed)
+	if (range)
+		ptr = map_aligned(range);
+	else if (managed)
 		ptr = from_granule(bytes);
 	else
 		ptr = aligned_alloc(512, (bytes + 511) / 512 * 512);
@@ -137,7 +136,7 @@ static void *host_memory(size_t bytes, bool managed, bool host)
 static void unmap_block(const struct block *block)
 {
 	if (block->range)
-		fake_vmm_keep((cu_ptr)(uintptr_t)block->ptr, block->range);
+		fake_vmm_free((cu_ptr)(uintptr_t)block->ptr, block->range);
 	else if (block->managed)
 		to_granule(block->ptr);
 	else

@@ -4,14 +4,16 @@
  * are mapped there. So two processes share such memory, and it is there until the last of them
  * unmaps it.
  *
- * FAKE_KEEPS_ADDRESSES: the addresses of freed memory are not given again. FAKE_TAKEN: that many
- * times another part of the program is quicker, from the second time on that an address is
- * wished for; the first time is the shim's trial.
+ * Addresses of managed memory are freed, and wished for, by the calls of the C library that an
+ * H200's driver makes: traced, the shim's held.c has it. FAKE_KEEPS_ADDRESSES: freed ones stay
+ * the driver's. FAKE_SYSTEM_CALLS: the calls are made past the C library. FAKE_WISHES: so many
+ * wishes are granted; the first one is of the shim's trial.
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fake_inside.h"
@@ -42,7 +44,6 @@ struct mapping {
 };
 
 static struct range reserved[RESERVED];
-static struct range kept[RESERVED]; /* free addresses of the driver's */
 static struct memory memories[MEMORIES];
 static struct mapping mappings[MAPPINGS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -127,61 +128,55 @@ cu_result fake_vmm_attribute(void *data, unsigned int attribute, cu_ptr ptr)
 static bool is_granted(void)
 {
 	static unsigned long wishes;
-	const char *taken = getenv("FAKE_TAKEN");
+	const char *granted = getenv("FAKE_WISHES");
 
-	wishes++;
-	return !getenv("FAKE_KEEPS_ADDRESSES") &&
-	       (!taken || wishes == 1 || wishes > 1 + strtoul(taken, NULL, 10));
+	return !granted || ++wishes <= strtoul(granted, NULL, 10);
 }
 
-void fake_vmm_keep(cu_ptr ptr, size_t bytes)
+static void *map(cu_ptr ptr, size_t bytes, int flags)
 {
-	mmap((void *)(uintptr_t)ptr, bytes, PROT_NONE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < RESERVED; i++)
-		if (!kept[i].ptr) {
-			kept[i] = (struct range){ ptr, bytes };
-			break;
-		}
-	pthread_mutex_unlock(&lock);
+	void *start = (void *)(uintptr_t)ptr;
+
+	flags |= MAP_PRIVATE | MAP_ANONYMOUS;
+	if (getenv("FAKE_SYSTEM_CALLS"))
+		return (void *)syscall(SYS_mmap, start, bytes, PROT_NONE, flags, -1, 0);
+	return mmap(start, bytes, PROT_NONE, flags, -1, 0);
 }
 
-char *fake_vmm_take(size_t bytes)
+static void unmap(cu_ptr ptr, size_t bytes)
 {
-	char *found = NULL;
-
-	pthread_mutex_lock(&lock);
-	for (int i = 0; i < RESERVED && !found; i++)
-		if (kept[i].ptr && kept[i].bytes == bytes) {
-			found = mmap((void *)(uintptr_t)kept[i].ptr, bytes,
-				     PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-				     -1, 0);
-			kept[i].ptr = 0;
-		}
-	pthread_mutex_unlock(&lock);
-	return found;
+	if (getenv("FAKE_SYSTEM_CALLS"))
+		syscall(SYS_munmap, ptr, bytes);
+	else
+		munmap((void *)(uintptr_t)ptr, bytes);
 }
 
-/* Take kept addresses from @wished on. What is left of their range is not given again. */
-static bool take_kept(cu_ptr wished, size_t bytes)
+void fake_vmm_free(cu_ptr ptr, size_t bytes)
 {
-	for (int i = 0; i < RESERVED; i++)
-		if (kept[i].ptr == wished && kept[i].bytes >= bytes) {
-			kept[i].ptr = 0;
-			return true;
-		}
+	map(ptr, bytes, MAP_FIXED);
+	if (!getenv("FAKE_KEEPS_ADDRESSES"))
+		unmap(ptr, bytes);
+}
+
+/* Addresses that are free now. */
+static bool take(cu_ptr wished, size_t bytes)
+{
+	void *got = map(wished, bytes, 0);
+
+	if (got == (void *)(uintptr_t)wished)
+		return true;
+	if (got != MAP_FAILED)
+		unmap((cu_ptr)(uintptr_t)got, bytes);
 	return false;
 }
 
-/* Addresses without memory, at a multiple of @alignment; at @wished, where that is kept. */
+/* Addresses without memory, at a multiple of @alignment; at @wished, where that is free. */
 static cu_ptr find_addresses(size_t bytes, size_t alignment, cu_ptr wished)
 {
 	char *range;
 	cu_ptr at;
 
-	if (wished && is_granted() && take_kept(wished, bytes))
+	if (wished && is_granted() && take(wished, bytes))
 		return wished;
 	range = mmap(NULL, bytes + alignment, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

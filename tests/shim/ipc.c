@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Tasks of applications that share memory between processes: program.c runs them. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -256,6 +261,94 @@ static void task_ipc_close_all(int number)
 	printf("freed %u\n", cu.cuMemFree_v2(ptr));
 }
 
+static _Atomic bool enough;
+
+static void *map_again_and_again(void *unused)
+{
+	void *maps[64];
+
+	while (!enough) {
+		for (size_t i = 0; i < 64; i++)
+			maps[i] = mmap(NULL, (i + 1) * MIB, PROT_READ,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		for (size_t i = 0; i < 64; i++)
+			munmap(maps[i], (i + 1) * MIB);
+	}
+	return unused;
+}
+
+/* Export NUMBER times, while others take addresses. */
+static void task_ipc_beside_maps(int number)
+{
+	pthread_t threads[4];
+	int right = 0;
+	cu_ptr ptr;
+
+	open_device();
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, map_again_and_again, NULL);
+	for (int i = 0; i < number; i++) {
+		CHECK(cu.cuMemAlloc_v2(&ptr, 2 * MIB));
+		numbers_at(ptr)[i] = (unsigned int)i + 9;
+		CHECK(cu.cuIpcGetMemHandle(&handle, ptr));
+		right += numbers_at(ptr)[i] == (unsigned int)i + 9;
+		CHECK(cu.cuMemFree_v2(ptr));
+	}
+	enough = true;
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	printf("right %d\n", right);
+}
+
+static int early_map = -1, early_errno, early_unmap = -1;
+
+/* It runs before the constructors of libraries. */
+static void map_early(void)
+{
+	char *map;
+
+	errno = 5;
+	map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	early_map = map != MAP_FAILED && !map[9];
+	early_unmap = munmap(map, 4096);
+	early_errno = errno;
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = map_early;
+
+static void task_maps(int number)
+{
+	off_t far = ((off_t)number << 32) + 8192;
+	int fd = memfd_create("far", MFD_CLOEXEC), status = -1;
+	Dl_info info = { NULL, NULL, NULL, NULL };
+	void *found = dlsym(RTLD_DEFAULT, "munmap");
+	char *map, *map64;
+	pid_t child;
+
+	dladdr(found, &info);
+	printf("the shim's %d\n", info.dli_fname && strstr(info.dli_fname, "libgvm_shim"));
+	printf("early %d %d %d\n", early_map, early_errno, early_unmap);
+	if (ftruncate(fd, far + 4096) || pwrite(fd, "\t", 1, far) != 1)
+		fail("no far file");
+	map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, far);
+	map64 = mmap64(NULL, 4096, PROT_READ, MAP_SHARED, fd, far);
+	printf("far %d %d ", *map, memcmp(map, map64, 4096));
+	printf("%d\n", munmap(map, 4096) | munmap(map64, 4096));
+	map = mmap(NULL, 0, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	printf("wrong %d %d ", map == MAP_FAILED, errno);
+	errno = 0;
+	munmap((char *)&early_map + 1, 4096);
+	printf("%d\n", errno);
+	fflush(stdout);
+	child = fork();
+	if (!child) {
+		map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		_exit(map == MAP_FAILED || munmap(map, 4096));
+	}
+	waitpid(child, &status, 0);
+	printf("child %d\n", status);
+}
+
 const struct task ipc_tasks[] = {
 	{ "ipc_export", task_ipc_export },
 	{ "ipc_open", task_ipc_open },
@@ -265,5 +358,7 @@ const struct task ipc_tasks[] = {
 	{ "ipc_capture", task_ipc_capture },
 	{ "ipc_fork", task_ipc_fork },
 	{ "ipc_close_all", task_ipc_close_all },
+	{ "ipc_beside_maps", task_ipc_beside_maps },
+	{ "maps", task_maps },
 	{ NULL, NULL },
 };

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "fence.h"
@@ -188,6 +189,7 @@ static void setup(void)
 {
 	shim_settings.managed = true;
 	shim_settings.fence = SHIM_NO_FENCE;
+	held_init();
 	open_driver();
 	use_context();
 }
@@ -332,15 +334,31 @@ static void *allocate_again_and_again(void *unused)
 	return unused;
 }
 
+/* What other threads of a program do with addresses. */
+static void *map_again_and_again(void *unused)
+{
+	void *maps[16];
+
+	while (!stop) {
+		for (size_t i = 0; i < 16; i++)
+			maps[i] = mmap(NULL, (4 * i + 4) * MIB, PROT_NONE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		for (size_t i = 0; i < 16; i++)
+			munmap(maps[i], (4 * i + 4) * MIB);
+	}
+	return unused;
+}
+
 START_TEST(exports_race_with_moves_frees_and_openings)
 {
-	pthread_t exporters[3], worker, allocator;
+	pthread_t exporters[3], worker, allocator, mapper;
 
 	shim_settings.resident.all = (struct shim_size){ .given = true, .bytes = 3 * MIB };
 	for (int i = 0; i < 3; i++)
 		openers[i] = start_other();
 	ck_assert_int_eq(pthread_create(&worker, NULL, work, NULL), 0);
 	ck_assert_int_eq(pthread_create(&allocator, NULL, allocate_again_and_again, NULL), 0);
+	ck_assert_int_eq(pthread_create(&mapper, NULL, map_again_and_again, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(pthread_create(&exporters[i], NULL, export_again_and_again,
 						&openers[i]),
@@ -350,6 +368,7 @@ START_TEST(exports_race_with_moves_frees_and_openings)
 	stop = true;
 	ck_assert_int_eq(pthread_join(worker, NULL), 0);
 	ck_assert_int_eq(pthread_join(allocator, NULL), 0);
+	ck_assert_int_eq(pthread_join(mapper, NULL), 0);
 	end_others(openers, 3);
 	ck_assert_uint_eq(books_used(0), 0);
 	passing_close();
@@ -357,13 +376,22 @@ START_TEST(exports_race_with_moves_frees_and_openings)
 END_TEST
 
 static cu_result (*free_in_driver)(cu_ptr ptr);
-static pthread_t quick;
-static cu_ptr freed, taken;
+static cu_ptr freed;
 
-static void *allocate_now(void *unused)
+/* The ways of another thread to addresses: by name, from the driver, by a wish. */
+static void *take_addresses(void *unused)
 {
+	void *there = mmap((void *)(uintptr_t)freed, 4096, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	cu_ptr taken = 0, wished = 0;
+
+	ck_assert_ptr_eq(there, MAP_FAILED);
+	ck_assert_int_eq(errno, EEXIST);
 	use_context();
 	ck_assert_int_eq(memory_allocate(&taken, 5 * MIB), CU_OK);
+	ck_assert_uint_ne(taken, freed);
+	ck_assert_int_eq(driver.cuMemAddressReserve(&wished, 64 * MIB, 0, freed, 0), CU_OK);
+	ck_assert_uint_ne(wished, freed);
 	return unused;
 }
 
@@ -371,16 +399,16 @@ static void *allocate_now(void *unused)
 static cu_result free_and_lag(cu_ptr ptr)
 {
 	cu_result result = free_in_driver(ptr);
+	pthread_t thread;
 
 	if (ptr != freed)
 		return result;
-	ck_assert_int_eq(pthread_create(&quick, NULL, allocate_now, NULL), 0);
-	usleep(20000);
+	ck_assert_int_eq(pthread_create(&thread, NULL, take_addresses, NULL), 0);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	return result;
 }
 
-/* The driver would give them to this allocation, which waits. */
-START_TEST(no_allocation_takes_the_addresses_meanwhile)
+START_TEST(nobody_takes_the_addresses_meanwhile)
 {
 	struct CUipcMemHandle_st handle;
 
@@ -389,9 +417,38 @@ START_TEST(no_allocation_takes_the_addresses_meanwhile)
 	words_at(freed)[9] = 9;
 	driver.cuMemFree_v2 = free_and_lag;
 	ck_assert_int_eq(cuIpcGetMemHandle(&handle, freed), CU_OK);
-	ck_assert_int_eq(pthread_join(quick, NULL), 0);
-	ck_assert_uint_ne(taken, freed);
 	ck_assert_uint_eq(words_at(freed)[9], 9);
+	passing_close();
+}
+END_TEST
+
+static unsigned int managed_made;
+static cu_result (*managed_in_driver)(cu_ptr *ptr, size_t bytes, unsigned int flags);
+
+static cu_result count_managed(cu_ptr *ptr, size_t bytes, unsigned int flags)
+{
+	managed_made++;
+	return managed_in_driver(ptr, bytes, flags);
+}
+
+/* One before the first export, and one for each length of a range above those before. */
+START_TEST(the_trial_is_made_once_for_a_length)
+{
+	static const struct {
+		unsigned int mib, trials;
+	} steps[] = { { 2, 1 }, { 20, 0 }, { 64, 0 }, { 65, 1 }, { 96, 0 }, { 2, 0 } };
+	struct CUipcMemHandle_st handle;
+	cu_ptr ptr;
+
+	managed_in_driver = driver.cuMemAllocManaged;
+	driver.cuMemAllocManaged = count_managed;
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		ck_assert_int_eq(memory_allocate(&ptr, steps[i].mib * MIB), CU_OK);
+		managed_made = 0;
+		ck_assert_int_eq(cuIpcGetMemHandle(&handle, ptr), CU_OK);
+		ck_assert_uint_eq(managed_made, steps[i].trials);
+		ck_assert_int_eq(cuMemFree_v2(ptr), CU_OK);
+	}
 	passing_close();
 }
 END_TEST
@@ -484,7 +541,8 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, exports_race_with_moves_frees_and_openings);
-	tcase_add_test(tests, no_allocation_takes_the_addresses_meanwhile);
+	tcase_add_test(tests, nobody_takes_the_addresses_meanwhile);
+	tcase_add_test(tests, the_trial_is_made_once_for_a_length);
 	tcase_add_test(tests, exported_memory_is_not_moved);
 	tcase_add_test(tests, an_opener_does_not_wait_for_ever);
 	tcase_add_test(tests, a_closed_socket_is_made_again);
