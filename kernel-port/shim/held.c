@@ -20,7 +20,8 @@
  *
  * It relies on nothing that is not looked at: held_end() says what the driver did. One that makes
  * system calls itself, or is loaded with RTLD_DEEPBIND, or leaves the work to another thread, is
- * found out by a trial with a range that is not in use.
+ * found out by a trial with a range that is not in use. So is a library that rewrites the driver's
+ * calls of mmap() or the code of ours.
  *
  * Outside of a hold each call goes to the next definition: the C library's, or that of another
  * library which looks at such calls, as a sanitizer's. Before our constructor it is a system call.

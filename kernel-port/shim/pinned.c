@@ -19,9 +19,9 @@
  * A smaller allocation would take a whole page, where the driver puts hundreds into one.
  *
  * Between the free and the reservation the address is held (held.c): no other thread can have it.
- * A trial with a range that is not in use shows whether that works with this driver. From then on
- * the driver can only fail to reserve or to map what is there for it. The content is in the copy,
- * but nothing puts it back at its address, so the process ends.
+ * A trial with a range that is not in use shows just before whether that works. So what is left is
+ * a driver that fails to reserve, or to map, what is there for it. The content is in the copy, but
+ * nothing puts it back at its address: the process ends.
  *
  * Locks: pin_lock is held over a wait for the GPU and is outside of move_lock. list_lock is
  * inside of all; no wait is made under it.
@@ -51,8 +51,6 @@ static _Atomic u32 list_count;
 static u64 next_id = 1;
 static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-/* The longest range with which the trial has succeeded: under pin_lock. */
-static u64 tried_bytes;
 
 /* Has the driver all calls for it? They came with CUDA 10.2. */
 static bool driver_can(const struct shim_real *real)
@@ -123,9 +121,9 @@ static bool reserve_at(const struct shim_real *real, cu_ptr ptr, u64 bytes)
 }
 
 /*
- * Does this driver free a range and take it again, as held.c wants it? Tried with one that is not
- * in use, once for each length above those before: driver 580 treats short ones in another way.
- * NULL: it does. Else why not.
+ * Does this driver free a range and take it again, as held.c wants it? Tried with one of the same
+ * length that is not in use, before each swap: a library that the program loads later may lead
+ * the driver's calls past us, as UCX does to see them. NULL: it does. Else why not.
  */
 static const char *try_with_another(const struct shim_real *real, u64 range)
 {
@@ -133,8 +131,6 @@ static const char *try_with_another(const struct shim_real *real, u64 range)
 	cu_ptr ptr = 0;
 	bool back;
 
-	if (range <= tried_bytes)
-		return NULL;
 	if (real->cuMemAllocManaged(&ptr, range, CU_MANAGED_GLOBAL) != CU_OK)
 		return "memory of cuMemAlloc() is managed, and the driver has no addresses to "
 		       "make it device memory";
@@ -150,7 +146,6 @@ static const char *try_with_another(const struct shim_real *real, u64 range)
 	if (!back || end != HELD_TAKEN)
 		return "memory of cuMemAlloc() is managed, and this driver does not give its "
 		       "address back once it is freed";
-	tried_bytes = range;
 	return NULL;
 }
 
@@ -484,7 +479,6 @@ void pinned_reset(void)
 {
 	pthread_mutex_init(&pin_lock, NULL);
 	pthread_mutex_init(&list_lock, NULL);
-	tried_bytes = 0;
 	list = NULL;
 	list_count = 0;
 }

@@ -62,7 +62,7 @@ static double now_us(void)
 /* Which sizes of managed memory have a range of their own, which comes back? */
 static void ranges(void)
 {
-	static const unsigned long long mibs[] = { 20, 24, 30, 32, 33,	40, 48,
+	static const unsigned long long mibs[] = { 20, 24, 30, 32, 34,	40, 48,
 						   60, 64, 70, 96, 100, 160 };
 
 	for (size_t i = 0; i < sizeof(mibs) / sizeof(mibs[0]); i++) {
@@ -206,11 +206,47 @@ static void *churn(void *unused)
 	return unused;
 }
 
+static unsigned long maps, reservations; /* each by one thread */
+
+/* Ranges of 1 to 64 MiB: as long as those that exports give up for a moment. */
+static void *map(void *unused)
+{
+	void *some[64];
+
+	for (; !stop; maps += 64) {
+		for (size_t i = 0; i < 64; i++)
+			some[i] = mmap(NULL, (i + 1) * MIB, PROT_READ,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		for (size_t i = 0; i < 64; i++)
+			munmap(some[i], (i + 1) * MIB);
+	}
+	return unused;
+}
+
+/* Addresses from the driver. */
+static void *reserve(void *context)
+{
+	unsigned long long range, managed;
+
+	find("cuCtxSetCurrent")(context);
+	for (; !stop; reservations++) {
+		int reserved = find("cuMemAddressReserve")(&range, (size_t)(64 * MIB),
+							   (size_t)0, 0ull, 0ull);
+
+		if (!find("cuMemAllocManaged")(&managed, (size_t)(64 * MIB), 1))
+			find("cuMemFree_v2")(managed);
+		if (!reserved)
+			find("cuMemAddressFree")(range, (size_t)(64 * MIB));
+	}
+	return NULL;
+}
+
 /* Exports beside threads that take addresses: how long they take, and whether the program lives. */
 static void exports(int count)
 {
 	static double took_us[1000];
-	pthread_t threads[4];
+	void *context = NULL;
+	pthread_t threads[6];
 	char handle[64];
 	unsigned long long ptr;
 	int done = 0;
@@ -221,8 +257,11 @@ static void exports(int count)
 	pointer("behind", ptr);
 	printf("freed: error %d\n", find("cuMemFree_v2")(ptr));
 	printf("freed again: error %d\n", find("cuMemFree_v2")(ptr));
+	find("cuCtxGetCurrent")(&context);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&threads[i], NULL, churn, NULL);
+	pthread_create(&threads[4], NULL, map, NULL);
+	pthread_create(&threads[5], NULL, reserve, context);
 	for (int i = 0; i < count; i++) {
 		double start;
 		unsigned int back = 0;
@@ -240,12 +279,13 @@ static void exports(int count)
 		fflush(stdout);
 	}
 	stop = 1;
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 6; i++)
 		pthread_join(threads[i], NULL);
 	qsort(took_us, (size_t)count, sizeof(double), order);
-	printf("exports: %d of %d of 20 MiB are right, beside four threads; median %.0f us, "
-	       "most %.0f us\n",
-	       done, count, took_us[count / 2], took_us[count - 1]);
+	printf("exports: %d of %d of 20 MiB are right, beside six threads (%lu mappings, %lu "
+	       "of "
+	       "the driver's); median %.0f us, most %.0f us\n",
+	       done, count, maps, reservations, took_us[count / 2], took_us[count - 1]);
 }
 
 int main(int argc, char **argv)
