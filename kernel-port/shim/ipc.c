@@ -64,8 +64,8 @@ static void refuse(const char *why)
 		if (none == why)
 			return;
 	}
-	shim_warn("cuIpcGetMemHandle: %s, or start this program with GVM_SHIM_MANAGED=0, which "
-		  "counts and limits it all the same",
+	shim_warn("cuIpcGetMemHandle: %s. With GVM_SHIM_MANAGED=0 it can be exported, and is "
+		  "counted and limited all the same",
 		  why);
 }
 

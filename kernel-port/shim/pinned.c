@@ -34,6 +34,7 @@
 
 #define RANGE_BYTES (32ull << 20)
 #define RANGE_LEAST (64ull << 20)
+#define OTHERS_MAX  512u /* 32 GiB of addresses at least, in 4 KiB of stack */
 
 struct pinned {
 	struct pinned_key key;
@@ -108,15 +109,23 @@ cu_result pinned_map(const struct shim_real *real, cu_ptr ptr, u64 bytes,
 	return CU_OK;
 }
 
-/* Reserve these addresses, and no others. */
+/*
+ * Reserve these addresses, and no others. Driver 580 looks at a wish only where it has no such
+ * range left among addresses that it has and does not use (seven of 64 MiB in a process with
+ * PyTorch). So others are reserved meanwhile, until it has none.
+ */
 static bool reserve_at(const struct shim_real *real, cu_ptr ptr, u64 bytes)
 {
+	cu_ptr others[OTHERS_MAX];
+	unsigned int count = 0;
 	cu_ptr got = 0;
 
-	if (real->cuMemAddressReserve(&got, bytes, 0, ptr, 0) != CU_OK)
-		return false;
-	if (got != ptr)
-		real->cuMemAddressFree(got, bytes);
+	while (count < OTHERS_MAX && got != ptr &&
+	       real->cuMemAddressReserve(&got, bytes, 0, ptr, 0) == CU_OK)
+		if (got != ptr)
+			others[count++] = got;
+	while (count)
+		real->cuMemAddressFree(others[--count], bytes);
 	return got == ptr;
 }
 

@@ -7,7 +7,9 @@
  * Addresses of managed memory are freed, and wished for, by the calls of the C library that an
  * H200's driver makes: traced, the shim's held.c has it. FAKE_KEEPS_ADDRESSES: freed ones stay
  * the driver's. FAKE_SYSTEM_CALLS: the calls are made past the C library. FAKE_WISHES: so many
- * wishes are granted; the first one is of the shim's trial.
+ * wishes are granted; the first one is of the shim's trial. FAKE_ROOM: so many reservations find
+ * room in addresses that the driver has and does not use. It gives those first, whatever is
+ * wished for, as an H200's does in a process with PyTorch.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -43,7 +45,11 @@ struct mapping {
 	bool accessible;
 };
 
-static struct range reserved[RESERVED];
+static struct {
+	struct range at;
+	bool in_room;
+} reserved[RESERVED];
+static unsigned long in_room;
 static struct memory memories[MEMORIES];
 static struct mapping mappings[MAPPINGS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,7 +63,7 @@ static bool lies_in(const struct range *range, cu_ptr ptr, size_t bytes)
 static bool is_reserved(cu_ptr ptr, size_t bytes)
 {
 	for (int i = 0; i < RESERVED; i++)
-		if (lies_in(&reserved[i], ptr, bytes))
+		if (lies_in(&reserved[i].at, ptr, bytes))
 			return true;
 	return false;
 }
@@ -170,14 +176,12 @@ static bool take(cu_ptr wished, size_t bytes)
 	return false;
 }
 
-/* Addresses without memory, at a multiple of @alignment; at @wished, where that is free. */
-static cu_ptr find_addresses(size_t bytes, size_t alignment, cu_ptr wished)
+/* Addresses without memory, at a multiple of @alignment. Returns 0 if there are none. */
+static cu_ptr find_addresses(size_t bytes, size_t alignment)
 {
 	char *range;
 	cu_ptr at;
 
-	if (wished && is_granted() && take(wished, bytes))
-		return wished;
 	range = mmap(NULL, bytes + alignment, PROT_NONE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (range == MAP_FAILED)
@@ -192,16 +196,24 @@ static cu_ptr find_addresses(size_t bytes, size_t alignment, cu_ptr wished)
 FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
 				   unsigned long long flags)
 {
+	const char *room = getenv("FAKE_ROOM");
+	bool has_room;
 	cu_ptr at;
 
 	if (!bytes || bytes % PAGE || flags)
 		return CU_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
-	at = find_addresses(bytes, alignment ? alignment : PAGE, address);
+	has_room = room && in_room < strtoul(room, NULL, 10);
+	if (!has_room && address && is_granted() && take(address, bytes))
+		at = address;
+	else
+		at = find_addresses(bytes, alignment ? alignment : PAGE);
 	for (int i = 0; at && i < RESERVED; i++) {
-		if (reserved[i].ptr)
+		if (reserved[i].at.ptr)
 			continue;
-		reserved[i] = (struct range){ at, bytes };
+		reserved[i].at = (struct range){ at, bytes };
+		reserved[i].in_room = has_room;
+		in_room += has_room;
 		*ptr = at;
 		break;
 	}
@@ -215,9 +227,10 @@ FAKE cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes)
 
 	pthread_mutex_lock(&lock);
 	for (int i = 0; i < RESERVED; i++)
-		if (reserved[i].ptr == ptr && reserved[i].bytes == bytes) {
+		if (reserved[i].at.ptr == ptr && reserved[i].at.bytes == bytes) {
 			munmap((void *)(uintptr_t)ptr, bytes);
-			reserved[i].ptr = 0;
+			in_room -= reserved[i].in_room;
+			reserved[i].at.ptr = 0;
 			result = CU_OK;
 			break;
 		}

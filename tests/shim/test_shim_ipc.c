@@ -447,6 +447,16 @@ START_TEST(exports_keep_their_addresses_beside_threads_that_map)
 }
 END_TEST
 
+/* Other addresses are reserved until the driver has none left that it would rather give. */
+START_TEST(a_driver_that_has_room_elsewhere_gives_the_addresses_back)
+{
+	struct program program;
+
+	run(&program, true, "ask", "ipc_beside_maps", 10, "FAKE_ROOM=7");
+	ck_assert_str_eq(program.out, "right 10\n");
+}
+END_TEST
+
 /*
  * mmap() and munmap() are the shim's: before its constructor has run, beyond 4 GiB of a file,
  * with wrong arguments, and in a child.
@@ -573,6 +583,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, where_an_address_cannot_be_held_nothing_is_exported);
 	tcase_add_test(tests, a_driver_that_does_not_reserve_again_ends_the_program);
 	tcase_add_test(tests, exports_keep_their_addresses_beside_threads_that_map);
+	tcase_add_test(tests, a_driver_that_has_room_elsewhere_gives_the_addresses_back);
 	tcase_add_test(tests, mappings_of_a_program_are_as_without_the_shim);
 	tcase_add_test(tests, without_room_memory_stays_managed);
 	tcase_add_test(tests, exported_memory_counts_once);
