@@ -251,6 +251,51 @@ START_TEST(the_step_of_median_length_counts)
 }
 END_TEST
 
+/*
+ * In 10 us the memory moves 10000 bytes. Kernels whose tensors have more have not moved them all.
+ * Half of them are operands for sure: the result's size is a guess.
+ */
+static const struct {
+	const char *name;
+	unsigned int bytes;
+	enum torch_bound bound;
+	unsigned int beside; /* bytes */
+} crowded[] = {
+	/* A gather reads some rows of a table. Which ones is not known. */
+	{ "EmbeddingBag_updateOutputKernel_sum_mean", 10001, TORCH_BY_SMS, 0 },
+	{ "indexSelectSmallIndex", 15000, TORCH_BY_SMS, 0 },
+	{ "vectorized_gather_kernel", 200000, TORCH_BY_SMS, 0 },
+	{ "EmbeddingBag_updateOutputKernel_sum_mean", 10000, TORCH_BY_MEMORY, 0 },
+	{ "EmbeddingBag_updateOutputKernel_sum_mean", 4000, TORCH_BY_SMS, 4000 },
+	/* Others read all their operands, if the memory can do that. */
+	{ "sGEMM", 20000, TORCH_BY_MEMORY, 0 },
+	{ "sGEMM", 20001, TORCH_BY_PRODUCTS, 0 },
+	{ "add", 20000, TORCH_BY_MEMORY, 0 },
+	{ "add", 20001, TORCH_BY_SMS, 0 },
+};
+
+START_TEST(a_kernel_moves_no_more_than_the_memory_can)
+{
+	char more[256];
+
+	begin_trace();
+	put_event("user_annotation", "ProfilerStep#1", 0, 100, 0, 1);
+	put_event("cuda_runtime", "cudaLaunchKernel", 1, 2, 1, 1);
+	put_event("kernel", crowded[_i].name, 2, 12, 1, 1);
+	snprintf(more, sizeof(more),
+		 ", \"gvmsim\": {\"kernel_bytes\": [[\"%s\", [1, 1, 1], [32, 1, 1], %u]]}",
+		 crowded[_i].name, crowded[_i].bytes);
+	end_trace(more, false);
+	ck_assert_msg(!torch_trace_read(path, &trace, &err), "%s", err.text);
+	ck_assert_msg(!torch_step_init(&step, &trace, &gpu, path, &err), "%s", err.text);
+	for (size_t bound = 0; bound < TORCH_BOUNDS; bound++)
+		ck_assert_uint_eq(step.launches[0].gpu_ns[bound],
+				  bound == crowded[_i].bound ? 10200 : 0);
+	ck_assert_uint_eq(step.launches[0].beside_bytes, crowded[_i].beside);
+	destroy();
+}
+END_TEST
+
 /* Kernels of two streams at once: each counts for the time in which it runs first. */
 START_TEST(time_of_kernels_side_by_side_counts_once)
 {
@@ -674,6 +719,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, kernels_shrink_by_a_fifth_at_most);
 	tcase_add_test(tests, the_step_is_the_recorders);
 	tcase_add_test(tests, the_step_of_median_length_counts);
+	tcase_add_loop_test(tests, a_kernel_moves_no_more_than_the_memory_can, 0,
+			    (int)ARRAY_SIZE(crowded));
 	tcase_add_test(tests, time_of_kernels_side_by_side_counts_once);
 	tcase_add_test(tests, a_graph_is_one_launch);
 	tcase_add_test(tests, an_application_takes_the_times_of_the_step);

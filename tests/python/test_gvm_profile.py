@@ -171,8 +171,9 @@ class Recording(unittest.TestCase):
 
 
 class Sizes(unittest.TestCase):
-    def moved(self, name, dims, types_):
-        return recorder.operator_bytes(name, {"Input Dims": dims, "Input type": types_})
+    def moved(self, name, dims, types_, values=()):
+        return recorder.operator_bytes(name, {"Input Dims": dims, "Input type": types_,
+                                              "Concrete Inputs": list(values)})
 
     def test_what_operators_move(self):
         two = ["float", "float"]
@@ -184,6 +185,20 @@ class Sizes(unittest.TestCase):
         self.assertEqual(self.moved("aten::cat", [[[2, 3], [4]], []], [["c10::Half", "float"], ""]), 44)
         self.assertEqual(self.moved("aten::empty", [[], []], ["", ""]), 0)
 
+    def test_a_gather_reads_the_rows_that_it_gathers(self):
+        # 6 indices of 8 bytes, 2 offsets; rows of 4 numbers of 2 bytes are read 6 times, written 2 times.
+        table = ["c10::Half", "long int", "long int"]
+        for name in ("aten::_embedding_bag", "aten::_embedding_bag_forward_only"):
+            self.assertEqual(self.moved(name, [[1000, 4], [6], [2], []], table + [""]),
+                             6 * 8 + 2 * 8 + (6 + 2) * 4 * 2)
+        self.assertEqual(self.moved("aten::embedding", [[1000, 4], [2, 3]], table[:2]), 6 * 8 + 2 * 6 * 4 * 2)
+        self.assertEqual(self.moved("aten::gather", [[1000, 4], [], [3, 4]], ["float", "Scalar", "long int"]),
+                         12 * 8 + 2 * 12 * 4)
+        # Of a dimension that is not said, as many as the indices are: 0 of a tensor with one.
+        picked = [[1000, 4], [], [6]], ["float", "Scalar", "long int"]
+        self.assertEqual(self.moved("aten::index_select", *picked, ["", "0", ""]), 6 * 8 + 2 * 6 * 4 * 4)
+        self.assertEqual(self.moved("aten::index_select", *picked, ["", "1", ""]), 6 * 8 + 2 * 6 * 1000 * 4)
+        self.assertEqual(self.moved("aten::index_select", *picked, ["", "-2", ""]), 6 * 8 + 2 * 6 * 4 * 4)
 
     def test_a_kernel_without_a_grid_has_no_size(self):
         operator = {"cat": "cpu_op", "name": "aten::add", "args": {
