@@ -30,6 +30,9 @@ BYTES = {"double": 8, "float": 4, "int": 4, "long int": 8, "short": 2, "bool": 1
 REDUCE = {"aten::sum", "aten::mean", "aten::max", "aten::min", "aten::argmax", "aten::amax",
           "aten::norm", "aten::linalg_vector_norm", "aten::var_mean", "aten::all", "aten::any"}
 WRITE = {"aten::fill_", "aten::zero_", "aten::normal_", "aten::uniform_", "aten::random_"}
+# Those that read the rows of a table, the first operand, that are in an operand of indices.
+TABLES = {"aten::embedding", "aten::_embedding_bag", "aten::_embedding_bag_forward_only"}
+PICKS = {"aten::gather", "aten::index_select"}
 
 
 def operand_bytes(arguments):
@@ -46,11 +49,45 @@ def operand_bytes(arguments):
     return [size for size in found if size]
 
 
+def gathered_bytes(name, arguments):
+    """What an operator that gathers moves: indices, what they pick, and the result. 0: not known.
+
+    What is picked twice counts twice: a profile has no values of indices.
+    """
+    dims, types = arguments.get("Input Dims", []), arguments.get("Input type", [])
+    values = arguments.get("Concrete Inputs", [])
+    place = 2 if name in PICKS else 1
+    if min(len(dims), len(types)) <= place or not dims[0]:
+        return 0
+    indices = math.prod(dims[place])
+    sizes = indices * BYTES.get(types[place], 0)
+    number = BYTES.get(types[0], 0)
+    if name == "aten::gather":  # a number for each index
+        return sizes + 2 * indices * number
+    if name in PICKS:
+        try:
+            row = math.prod(dims[0]) // dims[0][int(values[1])]
+        except (IndexError, ValueError, ZeroDivisionError):
+            return 0
+    else:
+        row = math.prod(dims[0][1:])
+    results = indices
+    if name.startswith("aten::_embedding_bag"):  # the sum of a bag's rows, which an offset begins
+        if len(dims) <= 2:
+            return 0
+        results = math.prod(dims[2])
+        sizes += results * BYTES.get(types[2], 0)
+    return sizes + (indices + results) * row * number
+
+
 def operator_bytes(name, arguments):
     """What an operator moves if it reads and writes each of its tensors once."""
     sizes = operand_bytes(arguments)
     if not sizes:
         return 0
+    gathered = gathered_bytes(name, arguments) if name in TABLES or name in PICKS else 0
+    if gathered:
+        return gathered
     if name in WRITE:
         return sizes[0]
     if name in REDUCE or name == "aten::copy_":  # the first operand of copy_ is the result

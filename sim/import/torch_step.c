@@ -118,12 +118,27 @@ static const struct torch_span *median_step(const struct torch_trace *trace)
 	return median;
 }
 
+/*
+ * Can a kernel that takes @ns have read all its operands? Of its bytes these are a half at least:
+ * the size of the result is a guess, that of the largest operand. A gather, whose bytes are more
+ * than the memory moves, has not read all of its table.
+ */
+static bool reads_all(const struct cfg_gpu *gpu, const struct torch_kernel *kernel, u64 ns)
+{
+	unsigned __int128 most = (unsigned __int128)gpu->memory_bandwidth * ns;
+
+	if (kernel->kind != TORCH_GATHER)
+		most *= 2;
+	return (unsigned __int128)kernel->bytes * NS_PER_S <= most;
+}
+
 /* What the time of a kernel that takes @ns depends on. */
 static enum torch_bound bound_of(const struct cfg_gpu *gpu, const struct torch_kernel *kernel,
 				 u64 ns)
 {
 	unsigned __int128 half = (unsigned __int128)gpu->memory_bandwidth * ns / 2;
-	bool fast = (unsigned __int128)kernel->bytes * NS_PER_S >= half;
+	bool fast = (unsigned __int128)kernel->bytes * NS_PER_S >= half &&
+		    reads_all(gpu, kernel, ns);
 
 	if (kernel->kind == TORCH_COPY)
 		return TORCH_BY_SMS;
@@ -158,9 +173,8 @@ static void add_kernel(struct stepping *stepping, struct torch_launch *launch,
 	const struct torch_step *step = stepping->step;
 	u64 begin_ns = max(kernel->start_ns, stepping->gpu_end_ns);
 	u64 ns = launch->graph ? step->graph_gap_ns : step->gap_ns;
-	u64 overhead_ns;
-	enum torch_bound bound =
-		bound_of(stepping->gpu, kernel, kernel->end_ns - kernel->start_ns);
+	u64 overhead_ns, runs_ns = kernel->end_ns - kernel->start_ns;
+	enum torch_bound bound = bound_of(stepping->gpu, kernel, runs_ns);
 
 	launch->kernels++;
 	launch->turns += kernel->kind == TORCH_PRODUCT ?
@@ -174,7 +188,7 @@ static void add_kernel(struct stepping *stepping, struct torch_launch *launch,
 	launch->overhead_ns += overhead_ns;
 	launch->gpu_ns[bound] += ns - overhead_ns;
 	launch->sm_ns += (ns - overhead_ns) * min(kernel->blocks, stepping->gpu->sms);
-	if (bound != TORCH_BY_MEMORY)
+	if (bound != TORCH_BY_MEMORY && reads_all(stepping->gpu, kernel, runs_ns))
 		launch->beside_bytes += min(kernel->bytes, TORCH_MEMORY_MAX);
 }
 

@@ -33,6 +33,13 @@
  * A kernel whose tensors are not known counts as its name says, and others as memory. What
  * kernels of products and of SMs move takes no time of its own, and counts where others want the
  * memory.
+ *
+ * No kernel moves more than the memory can in the kernel's time. One whose tensors have more has
+ * not read all of them: a gather reads some rows of its table, and an operator of several kernels
+ * reads its operands in one of them. Such a kernel counts as products if that is its name, and
+ * else as SMs, and how much it moves is not known: none counts. But the size of the result is a
+ * guess of the profile, that of the largest operand. So a kernel that is no gather can have twice
+ * as many bytes: products with few rows do, which read all their weights and write little.
  */
 #ifndef SIM_IMPORT_TORCH_STEP_H
 #define SIM_IMPORT_TORCH_STEP_H

@@ -37,6 +37,14 @@ static const char *const product_names[] = {
 	"fprop", "flash", "fmha",    "sdpa", "attention", "gemv",     "matmul", "dot_kernel",
 };
 
+/* Likewise of kernels that gather: PyTorch's for embedding, index_select, gather and indexing. */
+static const char *const gather_names[] = {
+	"embeddingbag",
+	"indexselect",
+	"index_elementwise",
+	"gather",
+};
+
 static const char *const waiting_calls[] = {
 	"cudaStreamSynchronize",
 	"cudaDeviceSynchronize",
@@ -183,11 +191,20 @@ static void read_bytes(struct reading *reading, const json_t *list)
 	}
 }
 
+static bool has_one_of(const char *name, const char *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcasestr(name, parts[i]))
+			return true;
+	return false;
+}
+
 static enum torch_kind kind_of(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(product_names); i++)
-		if (strcasestr(name, product_names[i]))
-			return TORCH_PRODUCT;
+	if (has_one_of(name, product_names, ARRAY_SIZE(product_names)))
+		return TORCH_PRODUCT;
+	if (has_one_of(name, gather_names, ARRAY_SIZE(gather_names)))
+		return TORCH_GATHER;
 	return TORCH_ELEMENTS;
 }
 

@@ -30,6 +30,7 @@ struct sim_error;
 /* What a kernel is made for. */
 enum torch_kind {
 	TORCH_PRODUCT,	/* matrix products, convolutions, attention */
+	TORCH_GATHER,	/* reads a part of a table, by indices */
 	TORCH_ELEMENTS, /* any other kernel */
 	TORCH_COPY,	/* over the link, by a copy engine */
 };

@@ -194,11 +194,12 @@ class Sizes(unittest.TestCase):
         self.assertEqual(self.moved("aten::embedding", [[1000, 4], [2, 3]], table[:2]), 6 * 8 + 2 * 6 * 4 * 2)
         self.assertEqual(self.moved("aten::gather", [[1000, 4], [], [3, 4]], ["float", "Scalar", "long int"]),
                          12 * 8 + 2 * 12 * 4)
-        # Of a dimension that is not said, as many as the indices are: 0 of a tensor with one.
         picked = [[1000, 4], [], [6]], ["float", "Scalar", "long int"]
         self.assertEqual(self.moved("aten::index_select", *picked, ["", "0", ""]), 6 * 8 + 2 * 6 * 4 * 4)
         self.assertEqual(self.moved("aten::index_select", *picked, ["", "1", ""]), 6 * 8 + 2 * 6 * 1000 * 4)
         self.assertEqual(self.moved("aten::index_select", *picked, ["", "-2", ""]), 6 * 8 + 2 * 6 * 4 * 4)
+        # Of which dimension is not said: all operands, and the largest again as the result.
+        self.assertEqual(self.moved("aten::index_select", *picked), 6 * 8 + 2 * 1000 * 4 * 4)
 
     def test_a_kernel_without_a_grid_has_no_size(self):
         operator = {"cat": "cpu_op", "name": "aten::add", "args": {
