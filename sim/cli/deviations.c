@@ -16,6 +16,7 @@
 #define BEGIN_END   " -->"
 #define END	    "<!-- end -->"
 #define SPREAD	    " spread"
+#define ORDER	    " order"
 #define COLUMNS_MAX 32
 
 /* A table of a figure: which row and column a published value stands in. */
@@ -162,6 +163,49 @@ static int print_grid(const struct grid *grid, FILE *out)
 	return status;
 }
 
+/* A row for a pair of values, if any run has it in another order than the published one. */
+static void print_pair(const struct grid *grid, size_t more, size_t less, FILE *out)
+{
+	const struct published *published = grid->published;
+	const struct score_row *a = &published->rows[more], *b = &published->rows[less];
+	const double *of_a = &published->draws[more * published->seeds];
+	const double *of_b = &published->draws[less * published->seeds];
+	bool plain = score_keeps_order(a, b, a->predicted, b->predicted);
+	size_t kept = 0;
+
+	for (size_t seed = 0; seed < published->seeds; seed++)
+		kept += score_keeps_order(a, b, of_a[seed], of_b[seed]);
+	if (plain && kept == published->seeds)
+		return;
+	print_line_name(grid, a, out);
+	fprintf(out, " %s > %s | ", a->run, b->run);
+	print_ratio(a->published / b->published, out);
+	fprintf(out, " times | %s | %zu |\n", plain ? "yes" : "no", kept);
+}
+
+/* A table of the pairs of a figure that are not in the published order with every seed. */
+static void print_pairs(const struct grid *grid, FILE *out)
+{
+	const struct score_row *rows = grid->published->rows;
+
+	fprintf(out,
+		"| | published | by | without jitter | seeds of %zu |\n"
+		"|---|---|---|---|---|\n",
+		grid->published->seeds);
+	for (size_t i = 0; i < grid->published->row_count; i++) {
+		if (!is_of_figure(grid, &rows[i]))
+			continue;
+		for (size_t k = i + 1; k < grid->published->row_count; k++) {
+			if (!score_is_pair(&rows[i], &rows[k]))
+				continue;
+			if (rows[i].published > rows[k].published)
+				print_pair(grid, i, k, out);
+			else
+				print_pair(grid, k, i, out);
+		}
+	}
+}
+
 static int print_score_line(const struct published *published, const char *figure, FILE *out)
 {
 	struct score score;
@@ -186,21 +230,29 @@ static int print_scores(const struct published *published, FILE *out)
 	return status ? status : print_score_line(published, NULL, out);
 }
 
+static bool ends_in(const char *name, const char *ending)
+{
+	size_t length = strlen(name), last = strlen(ending);
+
+	return length > last && !strcmp(name + length - last, ending);
+}
+
 /*
  * Print the rows of the table of this name. Returns 0; -ENOENT: its figure was not computed,
  * and the document keeps the old table; or -ENOMEM.
  */
 static int print_table(const struct published *published, const char *name, bool all, FILE *out)
 {
-	size_t length = strlen(name), ending = strlen(SPREAD);
 	struct grid grid = { .published = published };
+	size_t length = strlen(name);
+	bool order;
 
 	if (!strcmp(name, "score"))
 		return all ? print_scores(published, out) : -ENOENT;
-	grid.spread = length > ending && !strcmp(name + length - ending, SPREAD);
-	if (grid.spread)
-		length -= ending;
-	if (grid.spread && !published->seeds)
+	grid.spread = ends_in(name, SPREAD);
+	order = ends_in(name, ORDER);
+	length -= grid.spread ? strlen(SPREAD) : order ? strlen(ORDER) : 0;
+	if ((grid.spread || order) && !published->seeds)
 		return -ENOENT;
 	for (size_t i = 0; i < published->count; i++)
 		if (!strncmp(published->figures[i].name, name, length) &&
@@ -211,7 +263,12 @@ static int print_table(const struct published *published, const char *name, bool
 	for (size_t i = 0; i < published->row_count; i++)
 		if (is_of_figure(&grid, &published->rows[i]))
 			grid.has_x = grid.has_x || !isnan(published->rows[i].x);
-	return print_grid(&grid, out);
+	if (!order)
+		return print_grid(&grid, out);
+	if (grid.has_x)
+		return -ENOENT;
+	print_pairs(&grid, out);
+	return 0;
 }
 
 /* The name in a line that begins a table; NULL: it begins none. The line is cut. */

@@ -6,7 +6,8 @@
  *	<!-- end -->
  *
  * is replaced by a table of predicted over published values. "FIGURE spread" is a table of
- * spreads, and "score" the scores of all figures.
+ * spreads, "FIGURE order" one of the pairs of bars that are not always in the published
+ * order, and "score" the scores of all figures.
  */
 #ifndef SIM_CLI_DEVIATIONS_H
 #define SIM_CLI_DEVIATIONS_H
@@ -21,7 +22,7 @@ int deviations_check(const char *path, struct sim_error *err);
 
 /*
  * Rewrite the tables of the file @path. A table of a figure that was not asked for
- * stays, and so do spreads without seeds and scores of a part of the figures (@all is
+ * stays, and so do spreads and orders without seeds and scores of a part of the figures (@all is
  * false). The file is replaced as a whole, or not at all. A mistake names file and
  * line. Returns 0 or a negative enum sim_exit.
  */

@@ -92,10 +92,19 @@ int score_spread(const double *draws, size_t count, double published,
 	return 0;
 }
 
-static bool is_of_panel(const struct score_row *row, const char *figure, const char *panel)
+bool score_is_pair(const struct score_row *a, const struct score_row *b)
 {
-	return !strcmp(row->figure, figure) && !strcmp(row->panel, panel) &&
-	       row->published > 0 && !isnan(row->predicted);
+	double published = a->published / b->published;
+
+	return a->published > 0 && b->published > 0 && !strcmp(a->figure, b->figure) &&
+	       !strcmp(a->panel, b->panel) && !strcmp(a->part, b->part) &&
+	       (published >= SCORE_APART || published <= 1 / SCORE_APART);
+}
+
+bool score_keeps_order(const struct score_row *a, const struct score_row *b, double of_a,
+		       double of_b)
+{
+	return a->published > b->published ? of_a > of_b : of_a < of_b;
 }
 
 struct score_order score_order(const struct score_row *rows, size_t count, const char *figure,
@@ -104,19 +113,15 @@ struct score_order score_order(const struct score_row *rows, size_t count, const
 	struct score_order order = { 0 };
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_of_panel(&rows[i], figure, panel))
+		if (strcmp(rows[i].figure, figure) != 0 || strcmp(rows[i].panel, panel) != 0)
 			continue;
 		for (size_t k = i + 1; k < count; k++) {
-			double published = rows[i].published / rows[k].published;
-			bool less = rows[i].predicted < rows[k].predicted;
-			bool more = rows[i].predicted > rows[k].predicted;
-
-			if (!is_of_panel(&rows[k], figure, panel) ||
-			    strcmp(rows[i].part, rows[k].part) != 0 ||
-			    (published < SCORE_APART && published > 1 / SCORE_APART))
+			if (!score_is_pair(&rows[i], &rows[k]) || isnan(rows[i].predicted) ||
+			    isnan(rows[k].predicted))
 				continue;
 			order.pairs++;
-			order.kept += published > 1 ? more : less;
+			order.kept += score_keeps_order(&rows[i], &rows[k], rows[i].predicted,
+							rows[k].predicted);
 		}
 	}
 	return order;

@@ -69,9 +69,16 @@ struct score_order {
 	size_t kept; /* of them, pairs with predictions in the published order */
 };
 
+/* Are these two published values of one panel and part, and SCORE_APART? */
+bool score_is_pair(const struct score_row *a, const struct score_row *b);
+
+/* Of a pair: are the predictions @of_a and @of_b in the published order? Not if one is NAN. */
+bool score_keeps_order(const struct score_row *a, const struct score_row *b, double of_a,
+		       double of_b);
+
 /*
- * The order of a panel. Pairs are of one part, of different runs. Rows that count in no score
- * count here, too, as long as they have both values.
+ * The order of a panel. Pairs are of different runs. Rows that count in no score count here,
+ * too, as long as they have both values.
  */
 struct score_order score_order(const struct score_row *rows, size_t count, const char *figure,
 			       const char *panel);
