@@ -8,7 +8,7 @@
  * one model in its place: there it is required.
  *
  * A decoder is known here if it is layers of attention and MLP with weights of its own each:
- * models with latent attention, state-space layers, or 4-bit weights are not.
+ * models with latent attention or state-space layers are not.
  */
 #include "apps/hf_config.h"
 
@@ -141,6 +141,7 @@ struct reader {
 	const char *file;
 	struct sim_error *err;
 	int status;
+	const char *within; /* before a key in a message; NULL: nothing */
 };
 
 /* The value of @key; NULL: it is missing or null. */
@@ -154,8 +155,11 @@ static const json_t *read_value(const struct reader *reader, const char *key)
 static void reject(struct reader *reader, const char *key, const char *wrong,
 		   const char *allowed)
 {
+	char path[ALLOWED_MAX];
+
+	snprintf(path, sizeof(path), "%s%s", reader->within ? reader->within : "", key);
 	if (!reader->status)
-		reader->status = cfg_error(reader->err, reader->file, key, "%s, allowed: %s",
+		reader->status = cfg_error(reader->err, reader->file, path, "%s, allowed: %s",
 					   wrong, allowed);
 }
 
@@ -316,6 +320,10 @@ static void read_kind(struct reader *reader, const struct architecture *architec
 	bool all = architecture->use_bias && read_bool(reader, "use_bias", true);
 	bool may = architecture->may_qk_norm && read_bool(reader, "use_qk_norm", false);
 
+	/* Of Phi. vLLM's class has no such norms and cannot load the file. */
+	if (read_bool(reader, "qk_layernorm", false))
+		reject(reader, "qk_layernorm",
+		       "true: vLLM's model has no norms of queries and keys", "false");
 	config->tie_word_embeddings =
 		read_bool(reader, "tie_word_embeddings", architecture->tied);
 	config->qkv_bias = architecture->qkv_bias || bias || all;
@@ -333,6 +341,49 @@ static void read_kind(struct reader *reader, const struct architecture *architec
 }
 
 /*
+ * Weights in 4 bits. AWQ's files and GPTQ's have the same keys for bits and groups. vLLM keeps
+ * zero points of AWQ unless the file says that there are none, and those of GPTQ where "sym" is
+ * false (quantization/awq_marlin.py, gptq_marlin.py, and kernels/mixed_precision/marlin.py,
+ * which frees the others).
+ */
+static void read_int4(struct reader *reader, const json_t *quantization, bool awq,
+		      struct hf_config *config)
+{
+	struct reader inside = *reader;
+	const json_t *bits = json_object_get(quantization, "bits");
+	const json_t *group = json_object_get(quantization, "group_size");
+	const json_t *plain = json_object_get(quantization, "modules_to_not_convert");
+
+	inside.root = quantization;
+	inside.within = "quantization_config.";
+	config->int4 = true;
+	if (json_integer_value(bits) != 4)
+		reject_value(&inside, "bits", bits, "4");
+	/* -1: a whole row. */
+	if (!json_is_integer(group) || json_integer_value(group) != -1)
+		config->group =
+			read_integer(&inside, "group_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config->zero_points =
+		awq ? read_bool(&inside, "zero_point", true) : !read_bool(&inside, "sym", true);
+	if (read_bool(&inside, "desc_act", false))
+		reject(&inside, "desc_act", "true: columns in another order are not modelled",
+		       "false");
+	if (read_bool(&inside, "lm_head", false))
+		reject(&inside, "lm_head", "true: an output layer in 4 bits is not modelled",
+		       "false");
+	/* The router of experts, which is never quantized here. */
+	for (size_t i = 0; i < json_array_size(plain); i++) {
+		const char *name = json_string_value(json_array_get(plain, i));
+
+		if (!name || (strcmp(name, "gate") != 0 && strcmp(name, "mlp.gate") != 0))
+			reject(&inside, "modules_to_not_convert",
+			       "has a layer that stays in 16 bits, which is not modelled",
+			       "null, or a list of \"gate\" and \"mlp.gate\"");
+	}
+	reader->status = inside.status;
+}
+
+/*
  * Quantized are the weights of linear layers, but not the router of experts and the output
  * layer.
  */
@@ -341,12 +392,18 @@ static void read_quantization(struct reader *reader, struct hf_config *config)
 	const json_t *quantization = read_value(reader, "quantization_config");
 	const json_t *block = json_object_get(quantization, "weight_block_size");
 	const json_t *method = json_object_get(quantization, "quant_method");
+	const char *name = json_string_value(method);
 
 	if (!quantization)
 		return;
-	config->fp8 = json_is_string(method) && !strcmp(json_string_value(method), "fp8");
+	if (name && (!strcmp(name, "awq") || !strcmp(name, "gptq"))) {
+		read_int4(reader, quantization, !strcmp(name, "awq"), config);
+		return;
+	}
+	config->fp8 = name && !strcmp(name, "fp8");
 	if (!config->fp8)
-		reject_value(reader, "quantization_config.quant_method", method, "fp8");
+		reject_value(reader, "quantization_config.quant_method", method,
+			     "fp8, awq, gptq");
 	if (!block || json_is_null(block))
 		return;
 	for (size_t i = 0; i < 2; i++) {
@@ -362,7 +419,7 @@ static void read_quantization(struct reader *reader, struct hf_config *config)
 int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_config,
 		   struct sim_error *err)
 {
-	struct reader reader = { root, file, err, 0 };
+	struct reader reader = { root, file, err, 0, NULL };
 	const struct architecture *architecture = read_architecture(&reader);
 	struct hf_config config = { 0 };
 

@@ -42,6 +42,9 @@ struct hf_config {
 	u64 width;			     /* bytes of an element of torch_dtype */
 	bool fp8;	    /* quantization_config: weights of linear layers in fp8 */
 	u64 scale_block[2]; /* rows and columns that share a scale; 0: whole matrices */
+	bool int4;	    /* quantization_config: likewise in 4 bits, by AWQ or GPTQ */
+	u64 group;	    /* of int4: columns of a row that share a scale; 0: a whole row */
+	bool zero_points;   /* of int4: a group has one of 4 bits beside its scale */
 };
 
 /* Norms of a layer, beside those of queries and keys. */

@@ -12,7 +12,7 @@ struct cfg_load;
 struct hf_config;
 
 /* "app.quantization". */
-enum llm_quantization { LLM_NO_QUANTIZATION, LLM_FP8 };
+enum llm_quantization { LLM_NO_QUANTIZATION, LLM_FP8, LLM_INT4 };
 
 extern const char *const llm_quantizations[]; /* its words, NULL at the end */
 
@@ -37,11 +37,12 @@ struct llm_model {
 	u64 layers;
 };
 
-/*
- * The numbers of @config, with weights of linear layers in fp8 if @fp8. Too large ones are
- * U64_MAX.
- */
-void llm_model_compute(const struct hf_config *config, bool fp8, struct llm_model *ret_model);
+/* The weights that the file itself says. */
+enum llm_quantization llm_model_form(const struct hf_config *config);
+
+/* The numbers of @config, with weights of linear layers in @form. Too large ones are U64_MAX. */
+void llm_model_compute(const struct hf_config *config, enum llm_quantization form,
+		       struct llm_model *ret_model);
 
 /*
  * The derive() of an LLM server: if @container has app.model, set the keys that follow from it.

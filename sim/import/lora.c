@@ -176,11 +176,11 @@ int lora_compute(const struct hf_config *config, const char *model,
 				      "%s: has experts, whose trainer is not modelled, "
 				      "allowed: a model without experts",
 				      model);
-	if (config->fp8)
+	if (config->fp8 || config->int4)
 		return sim_user_error(err,
-				      "%s: has weights in fp8, whose trainer is not modelled, "
+				      "%s: has weights in %s, whose trainer is not modelled, "
 				      "allowed: bfloat16 or float16",
-				      model);
+				      model, config->fp8 ? "fp8" : "4 bits");
 	if (config->plain_mlp)
 		return sim_user_error(err,
 				      "%s: has an MLP without a gate, whose trainer is not "

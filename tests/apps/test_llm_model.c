@@ -18,7 +18,7 @@ static struct hf_config config;
 static struct llm_model model;
 
 /* Compute the model of this config.json. */
-static void compute(json_t *root, bool fp8)
+static void compute(json_t *root, enum llm_quantization form)
 {
 	struct sim_error error;
 
@@ -26,11 +26,11 @@ static void compute(json_t *root, bool fp8)
 	ck_assert_msg(hf_config_read(root, "config.json", &config, &error) == 0, "%s",
 		      error.text);
 	json_decref(root);
-	llm_model_compute(&config, fp8, &model);
+	llm_model_compute(&config, form, &model);
 }
 
 /* Compute a model that comes with gvmsim. */
-static void compute_shipped(const char *name, bool fp8)
+static void compute_shipped(const char *name, enum llm_quantization form)
 {
 	struct sim_error error;
 	json_error_t bad;
@@ -40,22 +40,22 @@ static void compute_shipped(const char *name, bool fp8)
 	snprintf(inside, sizeof(inside), "%s/config.json", name);
 	ck_assert_int_eq(
 		config_find_data("scenarios/models", inside, file, sizeof(file), &error), 0);
-	compute(json_load_file(file, 0, &bad), fp8);
+	compute(json_load_file(file, 0, &bad), form);
 }
 
 START_TEST(parameters_are_as_published)
 {
-	compute_shipped("Llama-3.1-8B", false);
+	compute_shipped("Llama-3.1-8B", LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.parameters, 8030261248);
 	ck_assert_uint_eq(model.active_parameters, 8030261248);
 	ck_assert_uint_eq(model.weights, 2 * 8030261248);
-	compute_shipped("Llama-3.3-70B", false);
+	compute_shipped("Llama-3.3-70B", LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.parameters, 70553706496);
 	ck_assert_uint_eq(model.weights, 2 * 70553706496);
-	compute_shipped("Qwen2.5-7B", false);
+	compute_shipped("Qwen2.5-7B", LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.parameters, 7615616512);
 	ck_assert_uint_eq(model.weights, 2 * 7615616512);
-	compute_shipped("Qwen3-30B-A3B", false);
+	compute_shipped("Qwen3-30B-A3B", LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.parameters, 30532122624);
 	ck_assert_uint_eq(model.active_parameters, 3353032704);
 	ck_assert_uint_eq(model.weights, 2 * 30532122624);
@@ -160,7 +160,7 @@ START_TEST(parameters_of_other_architectures_are_as_published)
 		snprintf(whole, sizeof(whole), "{'architectures': [%s}", cases[i].text);
 		for (char *c = whole; *c; c++)
 			*c = *c == '\'' ? '"' : *c;
-		compute(json_loads(whole, 0, &bad), false);
+		compute(json_loads(whole, 0, &bad), LLM_NO_QUANTIZATION);
 		ck_assert_msg(model.parameters == cases[i].parameters, "%s: %llu",
 			      cases[i].text, model.parameters);
 		ck_assert_uint_eq(model.active_parameters, cases[i].active);
@@ -180,7 +180,7 @@ START_TEST(an_mlp_without_a_gate_has_two_matrices)
 		"\"use_bias\": false, \"torch_dtype\": \"float16\"}";
 	json_error_t bad;
 
-	compute(json_loads(text, 0, &bad), false);
+	compute(json_loads(text, 0, &bad), LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.flops_per_token, 2 * 3 * (64 + 32 + 32 + 64 + 2 * 8 * 100));
 	ck_assert_uint_eq(model.traffic_per_token,
 			  2 * 3 * (2 * 4 * 8 + 3 * (8 + 2 * 4) + 2 * 100));
@@ -201,7 +201,7 @@ START_TEST(numbers_agree_with_the_profile_that_was_made_by_hand)
 			  "num_attention_heads", 24, "num_key_value_heads", 8, "head_dim", 128,
 			  "vocab_size", 128256, "tie_word_embeddings", 1, "torch_dtype",
 			  "bfloat16"),
-		false);
+		LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.parameters, 3212749824);
 	ck_assert_uint_eq(model.weights, 6425499648);
 	ck_assert_uint_eq(model.embeddings, 0);
@@ -222,7 +222,7 @@ END_TEST
 /* Layer of 128 experts of 3 x 2048 x 768; norms of 128 for queries and keys. */
 START_TEST(experts_count_by_those_that_a_token_uses)
 {
-	compute_shipped("Qwen3-30B-A3B", false);
+	compute_shipped("Qwen3-30B-A3B", LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(model.expert_weights, 48ull * 128 * 3 * 2048 * 768 * 2);
 	ck_assert_uint_eq(model.experts, 128);
 	ck_assert_uint_eq(model.experts_per_token, 8);
@@ -246,7 +246,7 @@ START_TEST(only_some_layers_have_experts)
 			2, "num_key_value_heads", 1, "vocab_size", 10, "num_experts", 4,
 			"num_experts_per_tok", 1, "moe_intermediate_size", 16,
 			"decoder_sparse_step", 2, "mlp_only_layers", 3, "dtype", "float16"),
-		false);
+		LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(config.moe_layers, 1);
 	ck_assert_uint_eq(config.head_dim, 4);
 	ck_assert_uint_eq(model.expert_weights, 4 * 3 * 8 * 16 * 2);
@@ -289,7 +289,7 @@ START_TEST(biases_are_counted_where_a_model_has_them)
 		json_error_t bad;
 
 		snprintf(whole, sizeof(whole), text, cases[i].architecture, cases[i].keys);
-		compute(json_loads(whole, 0, &bad), false);
+		compute(json_loads(whole, 0, &bad), LLM_NO_QUANTIZATION);
 		ck_assert_uint_eq(model.parameters, 2 * 80 + 8 + 3 * (64 + 32 + 32 + 64 + 16) +
 							    3 * 3 * 8 * 100 + cases[i].biases);
 	}
@@ -303,7 +303,7 @@ START_TEST(sizes_that_llama_1_and_qwen3_leave_out_are_hugging_faces)
 			  "LlamaForCausalLM", "hidden_size", 4096, "intermediate_size", 11008,
 			  "num_hidden_layers", 32, "num_attention_heads", 32, "vocab_size",
 			  32000, "torch_dtype", "float16"),
-		false);
+		LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(config.num_key_value_heads, 32);
 	ck_assert_uint_eq(config.head_dim, 128);
 	ck_assert_uint_eq(model.parameters, 6738415616);
@@ -313,7 +313,7 @@ START_TEST(sizes_that_llama_1_and_qwen3_leave_out_are_hugging_faces)
 			  "num_hidden_layers", 28, "num_attention_heads", 16,
 			  "num_key_value_heads", 8, "vocab_size", 151936, "tie_word_embeddings",
 			  1, "torch_dtype", "bfloat16"),
-		false);
+		LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(config.head_dim, 128);
 	ck_assert_uint_eq(model.parameters, 596049920);
 }
@@ -386,19 +386,49 @@ END_TEST
  */
 START_TEST(weights_in_fp8_are_a_byte_and_their_scales)
 {
-	compute_shipped("Llama-3.1-8B", true);
+	compute_shipped("Llama-3.1-8B", LLM_FP8);
 	ck_assert_uint_eq(model.parameters, 8030261248);
 	ck_assert_uint_eq(model.weights, 9081201536);
 	ck_assert_uint_eq(model.weights,
 			  6979321856 + 32 * 7 * 4 + 2 * (8030261248 - 6979321856));
 	ck_assert_uint_eq(model.embeddings, 1050673152);
 	ck_assert_uint_eq(model.kernels_per_step, 32 * (10 + 4) + 20);
-	compute_shipped("Qwen3-30B-A3B", true);
+	compute_shipped("Qwen3-30B-A3B", LLM_FP8);
 	config.scale_block[0] = 128;
 	config.scale_block[1] = 128;
-	llm_model_compute(&config, true, &model);
+	llm_model_compute(&config, LLM_FP8, &model);
 	ck_assert_uint_eq(model.weights, 31174545408);
 	ck_assert_uint_eq(model.expert_weights, 48ull * 128 * 3 * (2048 * 768 + 16 * 6 * 4));
+}
+END_TEST
+
+/*
+ * Half a byte for each element of a matrix of the layers, 2 bytes for each group of 128, and half
+ * a byte where groups have zero points. The output layer and embeddings stay in 16 bits.
+ */
+START_TEST(weights_in_4_bits_are_half_a_byte_and_their_groups)
+{
+	const u64 matrices = 28ull * (2 * 3584 * 3584 + 2 * 512 * 3584 + 3 * 3584 * 18944);
+	const u64 plain = 2 * (7615616512 - matrices);
+
+	compute_shipped("Qwen2.5-7B", LLM_INT4);
+	ck_assert_uint_eq(model.parameters, 7615616512);
+	ck_assert_uint_eq(model.weights, plain + matrices / 2 + matrices / 128 * 2);
+	ck_assert_uint_eq(model.kernels_per_step, 28 * 10 + 20);
+	config.int4 = true;
+	config.group = 128;
+	config.zero_points = true;
+	llm_model_compute(&config, llm_model_form(&config), &model);
+	ck_assert_uint_eq(model.weights, plain + matrices / 2 + matrices / 128 * 5 / 2);
+	/* One scale for each row: of queries and output, keys and values, gate, up and down. */
+	config.group = 0;
+	config.zero_points = false;
+	llm_model_compute(&config, LLM_INT4, &model);
+	ck_assert_uint_eq(model.weights,
+			  plain + matrices / 2 +
+				  28 * 2 * (2 * 3584 + 2 * 512 + 2 * 18944 + 3584));
+	compute_shipped("Qwen3-30B-A3B", LLM_INT4);
+	ck_assert_uint_eq(model.expert_weights, 48ull * 128 * 3 * (2048 * 768) / 128 * 66);
 }
 END_TEST
 
@@ -452,6 +482,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, biases_are_counted_where_a_model_has_them);
 	tcase_add_test(tests, windows_of_attention_are_those_of_vllm);
 	tcase_add_test(tests, weights_in_fp8_are_a_byte_and_their_scales);
+	tcase_add_test(tests, weights_in_4_bits_are_half_a_byte_and_their_groups);
 	tcase_add_test(tests, few_tokens_use_a_part_of_the_experts);
 	tcase_add_test(tests, the_largest_model_is_too_large_for_a_number);
 }

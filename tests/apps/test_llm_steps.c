@@ -185,6 +185,18 @@ START_TEST(products_in_fp8_have_a_rate_of_their_own)
 }
 END_TEST
 
+/* A GPU's rate of fp8 is of no use for weights in 4 bits, which are expanded. */
+START_TEST(products_in_4_bits_take_the_time_of_bf16)
+{
+	init_llm();
+	llm.quantization = LLM_INT4;
+	arrive(0, 20, 1);
+	config.gpu.flops_fp8 = 4 * config.gpu.flops_bf16;
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 2470, 2470);
+}
+END_TEST
+
 /* Without such a rate the weights are expanded, and computed with in bf16. */
 START_TEST(without_fp8_products_take_the_time_of_bf16)
 {
@@ -343,7 +355,7 @@ TEST_MAIN("llm_steps", a_request_takes_the_time_of_its_steps,
 	  a_part_of_the_keys_is_read_again_as_the_l2_fills, a_table_of_embeddings_is_not_read,
 	  few_tokens_read_a_part_of_the_experts, a_step_touches_the_experts_that_it_uses,
 	  a_step_that_uses_all_experts_touches_all, products_in_fp8_have_a_rate_of_their_own,
-	  without_fp8_products_take_the_time_of_bf16,
+	  products_in_4_bits_take_the_time_of_bf16, without_fp8_products_take_the_time_of_bf16,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill,
 	  flash_attention_3_packs_heads_beside_prefill, the_host_works_before_the_gpu,
 	  a_product_of_a_new_shape_costs_the_host_once, a_graph_has_no_new_shapes,

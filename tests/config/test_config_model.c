@@ -99,6 +99,26 @@ START_TEST(quantization_is_the_models_unless_the_scenario_says_another)
 	load("containers.vllm.app={\"model\": \"tiny\", \"quantization\": \"none\"}", NULL);
 	ck_assert_uint_eq(llm_keys()->quantization, LLM_NO_QUANTIZATION);
 	ck_assert_uint_eq(llm_keys()->weights, 2 * TINY_PARAMETERS);
+	/* AWQ, groups of 32 with zero points: 2 in a row of 64, 4 in one of 100. */
+	write_file("tiny/config.json",
+		   replace(tiny_model, "\"vocab_size\"",
+			   "\"quantization_config\": {\"quant_method\": \"awq\", \"bits\": 4, "
+			   "\"group_size\": 32, \"modules_to_not_convert\": null},\n "
+			   "\"vocab_size\""));
+	load("containers.vllm.app.model=tiny", NULL);
+	ck_assert_uint_eq(llm_keys()->quantization, LLM_INT4);
+	ck_assert_uint_eq(llm_keys()->weights,
+			  2 * TINY_PARAMETERS - 5 * (4 * 4096 + 3 * 6400) * 3 / 2 +
+				  5 * (4 * 64 * 2 + 2 * 100 * 2 + 64 * 4) * 5 / 2);
+	/* GPTQ, a scale for each row, no zero points. */
+	write_file("tiny/config.json",
+		   replace(tiny_model, "\"vocab_size\"",
+			   "\"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4, "
+			   "\"group_size\": -1, \"sym\": true},\n \"vocab_size\""));
+	load("containers.vllm.app.model=tiny", NULL);
+	ck_assert_uint_eq(llm_keys()->weights, 2 * TINY_PARAMETERS -
+						       5 * (4 * 4096 + 3 * 6400) * 3 / 2 +
+						       5 * (4 * 64 + 2 * 100 + 64) * 2);
 }
 END_TEST
 
@@ -137,6 +157,18 @@ static void assert_bad_model(const char *from, const char *to, const char *messa
 	write_file("tiny/config.json", replace(tiny_model, from, to));
 	snprintf(full, sizeof(full), "%s/tiny/config.json:%s", folder, message);
 	assert_bad_set("containers.vllm.app.model=tiny", full);
+}
+
+/* Likewise with this quant_method and more keys beside it. */
+static void assert_bad_quantization(const char *method, const char *message)
+{
+	char changed[256], full[512];
+
+	snprintf(changed, sizeof(changed),
+		 "\"vocab_size\": 1000, \"quantization_config\": {\"quant_method\": %s}",
+		 method);
+	snprintf(full, sizeof(full), "quantization_config.%s", message);
+	assert_bad_model("\"vocab_size\": 1000", changed, full);
 }
 
 #define ARCHITECTURES                                                                \
@@ -186,8 +218,29 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 		"num_local_experts: is missing, allowed: an integer from 1 to 16777216");
 	assert_bad_model(
 		"\"vocab_size\": 1000",
-		"\"vocab_size\": 1000, \"quantization_config\": {\"quant_method\": \"awq\"}",
-		"quantization_config.quant_method: \"awq\" is wrong, allowed: fp8");
+		"\"vocab_size\": 1000, \"quantization_config\": {\"quant_method\": \"gguf\"}",
+		"quantization_config.quant_method: \"gguf\" is wrong, allowed: fp8, awq, gptq");
+	assert_bad_quantization("\"awq\"", "bits: is missing, allowed: 4");
+	assert_bad_quantization("\"awq\", \"bits\": 8, \"group_size\": 128",
+				"bits: 8 is wrong, allowed: 4");
+	assert_bad_quantization(
+		"\"gptq\", \"bits\": 4, \"group_size\": 0",
+		"group_size: 0 is wrong, allowed: an integer from 1 to 16777216");
+	assert_bad_quantization(
+		"\"gptq\", \"bits\": 4, \"group_size\": 128, \"desc_act\": true",
+		"desc_act: true: columns in another order are not modelled, allowed: false");
+	assert_bad_quantization(
+		"\"gptq\", \"bits\": 4, \"group_size\": 128, \"lm_head\": true",
+		"lm_head: true: an output layer in 4 bits is not modelled, allowed: false");
+	assert_bad_quantization(
+		"\"awq\", \"bits\": 4, \"group_size\": 128, "
+		"\"modules_to_not_convert\": [\"gate\", \"visual\"]",
+		"modules_to_not_convert: has a layer that stays in 16 bits, which "
+		"is not modelled, allowed: null, or a list of \"gate\" and "
+		"\"mlp.gate\"");
+	assert_bad_model("\"vocab_size\": 1000", "\"vocab_size\": 1000, \"qk_layernorm\": true",
+			 "qk_layernorm: true: vLLM's model has no norms of queries and keys, "
+			 "allowed: false");
 	assert_bad_model("\"vocab_size\": 1000",
 			 "\"vocab_size\": 1000, \"quantization_config\": {\"quant_method\": "
 			 "\"fp8\", \"weight_block_size\": [64]}",
@@ -243,9 +296,9 @@ START_TEST(a_missing_model_lists_ours)
 	assert_bad_set("containers.vllm.app.model=5",
 		       "--set:containers.vllm.app.model: 5 is not a text, allowed: a text of 1 "
 		       "to 511 bytes");
-	assert_bad_set("containers.vllm.app.quantization=int4",
-		       "--set:containers.vllm.app.quantization: \"int4\" is not known, "
-		       "allowed: \"none\", \"fp8\"");
+	assert_bad_set("containers.vllm.app.quantization=nf",
+		       "--set:containers.vllm.app.quantization: \"nf\" is not known, "
+		       "allowed: \"none\", \"fp8\", \"int4\"");
 	assert_bad_set("containers.vllm.app.embeddings=6M",
 		       "--set:containers.vllm.app.embeddings: 6291456 is too much, allowed: "
 		       "less than weights, 6291456");

@@ -9,13 +9,13 @@
 
 #include <jansson.h>
 
-static void check_model(const struct hf_config *config, bool fp8)
+static void check_model(const struct hf_config *config, enum llm_quantization form)
 {
 	struct llm_model model;
 
-	llm_model_compute(config, fp8, &model);
+	llm_model_compute(config, form, &model);
 	FUZZ_ASSERT(model.parameters && model.active_parameters <= model.parameters);
-	FUZZ_ASSERT(model.weights >= model.parameters);
+	FUZZ_ASSERT(model.weights >= model.parameters / (form == LLM_INT4 ? 2 : 1));
 	if (model.weights < U64_MAX)
 		FUZZ_ASSERT(model.embeddings < model.weights &&
 			    model.expert_weights < model.weights - model.embeddings);
@@ -49,7 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	fuzz_accepted = true;
-	check_model(&config, false);
-	check_model(&config, true);
+	check_model(&config, LLM_NO_QUANTIZATION);
+	check_model(&config, LLM_FP8);
+	check_model(&config, LLM_INT4);
 	return 0;
 }

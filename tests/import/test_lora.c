@@ -315,6 +315,10 @@ START_TEST(models_that_are_not_modelled_are_refused)
 	assert_refused(&config, "m: has weights in fp8, whose trainer is not modelled, "
 				"allowed: bfloat16 or float16");
 	config = llama;
+	config.int4 = true;
+	assert_refused(&config, "m: has weights in 4 bits, whose trainer is not modelled, "
+				"allowed: bfloat16 or float16");
+	config = llama;
 	config.hidden_size = 1 << 24;
 	config.intermediate_size = 1 << 24;
 	assert_refused(&config, "m: the weights are too large, allowed: up to 16 TiB");
