@@ -54,14 +54,15 @@ static inline u64 app_open_ns(const struct app_env *env)
 
 /*
  * Is the run over, and some time has passed since? An application ends late where it waits for
- * something that nothing interrupts. What happens then counts nowhere.
+ * something that nothing interrupts. What happens then counts nowhere: docs/architecture.md,
+ * "The end of a run", has the rules for applications.
  */
 static inline bool app_is_late(const struct app_env *env)
 {
 	return env->end_ns && eng_now() > env->end_ns;
 }
 
-/* The present date, but not behind the end of the run. */
+/* The present date, but not behind the end of the run: a date for a log, by the same rules. */
 static inline u64 app_now_ns(const struct app_env *env)
 {
 	return app_is_late(env) ? env->end_ns : eng_now();
