@@ -224,13 +224,14 @@ static void host_dispatch(struct gvtg *gvtg)
 		if (keys->host_policy == GVTG_HOST_IN_ORDER)
 			return;
 		gvtg->preempted = true;
-		gvtg->withdrawn = !gvtg->dispatch.set;
-		eng_timer_cancel(&gvtg->dispatch);
 		wait += keys->complete;
-		if (gvtg->withdrawn) {
+		/* One on its way back to the GPU stays withdrawn. */
+		if (!gvtg->dispatch.set) {
+			gvtg->withdrawn = true;
 			fifo_allow(machine_tsg(gvtg->flying), 0, false);
 			wait = max(wait, granule_left_ns(gvtg));
 		}
+		eng_timer_cancel(&gvtg->dispatch);
 	}
 	gvtg->host_runs = true;
 	eng_timer_set(&gvtg->host_start, eng_now() + wait);
@@ -285,7 +286,7 @@ static void host_start_fire(struct eng_timer *timer)
 	struct gvtg_machine *host = gvtg->host;
 	u64 launched;
 
-	if (gvtg->keys->preempt_granule && gvtg->preempted && gvtg->withdrawn &&
+	if (gvtg->keys->preempt_granule && gvtg->preempted && gvtg->withdrawn && !gvtg->split &&
 	    !gvtg->complete.set) {
 		gvtg->split = true;
 		fifo_disable(machine_tsg(gvtg->flying));

@@ -236,6 +236,45 @@ START_TEST(the_host_preempts_at_a_granule_of_a_kernel)
 END_TEST
 
 /*
+ * The host launches again while the guest is on its way back to the GPU, 2 us after the host's
+ * workload: the guest waits once more, for all that is left of its four kernels.
+ */
+#define HOST_END  (GUEST_BEGIN + (keys.preempt_granule ? 400 * US : MS) + SWITCH_NS + MS)
+#define AGAIN_END (HOST_END + 2 * US + 20 * US + MS)
+
+static void guest_waits_twice(void)
+{
+	u64 end = AGAIN_END + 5 * US + SWITCH_NS + (keys.preempt_granule ? 3600 * US : 3 * MS);
+
+	library_launch(0, 4, MS, 0);
+	eng_sleep_until(end - 1);
+	ck_assert_uint_eq(library_ended(0), 3);
+	eng_sleep_until(end);
+	ck_assert_uint_eq(library_ended(0), 4);
+}
+
+static void host_comes_twice(void)
+{
+	eng_sleep_until(1500 * US);
+	library_launch(1, 1, MS, 0);
+	expect_end(1, HOST_END);
+	eng_sleep_until(HOST_END + 2 * US);
+	library_launch(1, 1, MS, 0);
+	expect_end(1, AGAIN_END);
+	eng_sleep_until(10 * MS);
+}
+
+START_TEST(the_host_preempts_a_guest_that_is_on_its_way_back)
+{
+	keys.preempt_granule = _i ? 100 * US : 0;
+	library_vgpu_types[1] = "host";
+	library_simulate(&system_gvtg, &keys, SWITCH_NS,
+			 (const char *const[]){ "0", "0", NULL },
+			 (void (*const[])(void)){ guest_waits_twice, host_comes_twice });
+}
+END_TEST
+
+/*
  * The end of a kernel comes before a granule of 700 us: at 2142.2 us, as without granules. The
  * kernel is the guest's last one, and its workload is over.
  */
@@ -418,6 +457,7 @@ int main(void)
 	tcase_add_loop_test(tests, the_host_preempts_at_the_end_of_a_kernel_or_waits_in_order,
 			    0, 2);
 	tcase_add_test(tests, the_host_preempts_at_a_granule_of_a_kernel);
+	tcase_add_loop_test(tests, the_host_preempts_a_guest_that_is_on_its_way_back, 0, 2);
 	tcase_add_test(tests, a_kernel_ends_before_its_granule);
 	tcase_add_test(tests,
 		       with_several_in_flight_a_turnover_hides_behind_the_workload_before);
