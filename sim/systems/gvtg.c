@@ -541,9 +541,12 @@ static void gvtg_ended(struct cuda_context *context)
 
 	if (machine && gvtg->host == machine && gvtg->host_runs && !gvtg->host_start.set)
 		eng_timer_set(&gvtg->host_done, eng_now());
-	if (machine && gvtg->flying == machine && !gvtg->dispatch.set)
+	/* A withdrawn one may end on its way back to the GPU. */
+	if (machine && gvtg->flying == machine && (!gvtg->dispatch.set || gvtg->withdrawn)) {
+		eng_timer_cancel(&gvtg->dispatch);
 		eng_timer_set(&gvtg->complete,
 			      eng_now() + gvtg->keys->complete - complete_ahead(gvtg));
+	}
 }
 
 static u64 gvtg_map_ns(struct cuda_context *context, u64 chunks)

@@ -275,6 +275,37 @@ START_TEST(the_host_preempts_a_guest_that_is_on_its_way_back)
 END_TEST
 
 /*
+ * The host leaves before its workload has begun, 2 us before the guest's last kernel ends: the
+ * guest's workload ends on its way back to the GPU, and its next one runs.
+ */
+#define LAST_END (1042050ull + SWITCH_NS + MS)
+
+static void guest_ends_on_its_way(void)
+{
+	library_launch(0, 1, MS, 0);
+	expect_end(0, LAST_END);
+	library_launch(0, 1, MS, 0);
+	eng_sleep_until(LAST_END + 57050 + MS);
+	ck_assert_uint_eq(library_ended(0), 2);
+}
+
+static void host_leaves_too_early(void)
+{
+	eng_sleep_until(1900 * US);
+	library_launch(1, 1, MS, 0);
+	eng_sleep_until(LAST_END - 2 * US);
+}
+
+START_TEST(a_guest_may_end_on_its_way_back)
+{
+	library_vgpu_types[1] = "host";
+	library_simulate(
+		&system_gvtg, &keys, SWITCH_NS, (const char *const[]){ "0", "0", NULL },
+		(void (*const[])(void)){ guest_ends_on_its_way, host_leaves_too_early });
+}
+END_TEST
+
+/*
  * The end of a kernel comes before a granule of 700 us: at 2142.2 us, as without granules. The
  * kernel is the guest's last one, and its workload is over.
  */
@@ -458,6 +489,7 @@ int main(void)
 			    0, 2);
 	tcase_add_test(tests, the_host_preempts_at_a_granule_of_a_kernel);
 	tcase_add_loop_test(tests, the_host_preempts_a_guest_that_is_on_its_way_back, 0, 2);
+	tcase_add_test(tests, a_guest_may_end_on_its_way_back);
 	tcase_add_test(tests, a_kernel_ends_before_its_granule);
 	tcase_add_test(tests,
 		       with_several_in_flight_a_turnover_hides_behind_the_workload_before);
