@@ -52,6 +52,45 @@
  *
  * gvtg_types.h has the types of vGPUs, with their parts of the memory and their weights.
  *
+ *
+ * The workload in flight
+ *
+ * A guest's workload is in one of these states, by the fields of struct gvtg:
+ *
+ *     none --1--> turnover ---2---> runs ----3---> through --4--> none
+ *                  |    ^            |  ^             ^
+ *                  5    6            5  2             3
+ *                  v    |            |  |             |
+ *                   held             |  returns ------|
+ *                                    |  |     ^       |
+ *                                    |  5     6       |
+ *                                    v  v     |       |
+ *                                 withdrawn or split -'
+ *
+ *     1  gvtg_dispatch()
+ *     2  timer dispatch
+ *     3  gvtg_ended(): its last kernel has ended. One that was withdrawn may be in execution.
+ *     4  timer complete
+ *     5  host_dispatch(): work of the host preempts it
+ *     6  host_finish(): the host has no further work
+ *
+ *     state      flying  preempted  kernels               timer
+ *     none       NULL    false      SENT
+ *     turnover   set     false      SENT                  dispatch
+ *     runs       set     false      SENT
+ *     held       set     true       SENT
+ *     withdrawn  set     true       WITHDRAWN
+ *     split      set     true       SPLIT
+ *     returns    set     false      WITHDRAWN or SPLIT    dispatch
+ *     through    set     any        any                   complete
+ *
+ * With a granule a withdrawn workload is split at host_start. It stays split on its way back.
+ * Where a context has died, 2 finds no workload: it is through. A guest that leaves goes from
+ * each state to none: gvtg_detach().
+ *
+ * The host's own workload: host_runs is true from host_dispatch() on, through the timer
+ * host_start, at which it goes to the GPU, to the timer host_done behind its end.
+ *
  * The times are assumed, since the design document has none. tick, balance_period, stages and
  * start_priority are the public code's.
  *
@@ -166,6 +205,13 @@ struct gvtg_machine {
 	u64 dispatched; /* of these went to the GPU */
 };
 
+/* The kernels of the workload in flight that have not ended. */
+enum gvtg_kernels {
+	GVTG_SENT,	/* at the GPU, or on their way to it for the first time */
+	GVTG_WITHDRAWN, /* they were at the GPU; one that has begun goes on */
+	GVTG_SPLIT,	/* the same, but one that has begun has stopped: its TSG is disabled */
+};
+
 /* GVT-g on one GPU. */
 struct gvtg {
 	const struct gvtg_keys *keys;
@@ -181,8 +227,7 @@ struct gvtg {
 	struct eng_timer host_done;
 	bool host_runs; /* its first workload is on its way to the GPU, or there */
 	bool preempted; /* the workload in flight waits for the host's */
-	bool withdrawn; /* its kernels were at the GPU already */
-	bool split;	/* and one of them has begun and not ended: its TSG is disabled */
+	enum gvtg_kernels kernels;
 	u64 started_ns; /* when the workload in flight went to the GPU */
 	/* The last one, and how much of the next one's turnover passed while it ran. */
 	const struct gvtg_machine *flown;
@@ -204,12 +249,12 @@ static u64 granule_left_ns(const struct gvtg *gvtg)
 	return min(left, granule - 1 - (done + granule - 1) % granule);
 }
 
-/* A kernel of the guest that was split may run on. */
-static void guest_enable(struct gvtg *gvtg)
+/* The guest's kernels are not withdrawn any more. One that was split may run on. */
+static void guest_send(struct gvtg *gvtg)
 {
-	if (gvtg->split && gvtg->flying)
+	if (gvtg->kernels == GVTG_SPLIT)
 		fifo_enable(machine_tsg(gvtg->flying));
-	gvtg->split = false;
+	gvtg->kernels = GVTG_SENT;
 }
 
 /* The next workload of the host goes to the GPU, if there is one and it may. */
@@ -227,7 +272,7 @@ static void host_dispatch(struct gvtg *gvtg)
 		wait += keys->complete;
 		/* One on its way back to the GPU stays withdrawn. */
 		if (!gvtg->dispatch.set) {
-			gvtg->withdrawn = true;
+			gvtg->kernels = GVTG_WITHDRAWN;
 			fifo_allow(machine_tsg(gvtg->flying), 0, false);
 			wait = max(wait, granule_left_ns(gvtg));
 		}
@@ -286,9 +331,9 @@ static void host_start_fire(struct eng_timer *timer)
 	struct gvtg_machine *host = gvtg->host;
 	u64 launched;
 
-	if (gvtg->keys->preempt_granule && gvtg->preempted && gvtg->withdrawn && !gvtg->split &&
+	if (gvtg->keys->preempt_granule && gvtg->preempted && gvtg->kernels == GVTG_WITHDRAWN &&
 	    !gvtg->complete.set) {
-		gvtg->split = true;
+		gvtg->kernels = GVTG_SPLIT;
 		fifo_disable(machine_tsg(gvtg->flying));
 		fifo_preempt(machine_tsg(gvtg->flying));
 	}
@@ -328,9 +373,8 @@ static void dispatch_fire(struct eng_timer *timer)
 	struct gvtg_machine *machine = gvtg->flying;
 	u64 launched;
 
-	if (gvtg->withdrawn) {
-		gvtg->withdrawn = false;
-		guest_enable(gvtg);
+	if (gvtg->kernels != GVTG_SENT) {
+		guest_send(gvtg);
 		fifo_allow(machine_tsg(machine), machine->dispatched, false);
 	} else if (fifo_next_burst(machine_tsg(machine), machine->dispatched,
 				   &machine->dispatched, &launched)) {
@@ -348,12 +392,11 @@ static void complete_fire(struct eng_timer *timer)
 	if (gvtg->flying->vgpu.queued)
 		gvtg->flying->vgpu.queued--;
 	gvtg->flying->second_ns = eng_now();
-	guest_enable(gvtg);
+	guest_send(gvtg);
 	gvtg->flown = gvtg->flying;
 	gvtg->flying = NULL;
 	gvtg->policy.in_flight = false;
 	gvtg->preempted = false;
-	gvtg->withdrawn = false;
 	if (gvtg->policy.stops)
 		gvtg_schedule(gvtg, false);
 	else
@@ -481,9 +524,8 @@ static void gvtg_detach(struct cuda_context *context)
 		gvtg->flown = NULL;
 	if (gvtg->flying != machine)
 		return;
-	gvtg->split = false;
+	gvtg->kernels = GVTG_SENT;
 	gvtg->preempted = false;
-	gvtg->withdrawn = false;
 	eng_timer_cancel(&gvtg->dispatch);
 	eng_timer_cancel(&gvtg->complete);
 	gvtg->flying = NULL;
@@ -542,7 +584,8 @@ static void gvtg_ended(struct cuda_context *context)
 	if (machine && gvtg->host == machine && gvtg->host_runs && !gvtg->host_start.set)
 		eng_timer_set(&gvtg->host_done, eng_now());
 	/* A withdrawn one may end on its way back to the GPU. */
-	if (machine && gvtg->flying == machine && (!gvtg->dispatch.set || gvtg->withdrawn)) {
+	if (machine && gvtg->flying == machine &&
+	    (!gvtg->dispatch.set || gvtg->kernels != GVTG_SENT)) {
 		eng_timer_cancel(&gvtg->dispatch);
 		eng_timer_set(&gvtg->complete,
 			      eng_now() + gvtg->keys->complete - complete_ahead(gvtg));
