@@ -1,5 +1,33 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* Bursts on memory: progress up to a miss, stalls, replays; see fifo.h. */
+/*
+ * Bursts on memory: progress up to a miss, stalls, replays; see fifo.h
+ * ====================================================================
+ *
+ * The blocks that a burst touches have ordinals, in the order in which it touches them. Its
+ * places among them:
+ *
+ *     ordinal   0           made             cursor         faulting         touch_blocks
+ *     blocks    --- used ----|--- resident ----|--- some miss ---|--- not looked at ---|
+ *                                              ^ the burst stalls here
+ *
+ *     made      The larger one of granted_ordinal and burst_progress_ordinal(). Accesses before
+ *               it have been made: no eviction there can stall the burst.
+ *     cursor    The first block that may miss. gmmu_find_miss() moves it forward. An eviction
+ *               between made and cursor moves it back: burst_misses_at() in fifo.c.
+ *     faulting  The end of the kernel that faulted last, or of its front. tsg_stall() sets it.
+ *               While the cursor is before it, the TSG stays loaded: tsg_is_faulting().
+ *
+ * A stall reports the misses from the cursor up to faulting, and granted_ordinal is the cursor.
+ * A replay moves the cursor to the next miss, and granted_ordinal with it, up to faulting at
+ * most: later kernels have not begun.
+ *
+ * A burst that stalls again and again at one block, stuck_ordinal, is stuck after STUCK_STALLS
+ * times, counted by stuck_stalls. Then narrow_ordinal is faulting, and a stall whose cursor is
+ * before narrow_ordinal reports one block only.
+ *
+ * "reached" changes nothing. It is where the touch of the last burst_progress_ordinal() begins,
+ * so that the next one does not count the touches before it.
+ */
 #include "fifo/memory.h"
 
 #include "fifo/burst.h"

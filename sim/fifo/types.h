@@ -109,7 +109,8 @@ struct fifo_burst {
 	struct fifo_claim claim; /* computed by beside.c when it is first needed */
 	struct fifo_piece piece; /* with pages in host memory: the present one */
 	struct gmmu_cursor
-		piece_from;	   /* where the touch begins in which the last piece began */
+		piece_from; /* where the touch begins in which the last piece began */
+	/* Its places among the blocks in its touches: memory.c has a drawing of them. */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
