@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/error.h"
 #include "figures/figure.h"
 #include "figures/place.h"
 #include "figures/seeds.h"
@@ -17,12 +16,6 @@ static bool sets_seed(char **sets)
 		if (!strncmp(sets[i], "seed=", strlen("seed=")))
 			return true;
 	return false;
-}
-
-static void out_of_memory(struct place_reader *reader)
-{
-	if (!reader->status)
-		reader->status = sim_runtime_error(reader->err, "out of memory");
 }
 
 static void read_interval(const struct place *root, enum estimate_kind standard,
@@ -46,13 +39,13 @@ void figure_read_seeds(const struct place *root, struct figure *figure)
 	seeds_read(root, FIGURE_SEEDS_MAX, &figure->seeds, &count);
 	figure->seed_sets = calloc(count + 1, sizeof(*figure->seed_sets));
 	if (!figure->seed_sets) {
-		out_of_memory(root->reader);
+		place_out_of_memory(root->reader);
 		return;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (asprintf(&figure->seed_sets[i], "seed=%llu",
 			     (unsigned long long)figure->seeds[i]) < 0) {
-			out_of_memory(root->reader);
+			place_out_of_memory(root->reader);
 			return;
 		}
 		figure->seed_count++;
@@ -102,13 +95,13 @@ int figure_take_seeds(struct figure *figure, size_t count, struct sim_error *err
 
 	figure_forget_seeds(figure);
 	if (json_object_set_new(figure->root, "seeds", json_integer((json_int_t)count)))
-		out_of_memory(&reader);
+		place_out_of_memory(&reader);
 	else
 		figure_read_seeds(&root, figure);
 	if (!own)
 		read_interval(&root, ESTIMATE_OF_RUNS, figure);
 	for (size_t i = 0; !own && !reader.status && i < figure->run_count; i++)
 		if (add_jitter(&figure->runs[i]))
-			out_of_memory(&reader);
+			place_out_of_memory(&reader);
 	return reader.status;
 }

@@ -3,9 +3,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/message.h"
+#include "engine/error.h"
 #include "engine/guess.h"
 
 void place_fail(const struct place *place, const char *fmt, ...)
@@ -152,4 +154,66 @@ size_t place_choice(const struct place *object, const char *key, const char *con
 	guess_describe(text ? text : "", allowed, right, sizeof(right));
 	place_fail(&member, "is not known, %s", right);
 	return standard;
+}
+
+void place_out_of_memory(struct place_reader *reader)
+{
+	if (!reader->status)
+		reader->status = sim_runtime_error(reader->err, "out of memory");
+}
+
+void *place_allocate(struct place_reader *reader, size_t count, size_t size)
+{
+	void *memory = calloc(count + 1, size);
+
+	if (!memory)
+		place_out_of_memory(reader);
+	return memory;
+}
+
+const char *place_field(const struct place *object, const char *key, const char *standard)
+{
+	const char *text = place_text(object, key, standard);
+	struct place member = place_member(object, key);
+
+	if (text && strpbrk(text, ",\"\r\n"))
+		place_fail(&member, "has a comma, a quote or a line end, allowed: a text "
+				    "without them");
+	return text;
+}
+
+int place_whole(const struct place *object, const char *key, int standard, int least, int most)
+{
+	double number = place_real(object, key, standard);
+	struct place member = place_member(object, key);
+
+	if (!(number >= least && number <= most))
+		place_fail(&member, "is out of range, allowed: %d to %d", least, most);
+	else if (number != (int)number)
+		place_fail(&member, "is not a whole number, allowed: %d to %d", least, most);
+	else
+		return (int)number;
+	return standard;
+}
+
+const char **place_texts(const struct place *object, const char *key, size_t *ret_count)
+{
+	struct place array = place_member(object, key);
+	const char **texts;
+
+	*ret_count = 0;
+	if (!array.json || !place_is_array(&array))
+		return NULL;
+	texts = place_allocate(object->reader, json_array_size(array.json), sizeof(*texts));
+	for (size_t i = 0; texts && i < json_array_size(array.json); i++) {
+		struct place element = place_element(&array, i);
+
+		texts[i] = json_string_value(element.json);
+		if (!texts[i]) {
+			place_fail(&element, "is not a text, allowed: a text");
+			break;
+		}
+		++*ret_count;
+	}
+	return texts;
 }

@@ -61,4 +61,16 @@ u64 place_integer(const struct place *object, const char *key, u64 least, u64 mo
 size_t place_choice(const struct place *object, const char *key, const char *const *names,
 		    size_t standard);
 
+/* A text for a field of a CSV file and for the table: no commas, quotes or line ends. */
+const char *place_field(const struct place *object, const char *key, const char *standard);
+/* A whole number from @least to @most. Another number is a mistake. */
+int place_whole(const struct place *object, const char *key, int standard, int least, int most);
+/* An array of texts, ended by NULL, that the caller frees. NULL: there is no such member. */
+const char **place_texts(const struct place *object, const char *key, size_t *ret_count);
+
+/* Report a lack of memory, unless the reader has a mistake already. */
+void place_out_of_memory(struct place_reader *reader);
+/* Zeroed memory for @count elements and one more. NULL: place_out_of_memory() has been called. */
+void *place_allocate(struct place_reader *reader, size_t count, size_t size);
+
 #endif
