@@ -21,23 +21,34 @@
 #define GPUS_MAX     4
 #define NEARER_STEPS 8
 
-/*
- * Run the candidates from number @from on, as many as the budget has runs for, and judge them.
- */
-static int run_from(struct advise *advise, const char *name, size_t from,
-		    const struct signals *signals, struct sim_error *err)
+/* The runs that the search may still use. */
+static size_t runs_left(const struct advise *advise)
 {
-	size_t left = advise->question->runs - min(advise->runs, advise->question->runs);
+	return advise->question->runs - min(advise->runs, advise->question->runs);
+}
+
+/* The candidates that the present stage has added and not tried yet. */
+static size_t added_count(const struct advise *advise)
+{
+	return advise->count - advise->tried;
+}
+
+/* Try the added candidates, as many as there are runs left for. Then judge all candidates. */
+static int try_added(struct advise *advise, const char *name, const struct signals *signals,
+		     struct sim_error *err)
+{
+	size_t left = runs_left(advise);
 	struct stage stage;
 	int status;
 
-	if (advise->count - from > left)
+	if (added_count(advise) > left)
 		advise->out_of_runs = true;
-	while (advise->count - from > left)
+	while (added_count(advise) > left)
 		candidate_free(advise->candidates[--advise->count]);
 	stage = (struct stage){ .name = name,
-				.candidates = &advise->candidates[from],
-				.count = advise->count - from };
+				.candidates = &advise->candidates[advise->tried],
+				.count = added_count(advise) };
+	advise->tried = advise->count;
 	status = stage_run(advise, &stage, signals, err);
 	if (!advise->yardstick && advise->count && advise->candidates[0]->ran)
 		advise->yardstick = advise->candidates[0];
@@ -249,17 +260,28 @@ static bool one_keeps_all(const struct advise *advise, size_t gpus)
 	return false;
 }
 
-static int search_settings(struct advise *advise, size_t gpus, const struct signals *signals,
-			   struct sim_error *err)
+/* The stages of the search. Each adds candidates, from what is known by then, and tries them. */
+
+static int search_systems(struct advise *advise, const struct signals *signals,
+			  void (*tell)(const char *line), struct sim_error *err)
+{
+	if (add_systems(advise))
+		return sim_runtime_error(err, "out of memory");
+	tell("every system");
+	return try_added(advise, "systems", signals, err);
+}
+
+static int search_settings(struct advise *advise, const struct signals *signals,
+			   void (*tell)(const char *line), struct sim_error *err)
 {
 	struct advise_candidate *best[BEST_SYSTEMS];
-	size_t from = advise->count;
 	char name[24];
 
-	snprintf(name, sizeof(name), "settings-%zu", gpus);
+	tell("limits and priorities of the best systems");
+	snprintf(name, sizeof(name), "settings-%zu", advise->gpu_count);
 	if (add_settings(advise, best, best_systems(advise, has_settings, best)))
 		return sim_runtime_error(err, "out of memory");
-	return run_from(advise, name, from, signals, err);
+	return try_added(advise, name, signals, err);
 }
 
 /*
@@ -270,74 +292,90 @@ static int search_shares(struct advise *advise, const struct signals *signals,
 			 void (*tell)(const char *line), struct sim_error *err)
 {
 	struct advise_candidate *best[BEST_SYSTEMS];
-	size_t count = best_systems(advise, share_matters, best), from = advise->count;
+	size_t count = best_systems(advise, share_matters, best);
 	int status;
 
 	if (!count || candidate_has_all(advise, best[0]))
 		return 0;
 	if (share_add_smaller(advise, best, count))
 		return sim_runtime_error(err, "out of memory");
-	if (advise->count == from)
+	if (!added_count(advise))
 		return 0;
 	tell("smaller shares of the memory for LLM servers");
-	status = run_from(advise, "shares-1", from, signals, err);
+	status = try_added(advise, "shares-1", signals, err);
 	if (status)
 		return status;
-	from = advise->count;
 	best_systems(advise, share_matters, best);
 	if (share_add_systems(advise, best[0]))
 		return sim_runtime_error(err, "out of memory");
-	return advise->count == from ? 0 : run_from(advise, "shares-2", from, signals, err);
+	return added_count(advise) ? try_added(advise, "shares-2", signals, err) : 0;
 }
 
-static int search(struct advise *advise, const struct signals *signals,
-		  void (*tell)(const char *line), struct sim_error *err)
+/* A promise that fails on a GPU of its own needs no more GPUs. */
+static bool more_gpus_may_help(const struct advise *advise)
+{
+	return advise->gpu_count == 1 && advise->yardstick &&
+	       advise->yardstick->kept == advise->promise_count;
+}
+
+/* One GPU more at a time, until a candidate keeps all promises. */
+static int search_more_gpus(struct advise *advise, const struct signals *signals,
+			    void (*tell)(const char *line), struct sim_error *err)
 {
 	struct advise_candidate *best[BEST_SYSTEMS];
 	char name[24];
-	int status;
+	int status = 0;
 
-	if (add_systems(advise))
-		return sim_runtime_error(err, "out of memory");
-	tell("every system");
-	status = run_from(advise, "systems", 0, signals, err);
-	if (status)
-		return status;
-	tell("limits and priorities of the best systems");
-	status = search_settings(advise, advise->gpu_count, signals, err);
-	if (!status)
-		status = search_shares(advise, signals, tell, err);
-	/* A promise that fails on a GPU of its own needs no more GPUs. */
 	for (size_t gpus = 2;
-	     !status && advise->gpu_count == 1 && advise->yardstick &&
-	     advise->yardstick->kept == advise->promise_count && gpus <= GPUS_MAX &&
+	     !status && more_gpus_may_help(advise) && gpus <= GPUS_MAX &&
 	     gpus < advise->container_count && !one_keeps_all(advise, gpus - 1);
 	     gpus++) {
-		size_t from = advise->count;
-
 		snprintf(name, sizeof(name), "gpus-%zu", gpus);
 		tell("more GPUs");
 		if (add_placements(advise, best, best_systems(advise, has_settings, best),
 				   gpus))
 			return sim_runtime_error(err, "out of memory");
-		status = run_from(advise, name, from, signals, err);
+		status = try_added(advise, name, signals, err);
 	}
+	return status;
+}
+
+/* Step by step from the best candidate to a better one beside it, until there is none. */
+static int search_nearer(struct advise *advise, const struct signals *signals,
+			 void (*tell)(const char *line), struct sim_error *err)
+{
+	char name[24];
+	int status = 0;
+
 	tell("limits and shares near the best ones");
 	for (size_t step = 0; !status && step < NEARER_STEPS; step++) {
-		struct advise_candidate *now = find_best(advise);
-		size_t from = advise->count;
+		struct advise_candidate *before = find_best(advise);
 
-		if (!now || advise->runs >= advise->question->runs)
+		if (!before || !runs_left(advise))
 			break;
-		if (add_nearer(advise, now))
+		if (add_nearer(advise, before))
 			return sim_runtime_error(err, "out of memory");
-		if (advise->count == from)
+		if (!added_count(advise))
 			break;
 		snprintf(name, sizeof(name), "nearer-%zu", step + 1);
-		status = run_from(advise, name, from, signals, err);
-		if (find_best(advise) == now)
+		status = try_added(advise, name, signals, err);
+		if (find_best(advise) == before)
 			break;
 	}
+	return status;
+}
+
+static int search(struct advise *advise, const struct signals *signals,
+		  void (*tell)(const char *line), struct sim_error *err)
+{
+	int (*const stages[])(struct advise * advise, const struct signals *signals,
+			      void (*tell)(const char *line), struct sim_error *err) = {
+		search_systems, search_settings, search_shares, search_more_gpus, search_nearer,
+	};
+	int status = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(stages) && !status; i++)
+		status = stages[i](advise, signals, tell, err);
 	return status;
 }
 

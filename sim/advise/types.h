@@ -73,9 +73,14 @@ struct advise {
 	size_t promise_count;
 	u64 memory; /* of the scenario's first GPU */
 	char profile[CFG_NAME_MAX];
-	size_t gpu_count;		      /* of the scenario */
-	struct advise_candidate **candidates; /* in the order of search */
+	size_t gpu_count; /* of the scenario */
+	/*
+	 * In the order of search. A stage adds candidates at the end and then tries them:
+	 * those from number tried on wait for their runs.
+	 */
+	struct advise_candidate **candidates;
 	size_t count;
+	size_t tried;
 	size_t runs; /* that the search has used, made or found */
 	struct advise_candidate *yardstick;
 	struct advise_candidate *best;	       /* NULL: none can run */
