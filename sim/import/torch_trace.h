@@ -39,7 +39,7 @@ struct torch_kernel {
 	u64 start_ns, end_ns; /* date; the clock is that of the calls */
 	u64 launch;	      /* correlation of its call; 0: not known */
 	u64 blocks;	      /* thread blocks */
-	u64 bytes;	      /* of its operator's tensors, each once; 0: not known */
+	u64 bytes; /* of its operator's tensors, or of the rows it gathers; 0: not known */
 	enum torch_kind kind;
 	bool claimed; /* it is the first one of a call */
 };
