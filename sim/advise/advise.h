@@ -39,8 +39,4 @@ int advise_make(struct advise *advise, const struct advise_question *question,
 		struct sim_error *err);
 void advise_destroy(struct advise *advise);
 
-/* Does the system of a candidate honour a control file, such as "gmem.limit.high"? */
-bool advise_honours(const struct advise *advise, const struct advise_candidate *candidate,
-		    const char *file);
-
 #endif

@@ -46,6 +46,21 @@ int stage_resolve(const struct advise *advise, const struct advise_candidate *ca
 	return status;
 }
 
+bool stage_honours(const struct advise *advise, const struct advise_candidate *candidate,
+		   const char *file)
+{
+	const struct sim_system *system = sim_system_find(advise_system(candidate));
+	struct sim_error ignored = { 0 };
+	struct config config;
+	bool does;
+
+	if (!system->honours || stage_resolve(advise, candidate, &config, &ignored))
+		return false;
+	does = sim_system_honours(system, &config, file);
+	config_destroy(&config);
+	return does;
+}
+
 /* Can the configuration of a candidate be resolved? If not, the candidate says why. */
 static bool resolves(const struct advise *advise, struct advise_candidate *candidate)
 {

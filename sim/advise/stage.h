@@ -30,6 +30,10 @@ int stage_run(struct advise *advise, const struct stage *stage, const struct sig
 int stage_resolve(const struct advise *advise, const struct advise_candidate *candidate,
 		  struct config *ret_config, struct sim_error *err);
 
+/* Does the system of a candidate honour a control file, such as "gmem.limit.high"? */
+bool stage_honours(const struct advise *advise, const struct advise_candidate *candidate,
+		   const char *file);
+
 /* Draw all candidates that ran as OUT/NAME-1.png. No promise and rate to draw: no picture. */
 int stage_draw(struct advise *advise, const char *name, const struct signals *signals,
 	       bool *ret_drawn, struct sim_error *err);

@@ -292,7 +292,7 @@ static int print_files(const struct advise *advise, struct sim_error *err)
 		for (size_t i = 0; container->enabled && i < container->control_count; i++) {
 			const struct cfg_control *control = &container->controls[i];
 
-			if (!*control->text || !advise_honours(advise, best, control->file))
+			if (!*control->text || !stage_honours(advise, best, control->file))
 				continue;
 			if (!any)
 				printf("\nControl files; PID is that of a container's "
