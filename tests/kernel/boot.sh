@@ -81,6 +81,7 @@ make_gvmd() {
 		"$source/sim/engine/port/alloc.c" "$source/sim/engine/port/common.c" \
 		"$source/sim/engine/port/lock_order.c" "$source/sim/engine/port/rbtree.c" \
 		"$source/sim/engine/port_threads/port_threads.c" "$source/sim/config/units.c" \
+		"$source/sim/config/json_read.c" \
 		"$source/sim/ctl/host_files.c" "$source/sim/engine/error.c" \
 		"$source/sim/engine/guess.c" "$source/sim/terminal/command.c" "$source/sim/terminal/manual.c" \
 		"$source/sim/terminal/program.c" "$source/sim/terminal/signals.c" -ljansson -ldl -lpthread

@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -199,6 +200,7 @@ static void test_many_waiters(void)
 /* A thread that waits in read(), and its result. */
 struct reader {
 	pthread_t thread;
+	_Atomic pid_t tid;
 	int fd;
 	struct gvm_pressure_record got;
 	ssize_t length;
@@ -210,17 +212,37 @@ static void *run_reader(void *data)
 {
 	struct reader *reader = data;
 
+	atomic_store(&reader->tid, gettid());
 	reader->length = read(reader->fd, &reader->got, sizeof(reader->got));
 	reader->error = errno;
 	return NULL;
 }
 
-/* By the return the thread most likely sleeps. No test depends on it. */
+/* Does the thread sleep in read()? */
+static bool is_reading(const struct reader *reader)
+{
+	char path[64];
+	long number = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", atomic_load(&reader->tid));
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	/* The number of its system call; "running" if it runs. */
+	if (fscanf(file, "%ld", &number) != 1)
+		number = -1;
+	fclose(file);
+	return number == SYS_read;
+}
+
+/* By the return the thread sleeps in read(), if the machine lets it run within a minute. */
 static void start_reader(struct reader *reader, int fd)
 {
 	*reader = (struct reader){ .fd = fd, .length = -2 };
 	pthread_create(&reader->thread, NULL, run_reader, reader);
-	usleep(20000);
+	for (int i = 0; i < 60000 && !is_reading(reader); i++)
+		usleep(1000);
 }
 
 /* A thread that reads to where it may not write, until it is over. */
