@@ -263,6 +263,18 @@ START_TEST(check_finds_each_kind_of_corruption)
 }
 END_TEST
 
+/* Where chunks have parts: the bytes agree with the payer, but no one has allocated the chunk. */
+START_TEST(check_finds_a_payer_of_a_free_chunk)
+{
+	world_init_with(WORLD_CHUNKS, true);
+	a = world_attach(1);
+	world_check();
+	device->payers[(size_t)12 * GVM_PAGES_PER_BLOCK] = a;
+	chunk(12)->bytes = GVM_PAGE_BYTES;
+	ck_assert_int_eq(gvm_check(device), -EUCLEAN);
+}
+END_TEST
+
 START_TEST(check_is_content_with_the_books_before_they_are_broken)
 {
 	build_books();
@@ -507,6 +519,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, check_is_content_with_the_books_before_they_are_broken);
 	tcase_add_loop_test(tests, check_finds_each_kind_of_corruption, 0,
 			    ARRAY_SIZE(corruptions));
+	tcase_add_test(tests, check_finds_a_payer_of_a_free_chunk);
 	tcase_add_test(tests, books_balance_after_every_one_of_100000_random_operations);
 }
 

@@ -21,7 +21,8 @@
  *      1.1   The bytes of a chunk are those of its pages that have a payer. On a device without
  *            a table of payers they are the whole chunk, or none if it is free.
  *      1.2   A chunk's owner pays for at least one of its pages.
- *      1.3   A free chunk has no owner. An allocated one has an owner.
+ *      1.3   A free chunk has no owner, and by 1.1 no payer, since it has no bytes. An allocated
+ *            one has an owner.
  *      1.4   A chunk that is not bound is not stashed.
  *      1.5   A chunk that is not bound has no links.
  *      1.6   Each chunk is free, allocated or bound.
@@ -130,6 +131,8 @@ static int check_unbound_chunk(const struct gvm_device *device, u32 index)
 	if (!chunk->owner != (chunk->state == GVM_CHUNK_FREE))
 		return check_failed(
 			device, "free chunk has an owner, or allocated one has none", index);
+	if (chunk->state == GVM_CHUNK_FREE && chunk->bytes)
+		return check_failed(device, "free chunk has payers", index);
 	/* 1.4 */
 	if (chunk->stashed)
 		return check_failed(device, "unbound chunk is stashed", index);
