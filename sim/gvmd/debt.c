@@ -22,7 +22,7 @@
  * The costs are lines of gpu.stat. The simulator has that file of every container; gvm.ko does
  * not count these times yet, and there the policy ends with that reason. Under MPS and in a
  * fenced group others run beside a container that waits for its faults, so it pays too much.
- * All containers are taken to be on one GPU.
+ * Each GPU has accounts of its own: its containers share what they cost there.
  *
  * Ours: neither paper has it. GVT-g's budgets (timeshare.c) charge whole slices.
  */
@@ -114,10 +114,10 @@ static long long debt_cost(const struct debt *debt, const struct gvmd_container 
 }
 
 /*
- * Bring all accounts up to date. Containers with work share "all": the cost of all, and credits
- * of containers whose work has ended. Returns 0, or an error: a counter is not known.
+ * Bring the accounts of a GPU up to date. Containers with work share "all": the cost of all, and
+ * credits of containers whose work has ended. Returns 0, or an error: a counter is not known.
  */
-static int debt_book(struct debt *debt, struct gvmd_step *step)
+static int debt_book(struct debt *debt, struct gvmd_step *step, u32 gpu)
 {
 	long long costs[GVMD_CONTAINERS_MAX] = { 0 }, all = 0;
 	u64 weights = 0;
@@ -126,6 +126,8 @@ static int debt_book(struct debt *debt, struct gvmd_step *step)
 		const struct gvmd_container *container = &step->containers[i];
 		struct debt_account *account = &debt->accounts[i];
 
+		if (container->gpu != gpu)
+			continue;
 		if (container->running && (!gvmd_known(container, GVMD_BUSY_US) ||
 					   !gvmd_known(container, GVMD_STALLED_US)))
 			return gvmd_fail(step, -ENOTSUP,
@@ -146,17 +148,18 @@ static int debt_book(struct debt *debt, struct gvmd_step *step)
 		long long weight =
 			(long long)weights_of(debt->weights, step->containers[i].name);
 
-		if (account->works || costs[i])
+		if (step->containers[i].gpu == gpu && (account->works || costs[i]))
 			account->credit_ns += all * weight / (long long)weights - costs[i];
 	}
 	return 0;
 }
 
-/* Is there work of a container that is not frozen, beside number @index? */
+/* Is there work of a container on its GPU that is not frozen, beside number @index? */
 static bool others_run(const struct debt *debt, const struct gvmd_step *step, u32 index)
 {
 	for (u32 i = 0; i < step->container_count; i++)
-		if (i != index && debt->accounts[i].works && !debt->accounts[i].frozen)
+		if (i != index && step->containers[i].gpu == step->containers[index].gpu &&
+		    debt->accounts[i].works && !debt->accounts[i].frozen)
 			return true;
 	return false;
 }
@@ -164,8 +167,11 @@ static bool others_run(const struct debt *debt, const struct gvmd_step *step, u3
 static int debt_step(void *state, struct gvmd_step *step)
 {
 	struct debt *debt = state;
-	int status = debt_book(debt, step);
+	int status = 0;
 
+	for (u32 i = 0; !status && i < step->container_count; i++)
+		if (gvmd_is_first_of_gpu(step, i))
+			status = debt_book(debt, step, step->containers[i].gpu);
 	for (u32 i = 0; !status && i < step->container_count; i++) {
 		struct debt_account *account = &debt->accounts[i];
 		const struct gvmd_container *container = &step->containers[i];

@@ -27,7 +27,7 @@
 #include "engine/types.h"
 
 /* Changes when a plug-in has to be compiled again. */
-#define GVMD_ABI	    5u
+#define GVMD_ABI	    6u
 
 #define GVMD_NAME_MAX	    64	/* of a container, with its zero byte */
 #define GVMD_TEXT_MAX	    64	/* of a write */
@@ -81,6 +81,7 @@ enum gvmd_metric {
 /* A container, as it was at the date of the step. */
 struct gvmd_container {
 	char name[GVMD_NAME_MAX];
+	u32 gpu;		 /* number of the GPU that it is on */
 	bool running;		 /* it has control files */
 	u64 known;		 /* bit i: value[i] is known */
 	u64 value[GVMD_METRICS]; /* by enum gvmd_metric */
@@ -195,6 +196,15 @@ static inline struct gvmd_container *gvmd_find(struct gvmd_step *step, const cha
 		if (step->containers[i].running && !strcmp(step->containers[i].name, name))
 			return &step->containers[i];
 	return NULL;
+}
+
+/* Is container @index the first one of its GPU? For policies that decide for each GPU. */
+static inline bool gvmd_is_first_of_gpu(const struct gvmd_step *step, u32 index)
+{
+	for (u32 i = 0; i < index; i++)
+		if (step->containers[i].gpu == step->containers[index].gpu)
+			return false;
+	return true;
 }
 
 static inline bool gvmd_known(const struct gvmd_container *container, enum gvmd_metric metric)

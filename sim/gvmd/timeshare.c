@@ -18,6 +18,8 @@
  * become negative, and what is left of it is kept. Every "stages" balances all budgets begin
  * anew.
  *
+ * Each GPU has an owner of its own, and the sum of weights is that of its containers.
+ *
  * The sum of weights counts each container that "weights" names, also while it does not run:
  * the cap of the others does not depend on it. A container without a weight has 1.
  *
@@ -42,6 +44,7 @@
 /* A container's budget. By its index in the step. */
 struct timeshare_budget {
 	bool known; /* it runs, and is in the round */
+	bool owns;  /* its GPU, in the present slice */
 	long long rest_ns;
 	u64 ran; /* number of the slice that it last began; 0: none yet */
 };
@@ -54,7 +57,6 @@ struct timeshare {
 
 	u64 slice_ns;
 	struct timeshare_budget budgets[GVMD_CONTAINERS_MAX];
-	u32 owner;  /* index; GVMD_CONTAINERS_MAX: none */
 	u64 slice;  /* number of the present one, from 1 */
 	u64 now_ns; /* date of the last step */
 };
@@ -75,7 +77,6 @@ static int timeshare_open(void *state, u64 period_ns, char why[GVMD_WHY_MAX])
 	struct timeshare *timeshare = state;
 
 	timeshare->slice_ns = period_ns;
-	timeshare->owner = GVMD_CONTAINERS_MAX;
 	if (period_ns < SLICE_MIN_NS || period_ns > SLICE_MAX_NS) {
 		snprintf(why, GVMD_WHY_MAX, "period: allowed: a slice from 10ms to 100ms");
 		return -EINVAL;
@@ -91,26 +92,26 @@ static int timeshare_check(const void *state, const char *const *names, size_t c
 	return weights_check(timeshare->weights, names, count, why);
 }
 
-/* The weights of all that "weights" names, and of the others that run. */
-static u64 timeshare_sum(const struct timeshare *timeshare, const struct gvmd_step *step)
+/* Of a GPU, the weights of all containers that "weights" names, and of the others that run. */
+static u64 timeshare_sum(const struct timeshare *timeshare, const struct gvmd_step *step,
+			 u32 gpu)
 {
-	const char *name;
-	json_t *weight;
 	u64 sum = 0;
 
-	json_object_foreach(timeshare->weights, name, weight)
-		sum += (u64)json_integer_value(weight);
 	for (u32 i = 0; i < step->container_count; i++) {
 		const struct gvmd_container *container = &step->containers[i];
 
-		sum += container->running &&
-		       !json_object_get(timeshare->weights, container->name);
+		if (container->gpu == gpu &&
+		    (container->running ||
+		     json_object_get(timeshare->weights, container->name)))
+			sum += weights_of(timeshare->weights, container->name);
 	}
 	return sum;
 }
 
-/* Take in new containers, frozen and with a budget, and forget those that are gone. */
-static void timeshare_meet(struct timeshare *timeshare, struct gvmd_step *step, u64 sum)
+/* Take in new containers of a GPU, frozen and with a budget, and forget those that are gone. */
+static void timeshare_meet(struct timeshare *timeshare, struct gvmd_step *step, u32 gpu,
+			   u64 sum)
 {
 	u64 round_ns = timeshare->balance * timeshare->slice_ns;
 
@@ -119,6 +120,8 @@ static void timeshare_meet(struct timeshare *timeshare, struct gvmd_step *step, 
 		struct timeshare_budget *budget = &timeshare->budgets[i];
 		u64 weight = weights_of(timeshare->weights, container->name);
 
+		if (container->gpu != gpu)
+			continue;
 		if (container->running && !budget->known) {
 			*budget = (struct timeshare_budget){
 				.known = true,
@@ -127,15 +130,14 @@ static void timeshare_meet(struct timeshare *timeshare, struct gvmd_step *step, 
 			gvmd_write(step, container, "compute.freeze", "1");
 		} else if (!container->running) {
 			budget->known = false;
-			if (timeshare->owner == i)
-				timeshare->owner = GVMD_CONTAINERS_MAX;
+			budget->owns = false;
 		}
 	}
 }
 
-/* Add to the budgets; at the first of all stages, set them anew. */
+/* Add to the budgets of a GPU; at the first of all stages, set them anew. */
 static void timeshare_balance(struct timeshare *timeshare, const struct gvmd_step *step,
-			      u64 sum)
+			      u32 gpu, u64 sum)
 {
 	u64 round_ns = timeshare->balance * timeshare->slice_ns;
 	u64 number = (timeshare->slice - 1) / timeshare->balance;
@@ -147,23 +149,26 @@ static void timeshare_balance(struct timeshare *timeshare, const struct gvmd_ste
 		long long share_ns;
 
 		/* While none is known the sum may be 0. */
-		if (!budget->known)
+		if (!budget->known || step->containers[i].gpu != gpu)
 			continue;
 		share_ns = (long long)(round_ns * weight / sum);
 		budget->rest_ns = anew ? share_ns : budget->rest_ns + share_ns;
 	}
 }
 
-/* The container with work that ran longest ago; with @funded, one that has budget left. */
+/*
+ * The container of a GPU with work that ran longest ago; with @funded, one that has budget left.
+ */
 static u32 timeshare_pick(const struct timeshare *timeshare, const struct gvmd_step *step,
-			  bool funded)
+			  u32 gpu, bool funded)
 {
 	u32 best = GVMD_CONTAINERS_MAX;
 
 	for (u32 i = 0; i < step->container_count; i++) {
 		const struct timeshare_budget *budget = &timeshare->budgets[i];
 
-		if (!budget->known || !gvmd_value(&step->containers[i], GVMD_PENDING, 1) ||
+		if (step->containers[i].gpu != gpu || !budget->known ||
+		    !gvmd_value(&step->containers[i], GVMD_PENDING, 1) ||
 		    (funded && budget->rest_ns <= 0))
 			continue;
 		if (best == GVMD_CONTAINERS_MAX || budget->ran < timeshare->budgets[best].ran)
@@ -172,34 +177,58 @@ static u32 timeshare_pick(const struct timeshare *timeshare, const struct gvmd_s
 	return best;
 }
 
+/* The owner of a GPU; GVMD_CONTAINERS_MAX: none. */
+static u32 timeshare_owner(const struct timeshare *timeshare, const struct gvmd_step *step,
+			   u32 gpu)
+{
+	for (u32 i = 0; i < step->container_count; i++)
+		if (timeshare->budgets[i].owns && step->containers[i].gpu == gpu)
+			return i;
+	return GVMD_CONTAINERS_MAX;
+}
+
+/* The next slice of a GPU. */
+static void timeshare_slice(struct timeshare *timeshare, struct gvmd_step *step, u32 gpu,
+			    u64 passed_ns)
+{
+	u64 sum = timeshare_sum(timeshare, step, gpu);
+	u32 before = timeshare_owner(timeshare, step, gpu), owner;
+
+	if (before < GVMD_CONTAINERS_MAX)
+		timeshare->budgets[before].rest_ns -= (long long)passed_ns;
+	timeshare_meet(timeshare, step, gpu, sum);
+	if (timeshare->slice > 1 && (timeshare->slice - 1) % timeshare->balance == 0)
+		timeshare_balance(timeshare, step, gpu, sum);
+	owner = timeshare_pick(timeshare, step, gpu, true);
+	if (owner == GVMD_CONTAINERS_MAX && timeshare->work_conserving)
+		owner = timeshare_pick(timeshare, step, gpu, false);
+	if (owner < GVMD_CONTAINERS_MAX)
+		timeshare->budgets[owner].ran = timeshare->slice;
+	/* One that has ended owns nothing any more. */
+	before = timeshare_owner(timeshare, step, gpu);
+	if (owner == before)
+		return;
+	/* The one leaves before the other comes. */
+	if (before < GVMD_CONTAINERS_MAX) {
+		timeshare->budgets[before].owns = false;
+		gvmd_write(step, &step->containers[before], "compute.freeze", "1");
+	}
+	if (owner < GVMD_CONTAINERS_MAX) {
+		timeshare->budgets[owner].owns = true;
+		gvmd_write(step, &step->containers[owner], "compute.freeze", "0");
+	}
+}
+
 static int timeshare_step(void *state, struct gvmd_step *step)
 {
 	struct timeshare *timeshare = state;
-	u64 sum = timeshare_sum(timeshare, step);
-	u32 before = timeshare->owner, owner;
+	u64 passed_ns = step->now_ns - timeshare->now_ns;
 
-	if (before < GVMD_CONTAINERS_MAX)
-		timeshare->budgets[before].rest_ns -=
-			(long long)(step->now_ns - timeshare->now_ns);
 	timeshare->now_ns = step->now_ns;
 	timeshare->slice++;
-	timeshare_meet(timeshare, step, sum);
-	if (timeshare->slice > 1 && (timeshare->slice - 1) % timeshare->balance == 0)
-		timeshare_balance(timeshare, step, sum);
-	owner = timeshare_pick(timeshare, step, true);
-	if (owner == GVMD_CONTAINERS_MAX && timeshare->work_conserving)
-		owner = timeshare_pick(timeshare, step, false);
-	if (owner < GVMD_CONTAINERS_MAX)
-		timeshare->budgets[owner].ran = timeshare->slice;
-	before = timeshare->owner;
-	timeshare->owner = owner;
-	if (owner == before)
-		return 0;
-	/* The one leaves before the other comes. */
-	if (before < GVMD_CONTAINERS_MAX)
-		gvmd_write(step, &step->containers[before], "compute.freeze", "1");
-	if (owner < GVMD_CONTAINERS_MAX)
-		gvmd_write(step, &step->containers[owner], "compute.freeze", "0");
+	for (u32 i = 0; i < step->container_count; i++)
+		if (gvmd_is_first_of_gpu(step, i))
+			timeshare_slice(timeshare, step, step->containers[i].gpu, passed_ns);
 	return 0;
 }
 

@@ -208,6 +208,10 @@ void policy_main(void *data)
 	if (!policy)
 		return;
 	report->name = policy->plan.policy->name;
+	/* The policy is read before there are GPUs. */
+	for (u32 i = 0; i < machine->container_count; i++)
+		policy->step.containers[i].gpu =
+			(u32)(machine->containers[i].gpu - machine->gpus);
 	while (!policy->gvmd.stopped) {
 		u64 now = eng_now();
 

@@ -57,6 +57,21 @@ for system in $("$gvmsim" reference --words systems); do
 	done
 done
 
+# A policy that lets containers of a GPU take turns, or pay each other, writes the same of each. gvmd writes one
+# file after the other, so dates are not compared.
+for policy in timeshare debt; do
+	printf '{"policy": "%s"}' $policy >$policy.json
+	set -- --system ghost --quiet --set policy.file=$policy.json
+	"$gvmsim" run both.json --out both.$policy "$@" || fail "both, $policy"
+	"$gvmsim" run both.json --out a.$policy "$@" --set containers.b.enabled=false --set events=[] || fail "a, $policy"
+	"$gvmsim" run second.json --out b.$policy "$@" --set containers.a.enabled=false || fail "b, $policy"
+	for name in a b; do
+		grep ",$name," both.$policy/policy.csv | cut -d, -f2-4 >together || true
+		grep ",$name," $name.$policy/policy.csv | cut -d, -f2-4 >alone || true
+		cmp together alone || fail "$policy, $name: a container of another GPU changes what is written"
+	done
+done
+
 # With several GPUs, results name the GPU of each container. The configuration can be run again.
 [ "$(jq -r '[.containers[].gpu] | join(" ")' both.ghost/summary.json)" = "gpu0 second" ] ||
 	fail "the GPUs are not named"

@@ -109,6 +109,21 @@ START_TEST(what_is_owed_to_a_container_without_work_is_forgiven)
 }
 END_TEST
 
+/*
+ * On two GPUs neither costs the other anything, and none is frozen, whatever they cost. The same
+ * on one GPU is the first test.
+ */
+START_TEST(each_gpu_has_accounts_of_its_own)
+{
+	begin(DEBT(""));
+	diffusion->gpu = 1;
+	for (u32 i = 0; i < 50; i++)
+		passes(20, 30, 50, "");
+	unload();
+	diffusion->gpu = 0;
+}
+END_TEST
+
 /* A user has frozen the server with kernels pending: it does not run, so it is no other. */
 START_TEST(a_debtor_runs_while_a_user_has_frozen_all_others)
 {
@@ -182,6 +197,7 @@ TEST_MAIN("gvmd_debt", faults_cost_and_a_debtor_is_frozen_until_it_has_paid,
 	  without_faults_only_kernels_cost, weights_are_shares_of_what_all_cost,
 	  a_debtor_runs_while_no_other_has_work,
 	  what_is_owed_to_a_container_without_work_is_forgiven,
-	  a_debtor_runs_while_a_user_has_frozen_all_others, a_new_process_has_a_new_account,
+	  each_gpu_has_accounts_of_its_own, a_debtor_runs_while_a_user_has_frozen_all_others,
+	  a_new_process_has_a_new_account,
 	  a_process_that_restarts_while_frozen_can_be_frozen_again,
 	  a_driver_that_does_not_count_ends_the_policy, mistakes_name_the_file_and_the_key)

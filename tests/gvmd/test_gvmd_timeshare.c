@@ -64,6 +64,24 @@ START_TEST(equal_weights_take_turns)
 }
 END_TEST
 
+/* Alone on its GPU a container is the owner all the time, within its own weight. */
+START_TEST(each_gpu_has_an_owner)
+{
+	load(SHARE(", \"weights\": {\"vllm\": 4, \"diffusion\": 1}"));
+	both_have_work();
+	diffusion->gpu = 3;
+	expect(10, "vllm compute.freeze 1; vllm compute.freeze 0; diffusion compute.freeze 1; "
+		   "diffusion compute.freeze 0");
+	for (u64 slice = 2; slice < 40; slice++)
+		expect(10 * slice, "");
+	set(vllm, GVMD_PENDING, 0);
+	expect(400, "vllm compute.freeze 1");
+	expect(410, "");
+	unload();
+	diffusion->gpu = 0;
+}
+END_TEST
+
 START_TEST(budgets_follow_weights_within_each_balance)
 {
 	load(SHARE(", \"weights\": {\"vllm\": 4, \"diffusion\": 1}"));
@@ -155,7 +173,8 @@ END_TEST
 
 TEST_MAIN("gvmd_timeshare",
 	  the_first_slice_freezes_all_and_the_leaver_is_frozen_before_the_next_one_runs,
-	  equal_weights_take_turns, budgets_follow_weights_within_each_balance,
+	  equal_weights_take_turns, each_gpu_has_an_owner,
+	  budgets_follow_weights_within_each_balance,
 	  a_weight_is_a_hard_cap_also_while_the_other_container_has_no_work,
 	  a_work_conserving_share_leaves_no_slice_idle,
 	  a_negative_budget_is_carried_to_the_next_balance_and_begins_anew_after_all_stages,

@@ -195,9 +195,11 @@ static int daemon_run(struct host_daemon *daemon, const char *file, struct sim_e
 	int status;
 
 	daemon->step.container_count = daemon->world.count;
-	for (u32 i = 0; i < daemon->world.count; i++)
+	for (u32 i = 0; i < daemon->world.count; i++) {
 		memcpy(daemon->step.containers[i].name, daemon->world.containers[i].name,
 		       GVMD_NAME_MAX);
+		daemon->step.containers[i].gpu = daemon->world.containers[i].gpu;
+	}
 	if (stat(daemon->world.root, &root))
 		return sim_runtime_error(err, "%s: %s, is gvm.ko loaded?", daemon->world.root,
 					 strerror(errno));

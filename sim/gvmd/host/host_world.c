@@ -45,7 +45,8 @@ static bool is_number(const char *text, size_t length)
 /* A GPU's number, without zeros before it. */
 static bool is_gpu(const char *text)
 {
-	return is_number(text, strlen(text)) && (*text != '0' || !text[1]);
+	return is_number(text, strlen(text)) && (*text != '0' || !text[1]) &&
+	       atoll(text) <= INT_MAX;
 }
 
 /* A process's number: from 1 to the largest pid_t, without zeros before it. */
@@ -81,6 +82,7 @@ const char *host_world_add(struct host_world *world, const char *argument)
 			     *value == '/' ? "cgroup" : "", (int)length, value,
 			     gpu) >= sizeof(container->directory))
 		return "that path is too long";
+	container->gpu = (u32)strtoul(gpu, NULL, 10);
 	for (u32 i = 0; i < world->count; i++)
 		if (!strcmp(world->containers[i].directory, container->directory))
 			return "another name has that container already";
