@@ -85,6 +85,8 @@ struct app_log {
 	} gaps[APP_GAP_KINDS];
 	u64 zero_ns;	       /* a trace's dates count from here; 0: no client has begun */
 	bool has_zero;	       /* of an open loop of phases: zero_ns is known, and may be 0 */
+	bool warming;	       /* it warms up: its launches and memory are not counted yet */
+	u64 warm_ns;	       /* date at which that ended; 0: it did not warm up */
 	u64 end_ns;	       /* the client stopped; 0: the log ends with the run */
 	bool has_prefix_cache; /* cached_tokens are known */
 	bool has_server; /* start_ns and preemptions are known: a client's log has neither */

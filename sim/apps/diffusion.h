@@ -50,6 +50,8 @@ struct cfg_diffusion {
 	u64 clip_matrices;
 	u64 host_per_image; /* ns of host work an image, reference host */
 	u64 warmup;	    /* ns of host work before the first image only, reference host */
+	u64 boot;	    /* ns that its process starts ahead of the container's start */
+	u64 warm_images;    /* that it makes before its first image of the results */
 	u64 load_bandwidth; /* bytes/s at which weights are loaded; 0: faulted in by use */
 };
 

@@ -365,7 +365,7 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 	if (status)
 		return status;
 	if (quantization < 0)
-		quantization = llm_model_form(&config);
+		quantization = (int)llm_model_form(&config);
 	llm_model_compute(&config, (enum llm_quantization)quantization, &model);
 	const struct {
 		const char *leaf;

@@ -68,6 +68,8 @@ static void container_sample(struct sim_container *container)
 		row->swapped_bytes = process->container->swapped_bytes;
 		row->pending_kernels = fifo_pending_kernels(&process->tsg);
 	}
+	if (container->log.warming)
+		container->launches = (struct launches){ 0 };
 	launches_sample(&container->launches, eng_now(),
 			sim_container_launched(container, &ended));
 	usage = sim_container_usage(container);

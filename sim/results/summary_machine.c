@@ -26,7 +26,9 @@ static void set_seconds(struct summary_container *container, enum summary_metric
 	summary_set_real(container, metric, (double)ns / NS_PER_S);
 }
 
-/* The mean over the samples of the timeline in which the container had memory. */
+/*
+ * The mean over the samples of the timeline in which the container had memory, once it was warm.
+ */
 static void compute_mean(struct summary_container *container, const struct sim_container *ran)
 {
 	const struct machine *machine = ran->machine;
@@ -35,7 +37,8 @@ static void compute_mean(struct summary_container *container, const struct sim_c
 	for (size_t i = 0; i < machine->row_count; i++) {
 		const struct timeline_row *row = &machine->timeline[i];
 
-		if (row->container != ran->index || !row->resident_bytes)
+		if (row->container != ran->index || !row->resident_bytes ||
+		    row->time_ns < ran->log.warm_ns)
 			continue;
 		bytes += row->resident_bytes;
 		samples++;

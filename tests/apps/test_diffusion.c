@@ -62,6 +62,40 @@ START_TEST(images_take_the_time_of_their_phases)
 }
 END_TEST
 
+/*
+ * An image before its start takes what the first one takes, and is in no result. The first image
+ * of the results then takes the time of any other, and clears and copies nothing.
+ */
+START_TEST(warm_images_are_made_before_the_start_and_not_counted)
+{
+	init_diffusion();
+	diffusion.warm_images = 1;
+	container.start = 20000;
+	interrupt_ns = 20000 + 2 * 4510 + 1;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	ck_assert_uint_eq(app_log.record_count, 3);
+	expect_record(0, APP_COMPLETED, 20000, 0, 4510);
+	expect_record(1, APP_COMPLETED, 20000 + 4510, 0, 4510);
+	ck_assert_uint_eq(app_log.warm_ns, 20000);
+	ck_assert_uint_eq(process.stats.block.pages_cleared, 3 * 32);
+	ck_assert_uint_eq(process.stats.block.pages_copied_in, 4);
+}
+END_TEST
+
+/* It is not ready at its start, so images begin late. */
+START_TEST(a_pipeline_that_is_not_warm_at_its_start_begins_late)
+{
+	init_diffusion();
+	diffusion.warm_images = 2;
+	container.start = 5000;
+	interrupt_ns = 40000;
+	simulate();
+	ck_assert_uint_gt(app_log.warm_ns, 10000 + 2 * 4510);
+	expect_record(0, APP_COMPLETED, app_log.warm_ns, 0, 4510);
+}
+END_TEST
+
 /* 20 launches of 400 are slower than any kernel: 8000, then the last kernel of 100. */
 START_TEST(launches_run_ahead_through_all_phases)
 {
@@ -167,6 +201,8 @@ START_TEST(one_layer_uses_the_activations_once)
 END_TEST
 
 TEST_MAIN("diffusion", images_take_the_time_of_their_phases,
+	  warm_images_are_made_before_the_start_and_not_counted,
+	  a_pipeline_that_is_not_warm_at_its_start_begins_late,
 	  launches_run_ahead_through_all_phases, phases_without_memory_touch_nothing,
 	  an_image_dies_with_its_context, a_pipeline_that_listens_makes_the_next_image_small,
 	  layers_use_the_activations_again, one_layer_uses_the_activations_once)

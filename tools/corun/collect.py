@@ -167,7 +167,7 @@ def scenario(name, scene):
     for process, facts in run["processes"].items():
         app = KINDS[facts["app"]].app(scene, process)
         planned = scene.group["processes"][process]
-        if not any(name.startswith("GVM_") for name in planned.get("env", {})):
+        if not scene.has_shim(process):
             app.update(memory="unmanaged")  # without the shim PyTorch allocates by cudaMalloc()
         containers[process] = dict(start=f"{START_S}s", app=app)
         slice_us = timeslice_us(planned, facts)

@@ -16,7 +16,8 @@ import tempfile
 import logs
 import summarize
 
-START_S = 6  # of the simulated applications; an LLM server boots 5 s before
+START_S = 20  # of the simulated applications; an LLM server boots 5 s before
+WARM_IMAGES = 2  # that diffusion.py makes before it is ready
 KV_TOKENS = 300000  # default of llm_server.py
 SCENARIOS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scenarios")
 
@@ -69,6 +70,11 @@ class Scene:
     def __init__(self, run, group, gpu, gvmsim, measured=None, alone=None, profiles=None):
         self.run, self.group, self.gpu, self.gvmsim = run, group, gpu, gvmsim
         self.measured, self.alone, self.profiles = measured, alone, profiles or {}
+
+    def has_shim(self, process):
+        """Was the process under the shim, which makes its memory managed?"""
+        return any(name.startswith("GVM_")
+                   for name in self.group["processes"][process].get("env", {}))
 
     def arguments(self, process):
         """Of the process's command line."""
@@ -137,7 +143,10 @@ class Server:
 
 
 class Pipeline:
-    """A diffusion pipeline. Weights are loaded at once, so images begin with the run."""
+    """
+    A diffusion pipeline. It has made images before the run, as diffusion.py does. They are left
+    out where no memory is managed: then a first image takes as long as any other.
+    """
 
     profile = "corun-sd3.5-medium"
     log = ("--images", ".images.csv")
@@ -161,8 +170,11 @@ class Pipeline:
 
     def app(self, scene, process):
         """The simulator's application."""
+        warm = {}
+        if scene.has_shim(process):
+            warm = dict(boot=f"{START_S}s", warm_images=WARM_IMAGES)
         return dict(type="diffusion", profile=self.profile, load_bandwidth="1e15", warmup="0s",
-                    **(self.measured(scene) if scene.measured else {}))
+                    **warm, **(self.measured(scene) if scene.measured else {}))
 
 
 class Program:

@@ -122,10 +122,10 @@ class TestPrograms(unittest.TestCase):
         scenario = self.scenario("turns.together")
         decode = scenario["containers"]["decode"]
         self.assertEqual(decode, {
-            "start": "6s", "compute.timeslice": "512us",
+            "start": "20s", "compute.timeslice": "512us",
             "app": {**IMPORTED, "type": "phases", "boot": "0s", "memory": "unmanaged"}})
         self.assertNotIn("compute.timeslice", scenario["containers"]["training"])
-        self.assertEqual(scenario["duration"], "8s")
+        self.assertEqual(scenario["duration"], "22s")
 
     def test_clients_of_mps_have_their_share(self):
         containers = self.scenario("mps.side-by-side")["containers"]

@@ -168,7 +168,7 @@ jq -e '(.containers.llm | .requests.arrived == 4 and .requests.completed == 2
 	and (.containers.diffusion | .images == 2 and .latency_s.p50 == 2.25)' \
 	measured/summary.json >/dev/null || fail "$(cat measured/summary.json)"
 [ "$(grep -c '^llm,' measured/requests.csv)" -eq 4 ] || fail "$(cat measured/requests.csv)"
-jq -e '.system.name == "stock" and .duration == "12s"
+jq -e '.system.name == "stock" and .duration == "26s"
 	and .containers.llm["compute.timeslice"] == "512us"
 	and (.containers.diffusion | has("compute.timeslice") | not)
 	and .containers.llm.app.gpu_memory_utilization == 0.495432
@@ -180,7 +180,7 @@ jq -e '.system.name == "stock" and .duration == "12s"
 # With the shim: its timeslice, and what gvmcollect sampled from 5 s before the run on.
 mkdir -p shim sampled
 cp -r "$sample/default.together" shim/
-jq '.plan.groups[0].processes.llm.env.GVM_TIMESLICE = "4096us"' "$sample/manifest.json" >shim/manifest.json
+jq '.plan.groups[0].processes.llm.env.GVM_TIMESLICE = "4096us" | .plan.groups[0].processes.diffusion.env.GVM_LIMIT = "max"' "$sample/manifest.json" >shim/manifest.json
 start=$(jq '.runs["default.together"].start_ns - 5000000000' "$sample/manifest.json")
 cat >sampled/config.json <<END
 { "clock": { "start_ns": $start }, "roots": ["/run/gvm-shim"], "notes": ["a note"],
@@ -210,6 +210,11 @@ python3 "$kit/collect.py" shim/default.together with-shim --collector "$gvmcolle
 	--sampled sampled 2>.notes || fail "$(cat .notes)"
 jq -e '.containers.llm | .["compute.timeslice"] == "4096us" and (.app | has("memory") | not)' with-shim/scenario.json >/dev/null ||
 	fail "$(cat with-shim/scenario.json)"
+# Its memory is managed, and was on the GPU when the run began. Without the shim a first image is as any other.
+jq -e '.containers.diffusion.app | .boot == "20s" and .warm_images == 2' with-shim/scenario.json >/dev/null ||
+	fail "the pipeline is cold: $(cat with-shim/scenario.json)"
+jq -e '.containers.diffusion.app | has("warm_images") | not' measured/scenario.json >/dev/null ||
+	fail "a pipeline without the shim is made warm: $(cat measured/scenario.json)"
 [ "$(sed 1d with-shim/timeline.csv | tr '\n' ' ')" = \
 	"500000000,llm,100,0 1500000000,llm,300,0 1500000000,diffusion,50,0 " ] || fail "$(cat with-shim/timeline.csv)"
 [ "$(sed 1d with-shim/controls.csv | grep -v gcgroup.stat | tr '\n' ' ')" = \
