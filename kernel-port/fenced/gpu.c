@@ -2,7 +2,10 @@
 #include "gpu.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int find_calls(struct gpu_cuda *cuda, struct sim_error *err)
 {
@@ -100,4 +103,24 @@ int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
 		return sim_user_error(err, "%llu bytes cannot be cut into partitions",
 				      config.bytes);
 	return 0;
+}
+
+enum gvm_fence_mode gpu_mode_of(const struct gpu *gpu, int pid)
+{
+	char link[32], path[PATH_MAX];
+	ssize_t length = -1;
+	const char *name;
+
+	if (!gpu->program_count || pid <= 0)
+		return gpu->mode;
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (length <= 0)
+		return gpu->mode;
+	path[length] = '\0';
+	name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	for (u32 i = 0; i < gpu->program_count; i++)
+		if (!strcmp(gpu->programs[i].name, name))
+			return gpu->programs[i].mode;
+	return gpu->mode;
 }

@@ -21,15 +21,26 @@ struct gpu_cuda {
 #undef GPU_POINTER
 };
 
+#define GPU_PROGRAMS	 32u
+#define GPU_PROGRAM_NAME 64u
+
+/* Clients with a mode of their own: those whose program's file has this name. */
+struct gpu_program {
+	char name[GPU_PROGRAM_NAME];
+	enum gvm_fence_mode mode;
+};
+
 /* Filled by gpu_open(); constant afterwards, but for the table, which has a lock. */
 struct gpu {
 	struct gpu_cuda cuda;
 	struct CUctx_st *context;
 	int device, ordinal;
-	enum gvm_fence_mode mode; /* of all tenants; NOPROT: no fence */
-	bool samples;		  /* clients can be sampled */
-	u32 sample_every;	  /* the setting of clients when they come; 0: none */
-	bool local_stores;	  /* code that may change what ptxas has spilled is served */
+	enum gvm_fence_mode mode; /* of tenants that are not listed; NOPROT: no fence */
+	struct gpu_program programs[GPU_PROGRAMS];
+	u32 program_count;
+	bool samples;	   /* clients can be sampled */
+	u32 sample_every;  /* the setting of clients when they come; 0: none */
+	bool local_stores; /* code that may change what ptxas has spilled is served */
 	struct gvm_fence_table table; /* over all memory */
 	char name[128];
 };
@@ -47,5 +58,8 @@ int gpu_open(struct gpu *gpu, int ordinal, u64 bytes, enum gvm_fence_mode mode,
  * streams: those of clients do not wait for the default stream.
  */
 cu_result gpu_write(const struct gpu *gpu, cu_ptr to, const void *from, size_t bytes);
+
+/* The mode for a client's process; @pid 0 is not known, and not listed. */
+enum gvm_fence_mode gpu_mode_of(const struct gpu *gpu, int pid);
 
 #endif

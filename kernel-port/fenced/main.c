@@ -34,6 +34,8 @@ static const struct command_option options[] = {
 	{ "mode", "MODE", false,
 "How clients are fenced: fence, once (default), 4g, check, modulo or count, as in gvmfence;\n"
 "noprot: no fence, to measure what one costs." },
+	{ "program", "NAME=MODE", true,
+"Another mode for clients whose program is a file called NAME: fence, check, modulo or count." },
 	{ "memory", "SIZE", false, "Memory for all partitions, a power of two; half of the GPU by default." },
 	{ "limit", "TIME", false, "The longest that a client's kernels may run at a stretch; 30s by default." },
 	{ "gpu", "NUMBER", false, "Which GPU; 0 by default." },
@@ -83,12 +85,49 @@ static const struct command gvmfenced = {
 struct fenced_args {
 	const char *socket;
 	enum gvm_fence_mode mode;
+	struct gpu_program programs[GPU_PROGRAMS];
+	u32 program_count;
 	u64 memory, limit_ns;
 	int gpu;
 	bool local_stores;
 	const char *control;
 	u32 sample_every;
 };
+
+/*
+ * Modes once and 4g keep offsets of accesses, which need margins at the ends of all partitions,
+ * and noprot protects no other client: these are for all, by --mode.
+ */
+static int take_program(struct fenced_args *args, const char *value, struct sim_error *err)
+{
+	const char *equals = strrchr(value, '=');
+	int mode = equals ? gvm_fence_mode_find(equals + 1) : -1;
+	struct gpu_program *program = &args->programs[args->program_count];
+
+	if (mode != GVM_FENCE_MASK && mode != GVM_FENCE_CHECK && mode != GVM_FENCE_MODULO &&
+	    mode != GVM_FENCE_COUNT)
+		return command_bad_value(&command_serve, "program", err,
+					 "'%s' is not NAME=MODE with fence, check, modulo or "
+					 "count",
+					 value);
+	if (equals == value || equals - value >= (int)GPU_PROGRAM_NAME ||
+	    memchr(value, '/', (size_t)(equals - value)))
+		return command_bad_value(&command_serve, "program", err,
+					 "'%s': a name has 1 to %u characters, and no '/'",
+					 value, GPU_PROGRAM_NAME - 1);
+	if (args->program_count == GPU_PROGRAMS)
+		return command_bad_value(&command_serve, "program", err,
+					 "up to %u programs have a mode of their own",
+					 GPU_PROGRAMS);
+	snprintf(program->name, sizeof(program->name), "%.*s", (int)(equals - value), value);
+	program->mode = (enum gvm_fence_mode)mode;
+	for (u32 i = 0; i < args->program_count; i++)
+		if (!strcmp(args->programs[i].name, program->name))
+			return command_bad_value(&command_serve, "program", err,
+						 "'%s' has two modes", program->name);
+	args->program_count++;
+	return 0;
+}
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
@@ -109,6 +148,8 @@ static int take_option(void *data, const char *option, const char *value, struct
 						 "modulo, count or noprot",
 						 value);
 		args->mode = (enum gvm_fence_mode)mode;
+	} else if (!strcmp(option, "program")) {
+		return take_program(args, value, err);
 	} else if (!strcmp(option, "memory")) {
 		if (units_parse_size(value, &args->memory) != UNITS_OK ||
 		    args->memory & (args->memory - 1) || args->memory < GPU_GRANULE ||
@@ -192,6 +233,8 @@ static int serve_clients(const struct fenced_args *args, int listener, struct si
 	u64 next_id = 1;
 	int status = gpu_open(&gpu, args->gpu, args->memory, args->mode, err);
 
+	memcpy(gpu.programs, args->programs, sizeof(gpu.programs));
+	gpu.program_count = args->program_count;
 	gpu.local_stores = args->local_stores;
 	gpu.sample_every = args->sample_every;
 	gpu.samples = args->control || args->sample_every;

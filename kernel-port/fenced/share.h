@@ -91,7 +91,8 @@ struct tenant {
 	struct gpu *gpu;
 	u64 id;
 	int fd;
-	int pid; /* that gvmfenced sees; 0: it is in another PID namespace */
+	enum gvm_fence_mode mode; /* of its code */
+	int pid;		  /* that gvmfenced sees; 0: it is in another PID namespace */
 	u8 *window;
 	u64 window_bytes;
 	u64 base, bytes;  /* of its partition */

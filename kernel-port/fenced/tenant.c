@@ -486,6 +486,14 @@ static bool welcome(struct tenant *tenant)
 	if (hello && receive_hello(tenant, hello))
 		status = gvm_fence_table_open(&tenant->gpu->table, tenant->id, hello->b,
 					      tenant->gpu->mode, &partition);
+	/*
+	 * Its partition has the margins that the mode of all others wants, and keeps them: an
+	 * offset that a neighbour keeps meets no data here.
+	 */
+	tenant->mode = gpu_mode_of(tenant->gpu, tenant->pid);
+	if (!status && tenant->mode != tenant->gpu->mode)
+		status =
+			gvm_fence_table_set_mode(&tenant->gpu->table, tenant->id, tenant->mode);
 	if (!status) {
 		tenant->base = partition->fence.base;
 		tenant->bytes = partition->fence.bytes;
@@ -499,8 +507,12 @@ static bool welcome(struct tenant *tenant)
 		reply.result = CU_OUT_OF_MEMORY;
 	}
 	if (!status)
-		fprintf(stderr, "gvmfenced: client %llu (process %d): %llu bytes at 0x%llx\n",
-			tenant->id, tenant->pid, tenant->bytes, tenant->base);
+		fprintf(stderr,
+			"gvmfenced: client %llu (process %d): %llu bytes at 0x%llx%s%s\n",
+			tenant->id, tenant->pid, tenant->bytes, tenant->base,
+			tenant->mode == tenant->gpu->mode ? "" : ", mode ",
+			tenant->mode == tenant->gpu->mode ? "" :
+							    gvm_fence_mode_name(tenant->mode));
 	else
 		fprintf(stderr, "gvmfenced: client %llu (process %d) gets no %llu bytes: %s\n",
 			tenant->id, tenant->pid, hello ? hello->b : 0, strerror(-status));

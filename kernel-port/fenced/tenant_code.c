@@ -71,7 +71,7 @@ cu_result tenant_load(struct tenant *tenant, u64 bytes, u64 *ret_module)
 		return CU_OUT_OF_MEMORY;
 	memcpy(text, tenant->window, bytes);
 	text[bytes] = '\0';
-	if (!patch_mode_of(tenant->gpu->mode, &options.mode)) {
+	if (!patch_mode_of(tenant->mode, &options.mode)) {
 		result = tenant->gpu->cuda.cuModuleLoadDataEx(&module, text, 0, NULL, NULL);
 	} else if (confine_text("module", text, strlen(text), &options, &confined, &err)) {
 		fprintf(stderr, "gvmfenced: client %llu: refused: %s\n", tenant->id, err.text);

@@ -104,6 +104,13 @@ for gpu in -1 x "" " 0" 1024 4294967296 99999999999; do
 	expect 2 "option '--gpu': '$gpu' is no number up to 1023" serve --socket s --gpu "$gpu"
 done
 expect 2 "option '--control': is empty" serve --control ""
+for program_mode in lenet lenet=once lenet=4g lenet=noprot lenet=none lenet=; do
+	expect 2 "option '--program': '$program_mode' is not NAME=MODE with fence, check, modulo or count" \
+		serve --program $program_mode
+done
+expect 2 "option '--program': '=fence': a name has 1 to 63 characters, and no '/'" serve --program =fence
+expect 2 "option '--program': '/bin/a=fence': a name has 1 to 63 characters" serve --program /bin/a=fence
+expect 2 "option '--program': 'a' has two modes" serve --program a=fence --program a=check
 
 # The reader of gvmd's lines goes, and the container gets back all that it had.
 cat >rules.json <<'END'

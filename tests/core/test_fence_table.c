@@ -161,7 +161,7 @@ END_TEST
 START_TEST(a_refused_copy_is_counted)
 {
 	const struct gvm_address_fence *fence;
-	struct gvm_fence_counts more = { .launches = 2, .accesses = 300, .violations = 1 };
+	struct gvm_fence_counts more = { .launches = 2 };
 	const struct gvm_fence_counts *counts;
 
 	table_of(false, DEVICE_BYTES, 2ull << 20, 8);
@@ -177,8 +177,6 @@ START_TEST(a_refused_copy_is_counted)
 	gvm_fence_table_count(&table, 1, &more);
 	gvm_fence_table_count(&table, 2, &more);
 	ck_assert_uint_eq(counts->launches, 4);
-	ck_assert_uint_eq(counts->accesses, 600);
-	ck_assert_uint_eq(counts->violations, 2);
 	ck_assert_uint_eq(counts->refused_copies, 1);
 	gvm_fence_table_destroy(&table);
 }

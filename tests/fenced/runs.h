@@ -13,6 +13,7 @@
 
 static char folder[64], socket_path[128];
 static pid_t manager;
+static const char *client_program = CLIENT;
 
 struct client {
 	pid_t pid;
@@ -139,7 +140,7 @@ static inline void start(struct client *client, const char *task, int number,
 		setenv("GVM_FENCED_SOCKET", socket_path, 1);
 		setenv("GVM_FENCED_MEMORY", memory, 1);
 		snprintf(text, sizeof(text), "%d", number);
-		execl(CLIENT, CLIENT, task, text, NULL);
+		execl(client_program, client_program, task, text, NULL);
 		_exit(127);
 	}
 	close(to[0]);

@@ -122,6 +122,48 @@ START_TEST(offsets_that_are_kept_reach_nobody)
 }
 END_TEST
 
+/*
+ * Programs with a mode of their own beside those of mode once, which keep offsets: a partition has
+ * margins whatever its mode, so neither reaches the other's data. The listed one's code is fenced
+ * as its mode says.
+ */
+START_TEST(a_program_can_have_a_mode_of_its_own)
+{
+	struct client victim, hostile;
+	char copy[128], option[64], command[512], expected[64];
+
+	snprintf(copy, sizeof(copy), "%s/listed", folder);
+	snprintf(command, sizeof(command), "cp '%s' '%s'", CLIENT, copy);
+	ck_assert_int_eq(system(command), 0);
+	for (int listed = 0; listed < 2; listed++) {
+		int left = count_in_log("has left");
+
+		snprintf(option, sizeof(option), "listed=%s", listed ? "modulo" : "fence");
+		start_manager_with("once", "10s", "--program", option, false);
+		/* The victim is behind the hostile one, whose place is kept until it is there. */
+		client_program = listed ? copy : CLIENT;
+		start(&hostile, "stay", 1, "16M");
+		wait_ready(&hostile);
+		client_program = listed ? CLIENT : copy;
+		start(&victim, "victim", 1234567, "16M");
+		wait_ready(&victim);
+		finish(&hostile);
+		await_log("has left", left + 1);
+		client_program = listed ? copy : CLIENT;
+		run(&hostile, "beyond", 2000, "16M");
+		run(&hostile, "hostile", 32, "16M");
+		finish(&victim);
+		stop_manager();
+		snprintf(expected, sizeof(expected), "sum %u\n", sum_of(1234567));
+		ck_assert_msg(strstr(victim.out, expected), "%d: %s %s", listed, victim.out,
+			      log_end());
+	}
+	client_program = CLIENT;
+	ck_assert_int_eq(count_in_log(", mode fence\n"), 1);
+	ck_assert_int_eq(count_in_log(", mode modulo\n"), 3);
+}
+END_TEST
+
 /* The manager has places for 4096 functions of a client. */
 START_TEST(functions_that_are_gone_or_known_take_no_place)
 {
@@ -211,6 +253,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_launch_finds_its_bounds);
 	tcase_add_test(tests, a_hostile_client_reaches_nobody);
 	tcase_add_test(tests, offsets_that_are_kept_reach_nobody);
+	tcase_add_test(tests, a_program_can_have_a_mode_of_its_own);
 	tcase_add_test(tests, functions_that_are_gone_or_known_take_no_place);
 	tcase_add_test(tests, a_kernel_with_more_parameters_than_fit_is_refused);
 	tcase_add_test(tests, a_kernel_that_may_reach_spilled_bounds_is_refused);

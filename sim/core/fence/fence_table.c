@@ -325,9 +325,7 @@ void gvm_fence_table_count(struct gvm_fence_table *table, u64 tenant,
 	partition = table_find_locked(table, tenant);
 	if (partition) {
 		partition->counts.launches += counts->launches;
-		partition->counts.accesses += counts->accesses;
 		partition->counts.refused_copies += counts->refused_copies;
-		partition->counts.violations += counts->violations;
 	}
 	gvm_spin_unlock(&table->lock);
 }

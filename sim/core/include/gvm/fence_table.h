@@ -97,9 +97,7 @@ void gvm_fence_buddy_free(struct gvm_fence_buddy *buddy, u64 base, u64 bytes);
 /* What a tenant's fence has done. */
 struct gvm_fence_counts {
 	u64 launches;	    /* of fenced kernels */
-	u64 accesses;	    /* fenced loads and stores */
 	u64 refused_copies; /* copies that the bounds check has refused */
-	u64 violations;	    /* wild accesses that CHECK or COUNT has detected */
 };
 
 /*
