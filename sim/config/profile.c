@@ -27,7 +27,7 @@ struct profile_kind {
 };
 
 static const struct profile_kind gpu_kind = { "gpus", { "gpu", "host", NULL } };
-static const struct profile_kind app_kind = { "apps", { "app", NULL } };
+static const struct profile_kind app_kind = { "apps", { "app", "guardian", NULL } };
 
 /*
  * Find the file of profile @name: in @folder, beside the scenario, or among those of gvmsim.
@@ -62,8 +62,36 @@ static bool profile_find(const struct cfg_load *load, const struct profile_kind 
 }
 
 /*
- * Check the keys at the top of a profile. An application's profile has only "app": it sets
- * nothing of a GPU or of the container itself.
+ * What a fence costs an application is its own, the other keys of "guardian" are a container's.
+ * @name is "guardian", or "guardian.l1" with dots.
+ */
+static int check_fence(const char *file, const char *name, const json_t *child,
+		       struct sim_error *err)
+{
+	static const char *const keys[] = { "l1", "l2", "offsets" };
+	const char *own = name[strcspn(name, ".")] ? name + strlen("guardian.") : NULL;
+	void *iterator = own ? NULL : json_object_iter((json_t *)child);
+
+	do {
+		const char *key = own ? own : iterator ? json_object_iter_key(iterator) : "";
+		char path[CFG_PATH_MAX];
+		size_t i = 0;
+
+		while (i < sizeof(keys) / sizeof(keys[0]) && strcmp(keys[i], key) != 0)
+			i++;
+		snprintf(path, sizeof(path), "guardian%s%.64s", *key ? "." : "", key);
+		if (i == sizeof(keys) / sizeof(keys[0]))
+			return cfg_error(err, file, path, "%s, allowed: l1, l2, offsets",
+					 *key ? "is a container's key" : "has no key");
+		if (!own)
+			iterator = json_object_iter_next((json_t *)child, iterator);
+	} while (iterator);
+	return 0;
+}
+
+/*
+ * Check the keys at the top of a profile. An application's profile has "app" and what its fence
+ * costs: it sets nothing of a GPU or of the container itself.
  */
 static int check_trees(const struct profile_kind *kind, const char *file, json_t *root,
 		       struct sim_error *err)
@@ -85,6 +113,8 @@ static int check_trees(const struct profile_kind *kind, const char *file, json_t
 		if (!kind->trees[i])
 			return cfg_error(err, file, name, "unknown key, allowed: extends, %s",
 					 allowed);
+		if (!strcmp(kind->trees[i], "guardian") && check_fence(file, name, child, err))
+			return -SIM_EXIT_USER;
 	}
 	return 0;
 }

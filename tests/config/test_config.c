@@ -249,6 +249,23 @@ START_TEST(a_profile_of_an_application_can_extend_another)
 }
 END_TEST
 
+/* By file for an application, by key for a container; without either lenet's. */
+START_TEST(a_profile_of_an_application_has_what_its_fence_costs)
+{
+	write_file(
+		"apps/fenced.json",
+		"{\"extends\": \"llm\", \"guardian.offsets\": {\"value\": 0.5, \"source\": "
+		"\"test\"}, \"guardian\": {\"l1\": {\"value\": 0.9, \"source\": \"test\"}}}");
+	load("containers.vllm.app.profile=fenced", NULL);
+	ck_assert_uint_eq(config.containers[0].guardian.l1, 900000);
+	ck_assert_uint_eq(config.containers[0].guardian.l2, 720000);
+	ck_assert_uint_eq(config.containers[0].guardian.offsets, 500000);
+	load("containers.vllm.app.profile=fenced", "containers.vllm.guardian.l1=0.1");
+	ck_assert_uint_eq(config.containers[0].guardian.l1, 100000);
+	ck_assert_uint_eq(config.containers[0].guardian.offsets, 500000);
+}
+END_TEST
+
 START_TEST(dotted_and_nested_are_one_spelling)
 {
 	char hash[33];
@@ -620,6 +637,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_profile_says_what_differs_from_another);
 	tcase_add_test(tests, a_profile_of_ours_can_be_extended);
 	tcase_add_test(tests, a_profile_of_an_application_can_extend_another);
+	tcase_add_test(tests, a_profile_of_an_application_has_what_its_fence_costs);
 	tcase_add_test(tests, dotted_and_nested_are_one_spelling);
 	tcase_add_test(tests, one_key_in_two_spellings_is_wrong);
 	tcase_add_test(tests, numbers_may_be_numbers_or_texts);

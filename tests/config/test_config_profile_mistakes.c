@@ -83,7 +83,23 @@ START_TEST(bad_profiles_are_named)
 		"apps/llm.json:app.weights: \"6X\" has an unknown suffix " SIZE_SUFFIXES
 			SIZE_ALLOWED("1 to 16384G"));
 	assert_bad_profile("apps/llm.json", "{\"start\": 1}",
-			   "apps/llm.json:start: unknown key, allowed: extends, app");
+			   "apps/llm.json:start: unknown key, allowed: extends, app, guardian");
+	assert_bad_profile(
+		"apps/llm.json",
+		"{\"guardian\": {\"wild\": {\"value\": 0.1, \"source\": \"t\"}}}",
+		"apps/llm.json:guardian.wild: is a container's key, allowed: l1, l2, "
+		"offsets");
+	assert_bad_profile(
+		"apps/llm.json",
+		"{\"guardian.partition\": {\"value\": \"1G\", \"source\": \"t\"}}",
+		"apps/llm.json:guardian.partition: is a container's key, allowed: l1, "
+		"l2, offsets");
+	assert_bad_profile("apps/llm.json", "{\"guardian\": 5}",
+			   "apps/llm.json:guardian: has no key, allowed: l1, l2, offsets");
+	assert_bad_profile(
+		"apps/llm.json", "{\"guardian\": {\"l1\": {\"value\": 2, \"source\": \"t\"}}}",
+		"apps/llm.json:guardian.l1: 2 is out of range, allowed: a number from 0 to 1 "
+		"of at most 6 decimals");
 	assert_bad_profile(
 		"apps/llm.json",
 		"{\"app\": {\"profile\": {\"value\": \"x\", \"source\": \"t\"}}}",
