@@ -31,7 +31,7 @@ ln -s ../bin "$guest/usr/bin"
 ln -s ../bin "$guest/usr/sbin"
 # Programs and the libraries that ldd names.
 for name in sh cat ls mkdir rm ln mount sleep grep sed awk tail head wc tee tr cut sort paste find tar gzip dmesg \
-	modprobe rmmod depmod modinfo uname basename dirname readlink stty; do
+	modprobe rmmod depmod modinfo uname basename dirname readlink stty id; do
 	program=$(chroot "$root" sh -c "command -v $name")
 	cp -L "$root$program" "$guest/bin/$name"
 	chroot "$root" ldd "$program" | grep -o '/[^ ]*' | while read -r library; do
