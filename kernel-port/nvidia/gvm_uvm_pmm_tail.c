@@ -117,7 +117,10 @@ static u32 gvm_uvm_free_chunks(void *void_pmm)
 
 #define GVM_UVM_KEPT_MAX 64u
 
-/* Both lists of free root chunks, of which a user's allocation takes one. */
+/*
+ * Free root chunks that the PMM keeps, GVM_UVM_KEPT_MAX at most. They are on two lists, of zeroed
+ * chunks and of others. An allocation for a user takes one from either.
+ */
 static u32 gvm_uvm_kept_chunks(void *void_pmm)
 {
 	static const uvm_pmm_list_zero_t lists[] = { UVM_PMM_LIST_ZERO, UVM_PMM_LIST_NO_ZERO };

@@ -326,9 +326,8 @@ static struct cold_range *choose(int device, bool host, bool last, u64 most)
 
 /*
  * Move what begins at @offset of a range, PIECE_BYTES at most. False: it has been freed, or is
- * pinned by now. A free
- * takes the range out of the books before it looks at @moving, and here it is the other way
- * round: one of the two sees the other.
+ * pinned by now. A free takes the range out of the books before it looks at @moving, and here it
+ * is the other way round: one of the two sees the other.
  */
 static bool move_piece(const struct shim_real *real, const struct cold_range *range, int where,
 		       u64 offset)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * CUDA's IPC: memory of one process in another. A handle of 64 bytes names an allocation, and
- * whoever has it can open it.
+ * CUDA's IPC: memory of one process in another. A handle of 64 bytes names an allocation. Every
+ * process that has the handle can open the memory.
  *
  * Memory that the shim has made managed is pinned when its handle is asked for (pinned.c). That
  * handle is the shim's own, and memory comes by a descriptor (passing.c). Every other handle is
@@ -148,16 +148,14 @@ static cu_result not_passed(const struct ipc_handle *handle, int error)
 	switch (error) {
 	case ENOENT:
 		shim_warn("cuIpcOpenMemHandle: process %u has no such memory: it has freed it, "
-			  "or "
-			  "the handle is a wrong one",
+			  "or the handle is a wrong one",
 			  handle->pid);
 		return CU_INVALID_HANDLE;
 	case ECONNREFUSED:
 	case ECONNRESET:
 	case ENOTCONN:
 		shim_warn("cuIpcOpenMemHandle: process %u, which exported this memory, has "
-			  "ended, "
-			  "or is in another network namespace",
+			  "ended, or is in another network namespace",
 			  handle->pid);
 		return CU_INVALID_HANDLE;
 	}
@@ -209,7 +207,13 @@ static cu_result open_first(const struct shim_real *real, cu_ptr *ptr,
 	return CU_OK;
 }
 
-/* A handle of the shim's. */
+/* Is it a handle of the shim's? Then *ret_ours is what it says. */
+static bool is_ours(const struct CUipcMemHandle_st *handle, struct ipc_handle *ret_ours)
+{
+	memcpy(ret_ours, handle, sizeof(*ret_ours));
+	return !memcmp(ret_ours->magic, magic, sizeof(magic));
+}
+
 static cu_result open_ours(const struct shim_real *real, cu_ptr *ptr,
 			   const struct ipc_handle *handle, unsigned int flags)
 {
@@ -242,10 +246,8 @@ SHIM_EXPORT cu_result cuIpcOpenMemHandle_v2(cu_ptr *ptr, struct CUipcMemHandle_s
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	memcpy(&ours, &handle, sizeof(ours));
-	if (!memcmp(ours.magic, magic, sizeof(magic)))
-		return open_ours(real, ptr, &ours, flags);
-	return real->cuIpcOpenMemHandle_v2(ptr, handle, flags);
+	return is_ours(&handle, &ours) ? open_ours(real, ptr, &ours, flags) :
+					 real->cuIpcOpenMemHandle_v2(ptr, handle, flags);
 }
 
 SHIM_EXPORT cu_result cuIpcOpenMemHandle(cu_ptr *ptr, struct CUipcMemHandle_st handle,
@@ -256,10 +258,8 @@ SHIM_EXPORT cu_result cuIpcOpenMemHandle(cu_ptr *ptr, struct CUipcMemHandle_st h
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	memcpy(&ours, &handle, sizeof(ours));
-	if (!memcmp(ours.magic, magic, sizeof(magic)))
-		return open_ours(real, ptr, &ours, flags);
-	return real->cuIpcOpenMemHandle(ptr, handle, flags);
+	return is_ours(&handle, &ours) ? open_ours(real, ptr, &ours, flags) :
+					 real->cuIpcOpenMemHandle(ptr, handle, flags);
 }
 
 static void unmap(const struct shim_real *real, const struct opened *gone)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The shim's thread. It sleeps until something is launched, allocated, written to a control file,
- * or asked for by a process that opens exported memory. While launches are pending it looks every GVM_SHIM_PERIOD which
- * have ended; it never spins. A look asks the driver about each stream, and may keep a launch
- * waiting there. With many streams a look takes long, and is made less often.
+ * or asked for by a process that opens exported memory. While launches are pending it looks every
+ * GVM_SHIM_PERIOD which have ended; it never spins. A look asks the driver about each stream, and
+ * may keep a launch waiting there. With many streams a look takes long, and is made less often.
  *
  * If the application closes the descriptor that wakes it, there is nothing to wait for any
  * more: the thread ends, or sleeps until the process ends.

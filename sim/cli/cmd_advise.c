@@ -463,8 +463,8 @@ static int advise_run(struct advise_args *args, const char *scenario, struct sim
 	for (size_t i = 0; i < args->question.set_count; i++)
 		if (cfg_sets_meet(args->sets[i], "system.name="))
 			return sim_user_error(err,
-					      "--set:%.*s: is what is searched, allowed: any "
-					      "other key",
+					      "--set:%.*s: advise tries all systems itself, "
+					      "allowed: any other key",
 					      (int)strcspn(args->sets[i], "="), args->sets[i]);
 	status = writer_open(&writer, out, err);
 	if (status)

@@ -95,8 +95,8 @@ struct cfg_key {
 	const char *const *words; /* of WORD and ENUM, NULL-terminated */
 	const char *help;	  /* one line of help */
 	bool unused; /* checked, but no code reads it yet; its path has no wildcard */
-	const char *
-		systems; /* of scope CONTAINER: those that read it, as "vgpu gvtg"; NULL: all */
+	/* Of scope CONTAINER: the systems that read it, as "vgpu gvtg"; NULL: all. */
+	const char *systems;
 	/* Filled in by cfg_schema_init(). */
 	const struct gvm_control_file *control; /* of scope CONTROL: the file */
 	const struct cfg_keys *set;		/* its set; NULL: every scenario has it */

@@ -193,6 +193,6 @@ expect 2 "no container makes a promise, .* such as --set containers.vllm.app.slo
 expect 2 "no container makes a promise, allowed: a scenario with an LLM server" advise guardian --out no
 expect 2 "'1' is wrong, allowed: 2 to 10000" advise vllm-diffusion-40g --runs 1
 expect 2 "'1.5' is wrong, allowed: above 0, up to 1" advise vllm-diffusion-40g --target 1.5
-expect 2 "system.name: is what is searched" advise vllm-diffusion-40g --set system.name=gvm
+expect 2 "system.name: advise tries all systems itself" advise vllm-diffusion-40g --set system.name=gvm
 expect 2 "0 scenarios, expected 1" advise
 [ ! -e no ] || fail "a mistake wrote $(find no)"

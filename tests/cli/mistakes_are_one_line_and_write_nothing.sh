@@ -47,7 +47,7 @@ expect 2 "--set:system.name: is set by figure ablation for each of its runs, all
 	figure ablation --set system.name=ghost
 expect 2 "--set:system: is set by figure ablation for each of its runs, allowed: any other key" \
 	figure ablation --set 'system={"name": "ghost"}'
-expect 2 "--set:system: is what is searched, allowed: any other key" \
+expect 2 "--set:system: advise tries all systems itself, allowed: any other key" \
 	advise vllm-diffusion-40g --set 'system={"name": "ghost"}'
 expect 2 "a/summary.json: cannot be read: No such file or directory" \
 	figure alone-vs-shared a b

@@ -24,9 +24,9 @@
 #define WORDS_A_PAGE  (SOFTGPU_PAGE / sizeof(uint64_t))
 #define CLIENT_OF_PID 16u
 /*
- * nvidia-uvm takes 64 chunks from RM at once and keeps those that it does not need yet. Until it
- * has them in its lists, nobody can see them, and an evictor that looks then makes room that
- * there is: a block more or less, by chance. With this it takes one at a time.
+ * nvidia-uvm takes 64 chunks from RM at once and keeps those that it does not need yet. For a
+ * moment they are in no list. An evictor that counts free chunks in that moment finds too few,
+ * and evicts one block too many, by chance. With this the driver takes one chunk at a time.
  */
 #define KEEP_NONE    "uvm_perf_pma_batch_nonpinned_order=0"
 

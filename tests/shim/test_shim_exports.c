@@ -37,12 +37,7 @@ static u64 step_ns; /* that pass with each look at the clock */
 static char warned[1024];
 static _Atomic bool stop;
 
-/* What lies beside the files. */
-void shim_log(const char *fmt, ...)
-{
-	(void)fmt;
-}
-
+/* What lies beside the files, as these tests look at it. The rest is in beside.c. */
 void shim_warn(const char *fmt, ...)
 {
 	va_list args;
@@ -56,14 +51,6 @@ void shim_die(const char *fmt, ...)
 {
 	(void)fmt;
 	abort();
-}
-
-bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes)
-{
-	(void)device;
-	(void)total;
-	*ret_bytes = sizes->all.given ? sizes->all.bytes : *ret_bytes;
-	return sizes->all.given;
 }
 
 u64 shim_now_ns(void)
@@ -81,81 +68,13 @@ void shim_wake(void)
 {
 }
 
-void shim_wake_if_idle(void)
-{
-}
-
 bool shim_lost(void)
 {
 	return false;
 }
 
-int streams_next_device(int device)
-{
-	return device < 0 ? 0 : -1;
-}
-
-void streams_note_device(int device)
-{
-	(void)device;
-}
-
 bool streams_any_capture(void)
 {
-	return false;
-}
-
-bool shared_wanted(void)
-{
-	return false;
-}
-
-bool shared_charge(int device, u64 bytes, u64 limit)
-{
-	(void)device;
-	return bytes <= limit;
-}
-
-void shared_uncharge(int device, u64 bytes)
-{
-	(void)device;
-	(void)bytes;
-}
-
-u64 shared_used(int device)
-{
-	(void)device;
-	return 0;
-}
-
-cu_result partition_alloc(const struct shim_real *real, int device, size_t bytes,
-			  cu_ptr *ret_ptr)
-{
-	(void)real;
-	(void)device;
-	(void)bytes;
-	(void)ret_ptr;
-	return CU_OUT_OF_MEMORY;
-}
-
-bool partition_holds(cu_ptr ptr)
-{
-	(void)ptr;
-	return false;
-}
-
-bool partition_free(cu_ptr ptr)
-{
-	(void)ptr;
-	return false;
-}
-
-bool partition_room(const struct shim_real *real, int device, u64 *ret_whole, u64 *ret_used)
-{
-	(void)real;
-	(void)device;
-	(void)ret_whole;
-	(void)ret_used;
 	return false;
 }
 

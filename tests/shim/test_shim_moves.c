@@ -20,23 +20,10 @@ static _Atomic int to_host, to_gpu;
 static _Atomic cu_ptr moved; /* last */
 static void (*in_move)(cu_ptr ptr, size_t bytes);
 
-/* What lies beside the three files. */
-void shim_log(const char *fmt, ...)
-{
-	(void)fmt;
-}
-
+/* What lies beside the three files, as these tests look at it. The rest is in beside.c. */
 void shim_warn(const char *fmt, ...)
 {
 	(void)fmt;
-}
-
-bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes)
-{
-	(void)device;
-	(void)total;
-	*ret_bytes = sizes->all.given ? sizes->all.bytes : *ret_bytes;
-	return sizes->all.given;
 }
 
 u64 shim_now_ns(void)
@@ -47,82 +34,6 @@ u64 shim_now_ns(void)
 bool shim_closing(void)
 {
 	return closing;
-}
-
-void shim_wake_if_idle(void)
-{
-}
-
-int streams_next_device(int device)
-{
-	return device < 0 ? 0 : -1;
-}
-
-void streams_note_device(int device)
-{
-	(void)device;
-}
-
-bool shared_wanted(void)
-{
-	return false;
-}
-
-bool shared_charge(int device, u64 bytes, u64 limit)
-{
-	(void)device;
-	return bytes <= limit;
-}
-
-void shared_uncharge(int device, u64 bytes)
-{
-	(void)device;
-	(void)bytes;
-}
-
-u64 shared_used(int device)
-{
-	(void)device;
-	return 0;
-}
-
-cu_result partition_alloc(const struct shim_real *real, int device, size_t bytes,
-			  cu_ptr *ret_ptr)
-{
-	(void)real;
-	(void)device;
-	(void)bytes;
-	(void)ret_ptr;
-	return CU_OUT_OF_MEMORY;
-}
-
-bool partition_holds(cu_ptr ptr)
-{
-	(void)ptr;
-	return false;
-}
-
-bool partition_free(cu_ptr ptr)
-{
-	(void)ptr;
-	return false;
-}
-
-bool partition_room(const struct shim_real *real, int device, u64 *ret_whole, u64 *ret_used)
-{
-	(void)real;
-	(void)device;
-	(void)ret_whole;
-	(void)ret_used;
-	return false;
-}
-
-void pinned_hold_addresses(void)
-{
-}
-
-void pinned_release_addresses(void)
-{
 }
 
 u64 pinned_range(const struct shim_real *real, u64 bytes)
