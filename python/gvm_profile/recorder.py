@@ -4,7 +4,7 @@
 The steps of a program go through five stages:
 
     warm-up     kernels are chosen and compiled, the allocator fills its pool
-    plain       nothing is recorded but the mean length of a step, over seconds
+    plain       nothing is recorded but the length of each step, over seconds
     settle      the profiler is on, and its first buffers are made
     timed       CUDA activity alone: launches take about as long as without the profiler
     shapes      operators with their shapes: slow, and only the sizes of tensors are taken
@@ -180,7 +180,8 @@ class Recorder:
                        (shapes, self._end_shapes)]
         self.stage, self.steps = 0, 0
         self.stage_ns = self.step_ns = time.time_ns()
-        self.profiler, self.trace, self.recorded = None, None, dict(version=VERSION, steps_ns=[])
+        self.profiler, self.trace = None, None
+        self.recorded = dict(version=VERSION, steps_ns=[], plain_steps_ns=[])
 
     def _profile(self, shapes):
         """Begin to profile."""
@@ -236,6 +237,8 @@ class Recorder:
         _, end = self.stages[self.stage]
         if end == self._end_timed:
             self.recorded["steps_ns"].append([self.step_ns, now_ns])
+        elif end == self._end_plain:
+            self.recorded["plain_steps_ns"].append(now_ns - self.step_ns)
         self.steps += 1
         if self._stage_is_over(now_ns):
             end()

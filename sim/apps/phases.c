@@ -19,6 +19,10 @@
  * gives each layer the same memory. Phases are launched ahead, as far as no host work is between
  * them and the channel has room.
  *
+ * The host is not equally fast in all iterations. With app.host_times each iteration draws one
+ * of these factors, and all of its host times are multiplied with it: its launches and its host
+ * work. The draws depend on the seed and on the container's name.
+ *
  * Tokens are those of samples: rows of a trace. A group with "samples" takes new ones at each
  * repetition, and the phases in it count their tokens. In a closed loop, iteration follows
  * iteration, and the trace begins again at its end. In an open loop an iteration is a request
@@ -39,6 +43,7 @@
 #include "apps/app_cost.h"
 #include "config/check.h"
 #include "engine/error.h"
+#include "engine/random.h"
 
 /*
  * A stream of CUDA takes a bounded number of launches, and one on top waits. Assumption: 1024;
@@ -68,6 +73,8 @@ struct phases {
 	u64 iterations;		      /* started */
 	u64 done;		      /* phases gone through, each repetition */
 	u64 launches;
+	u64 draws;		/* state of the random numbers, of host times */
+	u64 host_time;		/* of this iteration, ppm of what its phases say */
 	struct cuda_event half; /* behind the last half of a channel that was launched */
 	struct cuda_access
 		touches[PHASES_TOUCHES_MAX]; /* of the phase that is being launched */
@@ -187,6 +194,23 @@ static int phases_make_room(struct phases *phases)
 	return status ? status : cuda_event_record(&phases->half, cuda_default_stream(cuda));
 }
 
+/* What the host takes in this iteration for what its phases say takes @ns. */
+static u64 phases_host_ns(const struct phases *phases, u64 ns)
+{
+	return (u64)((unsigned __int128)ns * phases->host_time / CFG_PPM);
+}
+
+/* Begin an iteration: how long its host takes. */
+static void phases_draw_host_time(struct phases *phases)
+{
+	const struct phases_program *program = phases->program;
+
+	phases->host_time = CFG_PPM;
+	if (program->host_time_count)
+		phases->host_time = program->host_times[random_below(&phases->draws,
+								     program->host_time_count)];
+}
+
 /*
  * Launch a phase, once. Blocking if it has host work, or the channel is full. 0, -EIO, -EINTR
  * or -ENOMEM.
@@ -195,6 +219,8 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 {
 	const struct config *config = phases->env->config;
 	u64 tokens = phases_tokens(phases, work->tokens);
+	/* A burst has room for launches of a second each: see APP_KERNELS_MAX. */
+	u64 launch_ns = min(phases_host_ns(phases, work->launch_ns), (u64)CFG_SEC);
 	struct cuda_burst_config burst;
 	struct app_work gpu_work;
 	int status = 0;
@@ -202,7 +228,8 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 	if (work->host_ns) {
 		status = cuda_synchronize(phases->env->cuda);
 		if (!status)
-			status = app_host_work(phases->env, work->host_ns);
+			status = app_host_work(phases->env,
+					       phases_host_ns(phases, work->host_ns));
 	}
 	phases->done++;
 	if (!status && work->kernels)
@@ -212,7 +239,7 @@ static int phases_launch(struct phases *phases, const struct phases_work *work)
 	gpu_work = phases_gpu_work(phases, work, tokens);
 	burst = (struct cuda_burst_config){
 		.kernels = (u32)work->kernels,
-		.launch_ns = app_launch_ns(&config->host, work->launch_ns,
+		.launch_ns = app_launch_ns(&config->host, launch_ns,
 					   work->graph ? work->kernels : 1),
 		.graph = work->graph,
 		.accesses = phases->touches,
@@ -268,6 +295,7 @@ static int phases_iterate(struct phases *phases)
 			gvm_listener_read(&phases->pressure, &event, sizeof(event), false) > 0;
 	if (phases->small)
 		phases_discard(phases, PHASES_LIFE_RECOMPUTED);
+	phases_draw_host_time(phases);
 	status = phases_go(phases, 0, phases->program->node_count);
 	if (!status)
 		status = cuda_synchronize(phases->env->cuda);
@@ -397,6 +425,8 @@ static int phases_run(const struct app_env *env)
 	if (!phases.program)
 		return -ENOMEM; /* the declaration was checked */
 	phases.trace = env->prepared;
+	phases.draws = random_begin(random_begin(env->config->seed, env->container->name),
+				    "host_times");
 	for (u32 i = 0; i < phases.program->tensor_count && !status; i++)
 		status = app_malloc(env, phases.program->tensors[i].bytes,
 				    phases.program->tensors[i].on_host, &phases.tensors[i]);
@@ -503,6 +533,10 @@ static const struct cfg_key phases_keys[] = {
 	       CFG_DEFAULT("true")),
 	PHASES("kernel_launch", DURATION, kernel_launch,
 	       "host time of a launch, on the reference host", CFG_RANGE(0, CFG_SEC)),
+	PHASES("host_times", JSON, host_times,
+	       "how long the host takes for an iteration, over what the phases say: numbers, "
+	       "of which each iteration draws one; []: as they say",
+	       CFG_DEFAULT("[]")),
 	PHASES("boot", DURATION, boot,
 	       "its process starts this long before the container's start",
 	       CFG_RANGE(0, CFG_HOUR), CFG_DEFAULT("0s")),

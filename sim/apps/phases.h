@@ -12,14 +12,16 @@
 #include "config/config.h"
 #include "cuda/cuda.h"
 
-#define PHASES_JSON_MAX	    65536
-#define PHASES_TENSORS_MAX  64u
-#define PHASES_NODES_MAX    256u
-#define PHASES_ACCESSES_MAX 16u
-#define PHASES_LAYERS_MAX   64u
-#define PHASES_TOUCHES_MAX  256u /* of a phase: its accesses in all of its layers */
-#define PHASES_DEPTH_MAX    4u
-#define PHASES_WRONG_MAX    512
+#define PHASES_JSON_MAX	      65536
+#define PHASES_HOST_TIMES_MAX 100u
+#define PHASES_HOST_TIME_MAX  (1000 * CFG_PPM) /* ppm */
+#define PHASES_TENSORS_MAX    64u
+#define PHASES_NODES_MAX      256u
+#define PHASES_ACCESSES_MAX   16u
+#define PHASES_LAYERS_MAX     64u
+#define PHASES_TOUCHES_MAX    256u /* of a phase: its accesses in all of its layers */
+#define PHASES_DEPTH_MAX      4u
+#define PHASES_WRONG_MAX      512
 
 /* Keys under "containers.<name>.app.". */
 struct cfg_phases {
@@ -29,7 +31,8 @@ struct cfg_phases {
 	u64 memory_efficiency; /* ppm of gpu.memory_bandwidth */
 	bool overlap;	       /* arithmetic and memory traffic of a phase overlap */
 	u64 kernel_launch;     /* ns of host time of a launch, reference host */
-	u64 boot;	       /* ns that its process starts ahead of the container's start */
+	char host_times[PHASES_JSON_MAX]; /* a list, as JSON: see struct phases_program */
+	u64 boot; /* ns that its process starts ahead of the container's start */
 	struct cfg_app_trace trace;
 	bool open_loop; /* iterations begin at the dates of the trace */
 };
@@ -104,14 +107,17 @@ struct phases_program {
 	u32 tensor_count;
 	struct phases_node nodes[PHASES_NODES_MAX];
 	u32 node_count;
-	bool uses_samples;  /* a phase or group takes some */
-	bool counts_tokens; /* a phase or group does more for more tokens */
-	bool counts_cycles; /* a phase has some */
+	/* How long the host takes for an iteration: ppm of what the phases say, equally likely. */
+	u32 host_times[PHASES_HOST_TIMES_MAX];
+	u32 host_time_count; /* 0: as the phases say */
+	bool uses_samples;   /* a phase or group takes some */
+	bool counts_tokens;  /* a phase or group does more for more tokens */
+	bool counts_cycles;  /* a phase has some */
 };
 
 /*
  * Read the declaration. Returns a new program, which the caller frees. NULL: *@ret_key is the
- * key that is wrong, "tensors" or "phases", and @wrong says what and where; with a @ret_key of
+ * key that is wrong, "tensors", "phases" or "host_times", and @wrong says what and where; with a @ret_key of
  * NULL there is no memory.
  */
 struct phases_program *phases_program_read(const struct cfg_phases *cfg, const char **ret_key,

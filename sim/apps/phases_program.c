@@ -395,26 +395,59 @@ static bool read_nodes(struct reader *reader, const char *where, const json_t *l
 	return right;
 }
 
+/* A number of times, of which an iteration draws one. */
+static bool read_host_times(struct reader *reader, const json_t *list)
+{
+	static const struct cfg_key field = { .type = CFG_TYPE_PPM,
+					      CFG_RANGE(1, PHASES_HOST_TIME_MAX) };
+	struct phases_program *program = reader->program;
+	char wrong[CFG_WRONG_MAX], right[PHASES_WRONG_MAX], where[CFG_NAME_MAX];
+	struct cfg_value parsed;
+
+	if (!json_is_array(list))
+		return reject(reader, "", "is no list, allowed: a list of numbers");
+	if (json_array_size(list) > PHASES_HOST_TIMES_MAX)
+		return reject(reader, "", "has %zu numbers, allowed: up to %u",
+			      json_array_size(list), PHASES_HOST_TIMES_MAX);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *value = json_array_get(list, i);
+
+		if (!cfg_value_parse(&field, value, &parsed, wrong)) {
+			cfg_describe_right(&field, value, right, sizeof(right));
+			snprintf(where, sizeof(where), "number %zu", i + 1);
+			return reject(reader, where, "%s, %s", wrong, right);
+		}
+		program->host_times[program->host_time_count++] = (u32)parsed.number;
+	}
+	return true;
+}
+
 struct phases_program *phases_program_read(const struct cfg_phases *cfg, const char **ret_key,
 					   char wrong[PHASES_WRONG_MAX])
 {
 	struct phases_program *program = calloc(1, sizeof(*program));
 	json_t *tensors = json_loads(cfg->tensors, 0, NULL);
 	json_t *phases = json_loads(cfg->phases, 0, NULL);
+	json_t *host_times = json_loads(*cfg->host_times ? cfg->host_times : "[]", 0, NULL);
 	struct reader reader = { program, cfg->kernel_launch, wrong };
 	bool right = false;
 
 	*ret_key = NULL;
-	if (program && tensors && phases) {
+	if (program && tensors && phases && host_times) {
 		*ret_key = "tensors";
 		right = read_tensors(&reader, tensors);
 		if (right) {
 			*ret_key = "phases";
 			right = read_nodes(&reader, "", phases, 0);
 		}
+		if (right) {
+			*ret_key = "host_times";
+			right = read_host_times(&reader, host_times);
+		}
 	}
 	json_decref(tensors);
 	json_decref(phases);
+	json_decref(host_times);
 	if (right)
 		return program;
 	free(program);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apps/phases.h"
 #include "cli/cmd_app_lora.h"
 #include "config/config.h"
 #include "config/load.h"
@@ -24,6 +25,9 @@ static const struct command_option import_options[] = {
 	{ "step", "DURATION", false,
 	  "how long a step takes without the profiler, such as\n"
 	  "5.2ms; by default the profile's own" },
+	{ "alone", "FILE", false,
+	  "a CSV file whose column step_us has the steps of the\n"
+	  "program alone; by default the profile's own" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -48,7 +52,10 @@ static const struct command command_import = {
 "\n"
 "A trace of torch.profiler's own needs its step(). It does not say how long a step takes\n"
 "without the profiler, which makes launches slower, nor the memory: then the\n"
-"application has none.\n",
+"application has none.\n"
+"\n"
+"The host is not equally fast in all steps. Where the profile has the steps without the\n"
+"profiler, or with --alone, each iteration draws how long its host takes from them.\n",
 	.options = import_options,
 	.examples =
 "  Make an application of a profile, and share the GPU with an LLM server:\n"
@@ -76,6 +83,7 @@ const struct command command_app = {
 struct import_args {
 	const char *gpu;   /* NULL: not said */
 	u64 plain_step_ns; /* 0: not said */
+	const char *alone; /* path; NULL: not said */
 };
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
@@ -85,6 +93,10 @@ static int take_option(void *data, const char *option, const char *value, struct
 
 	if (!strcmp(option, "gpu")) {
 		args->gpu = value;
+		return 0;
+	}
+	if (!strcmp(option, "alone")) {
+		args->alone = value;
 		return 0;
 	}
 	status = units_parse_duration(value, &args->plain_step_ns);
@@ -112,8 +124,10 @@ static void print_bounds(const struct torch_step *step)
 	       ms[TORCH_BY_PRODUCTS], ms[TORCH_BY_MEMORY], ms[TORCH_BY_SMS], overhead_ms);
 }
 
-static void print_step(const struct torch_trace *trace, const struct torch_step *step)
+static void print_step(const struct torch_app *app)
 {
+	const struct torch_trace *trace = app->trace;
+	const struct torch_step *step = app->step;
 	u64 kernels = 0, waits = 0;
 
 	for (size_t i = 0; i < step->count; i++) {
@@ -136,6 +150,10 @@ static void print_step(const struct torch_trace *trace, const struct torch_step 
 		       (double)trace->state_bytes / GB, (double)trace->reserved_bytes / GB);
 	else
 		printf("memory               not in the profile: the application has none\n");
+	if (app->host_time_count)
+		printf("steps alone          %zu: the host takes %.2f to %.2f times as long\n",
+		       trace->plain_steps.count, (double)app->host_times[0] / CFG_PPM,
+		       (double)app->host_times[app->host_time_count - 1] / CFG_PPM);
 	printf("phases               %zu\n", torch_app_phases(step));
 }
 
@@ -148,6 +166,16 @@ static int check_gpu(const char *path, const struct torch_trace *trace,
 	return sim_user_error(err, "%s: is of %s with %llu SMs, and %s has %llu", path,
 			      *trace->device ? trace->device : "a GPU", trace->sms,
 			      gpu->profile, gpu->sms);
+}
+
+/* The steps that count: those of a file, or none beside a step of another length. */
+static int take_steps(const struct import_args *args, struct torch_steps *steps,
+		      struct sim_error *err)
+{
+	if (!args->alone && !args->plain_step_ns)
+		return 0;
+	torch_steps_destroy(steps);
+	return args->alone ? torch_steps_read(args->alone, steps, err) : 0;
 }
 
 static int write_app(const struct torch_app *app, const char *path, struct sim_error *err)
@@ -170,7 +198,16 @@ static int import_profile(const char *in, const char *out, const struct import_a
 {
 	struct torch_trace trace;
 	struct torch_step step;
-	struct torch_app app = { in, &trace, &step, &config->gpu, &config->host };
+	u32 host_times[PHASES_HOST_TIMES_MAX];
+	struct torch_app app = {
+		.profile = in,
+		.trace = &trace,
+		.step = &step,
+		.gpu = &config->gpu,
+		.host = &config->host,
+		.steps = args->alone ? args->alone : in,
+		.host_times = host_times,
+	};
 	int status;
 
 	if (whole_file_is(out, in))
@@ -182,11 +219,17 @@ static int import_profile(const char *in, const char *out, const struct import_a
 		trace.plain_step_ns = args->plain_step_ns;
 	status = check_gpu(in, &trace, &config->gpu, err);
 	if (!status)
+		status = take_steps(args, &trace.plain_steps, err);
+	if (!status)
 		status = torch_step_init(&step, &trace, &config->gpu, in, err);
 	if (!status) {
+		app.host_time_count =
+			torch_steps_factors(&trace.plain_steps, step.reproduced_ns, 1000,
+					    PHASES_HOST_TIME_MAX, host_times,
+					    PHASES_HOST_TIMES_MAX);
 		status = write_app(&app, out, err);
 		if (!status) {
-			print_step(&trace, &step);
+			print_step(&app);
 			status = command_flush(err);
 		}
 		torch_step_destroy(&step);
@@ -210,6 +253,9 @@ static int run_import(int argc, char **argv, struct sim_error *err)
 	if (line.operand_count != 2)
 		return command_mistake(&command_import, err, "%d file names, expected 2",
 				       line.operand_count);
+	if (args.alone && args.plain_step_ns)
+		return command_mistake(&command_import, err,
+				       "--step and --alone, allowed: one of them");
 	if (!args.gpu || !*args.gpu)
 		return command_mistake(&command_import, err, "no --gpu");
 	gpu.path_and_value = args.gpu;

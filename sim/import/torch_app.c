@@ -21,7 +21,7 @@
 #define EFFICIENCY	  0.74
 #define MEMORY_EFFICIENCY 0.89
 
-/* Keys of the profile: see app_json(). */
+/* Keys of the profile: see app_json(). The last one may be missing. */
 #define APP_KEYS 6
 
 /* Parts of the memory. A phase touches those that are its share of the step: so many at most. */
@@ -234,24 +234,46 @@ static json_t *sourced(json_t *value, json_t *source)
 	return object;
 }
 
-/* Jansson takes no other text. */
-static bool is_utf8(const char *text)
+/* A path stands in the source of numbers, and Jansson takes UTF-8 only. */
+static int check_name(const char *path, struct sim_error *err)
 {
-	json_t *string = json_string(text);
+	json_t *string = json_string(path);
 
 	json_decref(string);
-	return string != NULL;
+	if (string)
+		return 0;
+	return sim_user_error(err,
+			      "%s: its name is not in UTF-8, allowed: a source of numbers can "
+			      "have no other",
+			      path);
+}
+
+/* The last part of a path. */
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* To three decimals. */
+static json_t *host_times_json(const struct torch_app *app)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < app->host_time_count; i++)
+		json_array_append_new(list, json_real((app->host_times[i] + 500) / 1000 / 1e3));
+	return list;
 }
 
 /* The whole profile. NULL: no memory. */
 static json_t *app_json(const struct torch_app *app)
 {
 	const struct torch_trace *trace = app->trace;
-	const char *file = strrchr(app->profile, '/');
+	const char *file = file_name(app->profile);
 	const char *device = *trace->device ? trace->device : "a GPU";
 	json_t *tensors = json_object(), *keys = json_object();
 
-	file = file ? file + 1 : app->profile;
 	add_parts(tensors, "state", part_count(app->step), trace->state_bytes);
 	add_parts(tensors, "activations", part_count(app->step), activation_bytes(trace));
 	json_object_set_new(
@@ -282,6 +304,13 @@ static json_t *app_json(const struct torch_app *app)
 				    json_string("Each kernel has one bound: times add up.")));
 	json_object_set_new(keys, "kernel_launch",
 			    sourced(json_string("0s"), json_string("Each phase has its own.")));
+	if (app->host_time_count)
+		json_object_set_new(
+			keys, "host_times",
+			sourced(host_times_json(app),
+				json_sprintf("Measured on %s (%s): its steps alone, without "
+					     "the profiler.",
+					     device, file_name(app->steps))));
 	return json_pack("{so}", "app", keys);
 }
 
@@ -316,6 +345,8 @@ static int check_app(const struct torch_app *app, const json_t *json, struct sim
 		status = keep_value(app, json, "tensors", cfg->tensors, err);
 	if (!status)
 		status = keep_value(app, json, "phases", cfg->phases, err);
+	if (!status && app->host_time_count)
+		status = keep_value(app, json, "host_times", cfg->host_times, err);
 	if (!status)
 		program = phases_program_read(cfg, &key, wrong);
 	if (!status && !program)
@@ -341,14 +372,15 @@ int torch_app_write(const struct torch_app *app, FILE *stream, struct sim_error 
 				      "%s: a step has %zu waits and graphs, allowed: up to %u "
 				      "phases; record shorter steps",
 				      app->profile, phases, TORCH_PHASES_MAX);
-	if (!is_utf8(app->profile))
-		return sim_user_error(err,
-				      "%s: its name is not in UTF-8, allowed: a source of "
-				      "numbers can have no other",
-				      app->profile);
+	status = check_name(app->profile, err);
+	if (!status && app->host_time_count)
+		status = check_name(app->steps, err);
+	if (status)
+		return status;
 	json = app_json(app);
 	/* A key is missing if there was no memory. */
-	if (json_object_size(json_object_get(json, "app")) == APP_KEYS)
+	if (json_object_size(json_object_get(json, "app")) ==
+	    APP_KEYS + (app->host_time_count > 0))
 		status = check_app(app, json, err);
 	else
 		status = sim_runtime_error(err, "out of memory");

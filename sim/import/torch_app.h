@@ -13,6 +13,9 @@
  * but not which kernel touches what. The assumption: a step goes once through all that stays
  * between steps (weights, the state of an optimizer), and once through the rest, in order. It
  * matters when the memory is paged.
+ *
+ * Where the steps of the program alone are known, the application has their factors of the host's
+ * times, and each iteration draws one (torch_steps.h).
  */
 #ifndef SIM_IMPORT_TORCH_APP_H
 #define SIM_IMPORT_TORCH_APP_H
@@ -33,6 +36,9 @@ struct torch_app {
 	const struct torch_step *step;
 	const struct cfg_gpu *gpu;
 	const struct cfg_host *host; /* of that GPU */
+	const char *steps;	     /* path of what has the steps that follow */
+	const u32 *host_times;	     /* factors, ppm: torch_steps.h */
+	size_t host_time_count;	     /* 0: the application has none */
 };
 
 /* The phases that a step is cut into. */

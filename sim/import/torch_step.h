@@ -48,9 +48,6 @@
 
 struct cfg_gpu;
 
-/* Of a step, and of its time on the GPU. */
-#define TORCH_STEP_MAX_NS 100000000000ull
-
 /* GPU time by what it depends on. */
 enum torch_bound { TORCH_BY_PRODUCTS, TORCH_BY_MEMORY, TORCH_BY_SMS, TORCH_BOUNDS };
 

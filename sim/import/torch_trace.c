@@ -297,6 +297,7 @@ static int read_recorder(struct reading *reading, const json_t *recorder)
 	struct torch_trace *trace = reading->trace;
 	const json_t *memory = json_object_get(recorder, "memory");
 	const json_t *steps = json_object_get(recorder, "steps_ns");
+	const json_t *plain = json_object_get(recorder, "plain_steps_ns");
 	json_t *step;
 	size_t i;
 
@@ -311,6 +312,14 @@ static int read_recorder(struct reading *reading, const json_t *recorder)
 				(struct torch_span){ (u64)start, (u64)end };
 	}
 	trace->plain_step_ns = integer_of(recorder, "plain_step_ns");
+	json_array_foreach(plain, i, step) {
+		json_int_t ns = json_integer_value(step);
+
+		if (ns > 0 && (u64)ns <= TORCH_STEP_MAX_NS &&
+		    torch_steps_add(&trace->plain_steps, (u64)ns))
+			return sim_runtime_error(reading->err, "%s: out of memory",
+						 reading->path);
+	}
 	trace->state_bytes = integer_of(memory, "state");
 	trace->reserved_bytes = max(integer_of(memory, "reserved"), trace->state_bytes);
 	if (trace->reserved_bytes <= TORCH_MEMORY_MAX)
@@ -460,6 +469,7 @@ void torch_trace_destroy(struct torch_trace *trace)
 	free(trace->kernels);
 	free(trace->calls);
 	free(trace->steps);
+	torch_steps_destroy(&trace->plain_steps);
 	*trace = (struct torch_trace){ 0 };
 }
 

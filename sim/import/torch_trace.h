@@ -2,7 +2,7 @@
 /*
  * A profile of a PyTorch program: the Chrome trace that torch.profiler exports, plain or
  * compressed by gzip. What python/gvm_profile adds to it is in its key "gvmsim": the dates of the
- * steps, how long a step takes without the profiler, the memory, and how many bytes the tensors
+ * steps, how long steps take without the profiler, the memory, and how many bytes the tensors
  * of each kernel have. Without that key, the steps are those of the profiler's own step().
  *
  * The events that count, of kind "X", with "ts" and "dur" in us:
@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "engine/types.h"
+#include "import/torch_steps.h"
 
 struct sim_error;
 
@@ -66,9 +67,10 @@ struct torch_trace {
 	size_t call_count;
 	struct torch_span *steps; /* by start */
 	size_t step_count;
-	u64 plain_step_ns;  /* a step without the profiler; 0: not measured */
-	u64 state_bytes;    /* allocated between two steps */
-	u64 reserved_bytes; /* of the allocator; 0: memory is not said */
+	u64 plain_step_ns; /* a step without the profiler, a mean; 0: not measured */
+	struct torch_steps plain_steps; /* all of these; none: not measured */
+	u64 state_bytes;		/* allocated between two steps */
+	u64 reserved_bytes;		/* of the allocator; 0: memory is not said */
 };
 
 /*

@@ -66,6 +66,34 @@ START_TEST(times_add_up_and_launches_take_the_host)
 }
 END_TEST
 
+/*
+ * Each iteration draws 2 or 3 times its host times: 500 of work at half are 500 or 750, and 10
+ * launches of 300 at half are 3000 or 4500, which is longer than the kernels. Both are drawn.
+ */
+START_TEST(an_iteration_draws_how_long_its_host_takes)
+{
+	u64 short_count = 0, long_count = 0;
+
+	init_phases("{}", "[{\"name\": \"a\", \"host\": \"500ns\"},"
+			  "{\"name\": \"b\", \"kernels\": 10, \"flops\": 1000}]");
+	phases.kernel_launch = 300;
+	snprintf(phases.host_times, sizeof(phases.host_times), "[2, 3]");
+	interrupt_ns = 400000;
+	simulate();
+	ck_assert_int_eq(app_status, 0);
+	for (size_t i = 0; i + 1 < app_log.record_count; i++) {
+		const struct app_record *record = &app_log.records[i];
+		u64 took_ns = record->finish_ns - record->arrival_ns;
+
+		short_count += took_ns == 2 * 1750 + 100;
+		long_count += took_ns == 3 * 1750 + 100;
+	}
+	ck_assert_uint_eq(short_count + long_count, app_log.record_count - 1);
+	ck_assert_uint_gt(short_count, 20);
+	ck_assert_uint_gt(long_count, 20);
+}
+END_TEST
+
 /* A graph has one launch of 300 at half, which is 15 a kernel. */
 START_TEST(a_graph_is_launched_once)
 {
@@ -378,6 +406,46 @@ static const struct {
 	  "\"24.6ms\" or \"5us\"" },
 };
 
+static const struct {
+	const char *host_times, *wrong;
+} wrong_times[] = {
+	{ "{}", "is no list, allowed: a list of numbers" },
+	{ "[1, 0]", "number 2: 0 is out of range, allowed: a number from 0.000001 to 1000*" },
+	{ "[\"x\"]",
+	  "number 1: \"x\" is not a number, allowed: a number from 0.000001 to 1000*" },
+	{ "[1001]", "number 1: 1001 is out of range, *" },
+};
+
+START_TEST(a_wrong_host_time_is_named)
+{
+	char wrong[PHASES_WRONG_MAX] = "";
+	const char *key = NULL;
+
+	init_phases("{}", "[{" PHASE "}]");
+	snprintf(phases.host_times, sizeof(phases.host_times), "%s",
+		 wrong_times[_i].host_times);
+	ck_assert_ptr_null(phases_program_read(&phases, &key, wrong));
+	ck_assert_str_eq(key, "host_times");
+	ck_assert_msg(suite_is_like(wrong, wrong_times[_i].wrong), "%s", wrong);
+}
+END_TEST
+
+START_TEST(more_host_times_than_there_is_room_for_are_refused)
+{
+	char wrong[PHASES_WRONG_MAX] = "";
+	const char *key = NULL;
+
+	init_phases("{}", "[{" PHASE "}]");
+	phases.host_times[0] = '[';
+	for (u32 i = 0; i <= PHASES_HOST_TIMES_MAX; i++)
+		memcpy(&phases.host_times[1 + 2 * i], "1,", 2);
+	memcpy(&phases.host_times[2 * (PHASES_HOST_TIMES_MAX + 1)], "]", 2);
+	ck_assert_ptr_null(phases_program_read(&phases, &key, wrong));
+	ck_assert_str_eq(key, "host_times");
+	ck_assert_str_eq(wrong, "has 101 numbers, allowed: up to 100");
+}
+END_TEST
+
 START_TEST(a_mistake_is_named)
 {
 	struct phases_program *program;
@@ -396,6 +464,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, an_iteration_goes_through_its_phases);
 	tcase_add_test(tests, times_add_up_and_launches_take_the_host);
+	tcase_add_test(tests, an_iteration_draws_how_long_its_host_takes);
 	tcase_add_test(tests, a_graph_is_launched_once);
 	tcase_add_test(tests, a_phase_has_launches_of_its_own);
 	tcase_add_test(tests, cycles_and_overhead_of_a_phase_add_to_its_work);
@@ -413,6 +482,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_channel_bounds_what_is_launched_ahead);
 	tcase_add_test(tests, a_full_channel_costs_no_time);
 	tcase_add_test(tests, a_dead_context_ends_it);
+	tcase_add_loop_test(tests, a_wrong_host_time_is_named, 0, (int)ARRAY_SIZE(wrong_times));
+	tcase_add_test(tests, more_host_times_than_there_is_room_for_are_refused);
 	tcase_add_loop_test(tests, a_mistake_is_named, 0, (int)ARRAY_SIZE(mistakes));
 }
 

@@ -48,6 +48,9 @@ static void check_app(char *text, size_t size)
 	FUZZ_ASSERT(app);
 	dump_value(app, "tensors", cfg.tensors, sizeof(cfg.tensors));
 	dump_value(app, "phases", cfg.phases, sizeof(cfg.phases));
+	*cfg.host_times = '\0';
+	if (json_object_get(json_object_get(app, "app"), "host_times"))
+		dump_value(app, "host_times", cfg.host_times, sizeof(cfg.host_times));
 	json_decref(app);
 	program = phases_program_read(&cfg, &key, wrong);
 	if (!program)
@@ -56,10 +59,22 @@ static void check_app(char *text, size_t size)
 	free(program);
 }
 
-static int write_app(const struct torch_trace *trace, const struct torch_step *step,
+static int write_app(struct torch_trace *trace, const struct torch_step *step,
 		     struct sim_error *err)
 {
-	const struct torch_app app = { "fuzzed", trace, step, &gpu, &host };
+	u32 host_times[PHASES_HOST_TIMES_MAX];
+	const struct torch_app app = {
+		.profile = "fuzzed",
+		.trace = trace,
+		.step = step,
+		.gpu = &gpu,
+		.host = &host,
+		.steps = "fuzzed",
+		.host_times = host_times,
+		.host_time_count = torch_steps_factors(&trace->plain_steps, step->reproduced_ns,
+						       1000, PHASES_HOST_TIME_MAX, host_times,
+						       PHASES_HOST_TIMES_MAX),
+	};
 	char *text = NULL;
 	size_t size = 0;
 	FILE *stream = open_memstream(&text, &size);

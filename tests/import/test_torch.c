@@ -29,6 +29,9 @@ static char folder[64], path[96], out[96], text[16384];
 static struct torch_trace trace;
 static struct torch_step step;
 static struct sim_error err;
+static const struct torch_app mine = {
+	.profile = "mine.json", .trace = &trace, .step = &step, .gpu = &gpu, .host = &host
+};
 
 static void make_folder(void)
 {
@@ -340,7 +343,9 @@ END_TEST
 
 static json_t *write_app(void)
 {
-	const struct torch_app app = { path, &trace, &step, &gpu, &host };
+	const struct torch_app app = {
+		.profile = path, .trace = &trace, .step = &step, .gpu = &gpu, .host = &host
+	};
 	FILE *stream = fopen(out, "w");
 	json_t *json;
 
@@ -483,14 +488,12 @@ END_TEST
 
 START_TEST(more_waits_than_phases_are_refused)
 {
-	const struct torch_app app = { "mine.json", &trace, &step, &gpu, &host };
-
 	step = (struct torch_step){ .count = 241 };
 	step.launches = calloc(step.count, sizeof(*step.launches));
 	for (size_t i = 0; i < step.count; i++)
 		step.launches[i] =
 			(struct torch_launch){ .kernels = 1, .turns = CFG_PPM, .waited = true };
-	ck_assert_int_eq(torch_app_write(&app, stdout, &err), -SIM_EXIT_USER);
+	ck_assert_int_eq(torch_app_write(&mine, stdout, &err), -SIM_EXIT_USER);
 	ck_assert_str_eq(err.text, "mine.json: a step has 241 waits and graphs, allowed: up to "
 				   "240 phases; record shorter steps");
 	torch_step_destroy(&step);
@@ -531,7 +534,11 @@ static void put_long_phases(size_t count)
 /* 240 phases are within their number; what a run keeps of them is 64 KiB. */
 START_TEST(phases_that_a_run_has_no_room_for_are_refused)
 {
-	const struct torch_app app = { "mine.json", &trace, &step, &fast_gpu, &host };
+	const struct torch_app app = { .profile = "mine.json",
+				       .trace = &trace,
+				       .step = &step,
+				       .gpu = &fast_gpu,
+				       .host = &host };
 	char *content = NULL;
 	size_t size = 0;
 	FILE *stream = open_memstream(&content, &size);
@@ -561,13 +568,12 @@ END_TEST
 
 START_TEST(a_full_disk_is_named)
 {
-	const struct torch_app app = { "mine.json", &trace, &step, &gpu, &host };
 	FILE *stream = fopen("/dev/full", "w");
 
 	ck_assert_ptr_nonnull(stream);
 	setbuf(stream, NULL);
 	put_long_phases(1);
-	ck_assert_int_eq(torch_app_write(&app, stream, &err), -SIM_EXIT_RUNTIME);
+	ck_assert_int_eq(torch_app_write(&mine, stream, &err), -SIM_EXIT_RUNTIME);
 	ck_assert_str_eq(err.text, "mine.json: cannot write an application of it: No space "
 				   "left on device");
 	torch_step_destroy(&step);
@@ -578,12 +584,10 @@ END_TEST
 /* A run takes up to a million kernels in a burst. */
 START_TEST(an_application_that_a_run_would_refuse_is_not_written)
 {
-	const struct torch_app app = { "mine.json", &trace, &step, &gpu, &host };
-
 	trace = (struct torch_trace){ 0 };
 	put_long_phases(1);
 	step.launches[0].kernels = 1000001;
-	ck_assert_int_eq(torch_app_write(&app, stdout, &err), -SIM_EXIT_USER);
+	ck_assert_int_eq(torch_app_write(&mine, stdout, &err), -SIM_EXIT_USER);
 	ck_assert_str_eq(err.text, "mine.json: a run would refuse the application's phases: "
 				   "1-1.kernels: 1000001 is out of range, allowed: an integer "
 				   "from 1 to 1000000");

@@ -40,11 +40,13 @@ def host_speed(gpu):
         return float(json.load(file)["host"]["speed"]["value"])
 
 
-def import_profile(gvmsim, path, gpu):
-    """The application that gvmsim makes of the profile of a program, for a scenario."""
+def import_profile(gvmsim, path, gpu, alone=None):
+    """The application that gvmsim makes of the profile of a program, for a scenario. alone is a
+    file with the steps of the program alone; None: those of the profile count."""
     with tempfile.TemporaryDirectory() as folder:
         made = os.path.join(folder, "app.json")
-        done = subprocess.run([gvmsim, "app", "import", path, made, "--gpu", gpu],
+        done = subprocess.run([gvmsim, "app", "import", path, made, "--gpu", gpu]
+                              + (["--alone", alone] if alone else []),
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if done.returncode:
             said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
@@ -93,12 +95,17 @@ class Scene:
                 self.measured, "steps.csv")) if row["model"] == "3b" and not row["chunks"]]
         return sorted(launches)[len(launches) // 2]
 
+    def alone_steps(self, program):
+        """A file with the steps of a program that was alone. None: there is none."""
+        return None
+
     def program(self, process):
         """The imported application of a process that runs a program."""
         name = self.arguments(process)["program"]
         if name not in self.profiles:
             raise ValueError(f"there is no profile of {name}")
-        return import_profile(self.gvmsim, self.profiles[name], self.gpu)
+        return import_profile(self.gvmsim, self.profiles[name], self.gpu,
+                              self.alone_steps(name))
 
 
 class Server:

@@ -91,6 +91,17 @@ class Kept:
         return {process: facts["app"] for process, facts in
                 self.manifest["runs"][run]["processes"].items()}
 
+    def alone_steps(self, program):
+        """The file with the steps of a program in a run alone, with all SMs. None: none."""
+        for run, facts in self.manifest["runs"].items():
+            for process, what in facts["processes"].items():
+                path = os.path.join(self.folder, f"{run}.{process}.rounds.csv")
+                if len(facts["processes"]) == 1 and what.get("mps_percent", 100) == 100 and \
+                        plans.program_of(self.group(run)["processes"][process]) == program \
+                        and os.path.exists(path):
+                    return path
+        return None
+
     def alone(self):
         """(run, process) of each server that was alone and made steps."""
         for run, facts in self.manifest["runs"].items():
@@ -165,6 +176,10 @@ class Scene(kinds.Scene):
         super().__init__(kept.manifest["runs"][run], kept.group(run), options.gpu,
                          options.gvmsim, options.measured, profiles=profiles)
         self.own, self.folders, self.kept, self.name = options.own, folders, kept, run
+
+    def alone_steps(self, program):
+        """Of the same folder: the same host, an hour apart at most."""
+        return self.kept.alone_steps(program)
 
     def decode_launch_us(self, process):
         """Of the run itself or of the one most like it, a mean over all steps."""
