@@ -209,7 +209,7 @@ void cfg_value_store(const struct cfg_key *key, const struct cfg_value *value, v
 	if (key->type == CFG_TYPE_JSON && value->json)
 		((char *)member)[json_dumpb(value->json, member, key->size - 1, JSON_COMPACT)] =
 			0;
-	else if (is_text_member(key))
+	else if (is_text_member(key) || key->type == CFG_TYPE_JSON)
 		snprintf(member, key->size, "%s", value->text);
 	else if (key->type == CFG_TYPE_SET)
 		*(const struct cfg_keys **)member = key->sets[value->number];
@@ -293,6 +293,10 @@ int cfg_value_default(const struct cfg_key *key, struct cfg_value *ret_value)
 	*ret_value = (struct cfg_value){ 0 };
 	if (!key->fallback || !*key->fallback)
 		return 0;
+	if (key->type == CFG_TYPE_JSON) {
+		snprintf(ret_value->text, sizeof(ret_value->text), "%s", key->fallback);
+		return 0;
+	}
 	json = cfg_value_from_text(key->fallback, &error);
 	right = json && cfg_value_parse(key, json, ret_value, wrong);
 	json_decref(json);

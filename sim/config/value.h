@@ -14,7 +14,7 @@
 struct cfg_value {
 	u64 number;
 	char text[CFG_TEXT_MAX];
-	const json_t *json; /* of CFG_TYPE_JSON; the parsed file owns it */
+	const json_t *json; /* of CFG_TYPE_JSON; the parsed file owns it; NULL: it is @text */
 };
 
 /*

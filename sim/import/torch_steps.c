@@ -123,14 +123,10 @@ size_t torch_steps_factors(struct torch_steps *steps, u64 usual_ns, u32 least_pp
 		return 0;
 	qsort(steps->ns, steps->count, sizeof(*steps->ns), compare_ns);
 	for (size_t i = 0; i < count; i++) {
-		size_t first = i * steps->count / count, end = (i + 1) * steps->count / count;
-		unsigned __int128 sum_ns = 0;
+		u64 middle_ns = steps->ns[(2 * i + 1) * steps->count / (2 * count)];
+		u64 ppm = middle_ns * CFG_PPM / usual_ns;
 
-		for (size_t j = first; j < end; j++)
-			sum_ns += steps->ns[j];
-		sum_ns = sum_ns * CFG_PPM / (end - first) / usual_ns;
-		factors[i] = (u32)min(max(sum_ns, (unsigned __int128)least_ppm),
-				      (unsigned __int128)most_ppm);
+		factors[i] = (u32)min(max(ppm, (u64)least_ppm), (u64)most_ppm);
 	}
 	return count;
 }

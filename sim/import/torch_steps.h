@@ -48,8 +48,8 @@ void torch_steps_destroy(struct torch_steps *steps);
 
 /*
  * Factors of the host's times, in ppm, for a profile whose step takes @usual_ns: up to @most of
- * them, as equal parts of the steps by length have, each the mean of its part. They are from
- * @least_ppm to @most_ppm. Sorts @steps. Returns their number.
+ * them, each of the middle step of an equal part of the steps by length. They are from @least_ppm
+ * to @most_ppm. Sorts @steps. Returns their number.
  */
 size_t torch_steps_factors(struct torch_steps *steps, u64 usual_ns, u32 least_ppm, u32 most_ppm,
 			   u32 *factors, size_t most);

@@ -40,6 +40,29 @@ takes 4.5
 grep -q '^kernels  *178 in 178 launches, 1 waits$' told || fail "$(cat told)"
 jq -e '[.app.tensors.value[].bytes] | add | . > 276e6 and . < 277e6' apps/it.json >/dev/null || fail "memory"
 
+# The steps of the program alone say how much the host varies: one of 10 takes twice as long here.
+{
+	echo gap_us,step_us
+	for i in 1 2 3 4 5 6 7 8 9; do echo "$i,4500"; done
+	echo 10,9000
+} >rounds.csv
+"$gvmsim" app import "$profile" apps/it.json --gpu h200-141g --alone rounds.csv >told
+grep -q '^steps alone  *10: the host takes 0.[0-9]* to 1.[0-9]* times as long$' told || fail "$(cat told)"
+[ "$(jq '.app.host_times.value | length' apps/it.json)" -eq 10 ] || fail "$(jq .app.host_times apps/it.json)"
+takes 4.5
+jq -e '.containers.it.latency_s.p99 * 1000 | . > 8.8 and . < 9.2' out/summary.json >/dev/null ||
+	fail "P99 is $(jq .containers.it.latency_s.p99 out/summary.json) s, and one of ten steps took 9 ms"
+"$gvmsim" run alone.json --quiet --out again
+cmp out/requests.csv again/requests.csv || fail "the same seed draws other host times"
+"$gvmsim" run alone.json --quiet --out other --set seed=7
+! cmp -s out/requests.csv other/requests.csv || fail "another seed draws the same host times"
+echo "gap_us,step" >none.csv
+expect 2 "none.csv:1: column 'step_us' is missing" \
+	app import "$profile" apps/it.json --gpu h200-141g --alone none.csv
+expect 2 "step and --alone, allowed: one of them" \
+	app import "$profile" apps/it.json --gpu h200-141g --alone rounds.csv --step 4ms
+"$gvmsim" app import "$profile" apps/it.json --gpu h200-141g --step 4.5ms >told
+
 # On another GPU, products scale with its peak and all else with its rates: an A100 is slower.
 "$gvmsim" app import "$kept/profiles/diffusion-denoise.json.gz" apps/it.json --gpu h200-141g >told
 "$gvmsim" run alone.json --quiet --out a100 --set gpu.profile=a100-80g

@@ -97,8 +97,8 @@ START_TEST(few_steps_are_their_own_factors)
 }
 END_TEST
 
-/* Seven steps in three parts: 1 and 2, 3 and 4, 5 to 7. */
-START_TEST(many_steps_are_means_of_equal_parts)
+/* Seven steps in three parts, whose middles are the second, the fourth and the sixth. */
+START_TEST(of_many_steps_the_middles_of_equal_parts_count)
 {
 	u32 factors[3];
 
@@ -106,9 +106,9 @@ START_TEST(many_steps_are_means_of_equal_parts)
 		add(i * 1000);
 	ck_assert_uint_eq(torch_steps_factors(&steps, 1000, 1000, 100 * CFG_PPM, factors, 3),
 			  3);
-	ck_assert_uint_eq(factors[0], 1500000);
-	ck_assert_uint_eq(factors[1], 3500000);
-	ck_assert_uint_eq(factors[2], 6000000);
+	ck_assert_uint_eq(factors[0], 2 * CFG_PPM);
+	ck_assert_uint_eq(factors[1], 4 * CFG_PPM);
+	ck_assert_uint_eq(factors[2], 6 * CFG_PPM);
 }
 END_TEST
 
@@ -142,7 +142,7 @@ static void add_tests(TCase *tests)
 			    (int)ARRAY_SIZE(mistakes));
 	tcase_add_test(tests, a_file_that_is_not_there_is_named);
 	tcase_add_test(tests, few_steps_are_their_own_factors);
-	tcase_add_test(tests, many_steps_are_means_of_equal_parts);
+	tcase_add_test(tests, of_many_steps_the_middles_of_equal_parts_count);
 	tcase_add_test(tests, factors_stay_in_their_bounds);
 	tcase_add_test(tests, without_steps_there_are_no_factors);
 }

@@ -81,6 +81,7 @@ class Recording(unittest.TestCase):
         self.assertEqual(len(trace["traceEvents"]), 1)
         told = trace["gvmsim"]
         self.assertEqual(told["plain_step_ns"], 10**8)
+        self.assertEqual(told["plain_steps_ns"], [10**8] * 3)
         self.assertEqual(told["steps_ns"], [[1000 + n * 10**8, 1000 + (n + 1) * 10**8] for n in (6, 7)])
         self.assertEqual(told["memory"], {"state": 100, "peak": 300, "reserved": 400})
         # Two operands and a result of 4 x 8 numbers of two bytes.

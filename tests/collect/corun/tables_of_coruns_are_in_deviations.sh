@@ -41,10 +41,9 @@ grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' 
 # Pairs of runs that differ by more than 20 % are in the measured order: all of each folder but those named here.
 cat >.few <<END
 two-servers 1
-programs-blind 2
+programs-blind 3
 programs-second 1
 programs-third 8
-programs-mps-second 1
 programs-mps-third 1
 h100-blind 1
 END

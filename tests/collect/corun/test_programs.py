@@ -75,7 +75,7 @@ def predicted(*arguments):
 def importing(keys=None):
     """Stands in the place of "gvmsim app import" in this process."""
     return mock.patch.object(kinds, "import_profile", mock.Mock(
-        side_effect=lambda gvmsim, path, gpu: kinds.bare(keys or IMPORTED)))
+        side_effect=lambda gvmsim, path, gpu, alone: kinds.bare(keys or IMPORTED)))
 
 
 class TestPrograms(unittest.TestCase):
@@ -143,11 +143,21 @@ class TestPrograms(unittest.TestCase):
             with importing():
                 scene.program("decode")
                 self.assertEqual(kinds.import_profile.call_args.args[1:],
-                                 (os.path.join(where, "a.gz"), "h200-141g"))
+                                 (os.path.join(where, "a.gz"), "h200-141g",
+                                  os.path.join(KEPT, "solo.alone.decode.rounds.csv")))
         other.manifest["profiles"] = {}
         scene = predict.Scene(self.options(), [kept, other], kept, "turns.together")
         self.assertRaisesRegex(ValueError, "there is no profile of gpt2-train", scene.program,
                                "training")
+
+    def test_steps_alone_are_of_a_run_without_neighbours_and_limits(self):
+        kept = predict.Kept(KEPT, "h200-141g")
+        self.assertEqual(kept.alone_steps("decode-graph"), os.path.join(KEPT, "solo.alone.decode.rounds.csv"))
+        self.assertIsNone(kept.alone_steps("gpt2-train"))  # it never was alone
+        kept.manifest["runs"]["solo.alone"]["processes"]["decode"]["mps_percent"] = 50
+        self.assertIsNone(kept.alone_steps("decode-graph"))
+        # A run that is planned has none.
+        self.assertIsNone(predict.Ahead(OUT, kept.manifest["plan"]).alone_steps("decode-graph"))
 
     def test_predicted_steps_are_those_of_the_runs_seconds(self):
         kept = predict.Kept(KEPT, "h200-141g")
@@ -272,11 +282,15 @@ class TestPrograms(unittest.TestCase):
 
     def test_gvmsim_imports_and_predicts(self):
         kept = predict.Kept(KEPT, "h200-141g")
-        found = predict.simulate(self.options(), [kept], kept, "solo.alone")["decode"]
+        with mock.patch.object(predict.Kept, "alone_steps", lambda kept, program: None):
+            found = predict.simulate(self.options(), [kept], kept, "solo.alone")["decode"]
         self.assertAlmostEqual(found["step_ms_p50"], 0.99, delta=0.05)  # plain_step_ns
         self.assertEqual(found["steps_per_s"], int(1e3 / found["step_ms_p50"]))
+        # With its steps alone, of 200 to 230 ms, the host's times are 200 times as long.
+        found = predict.simulate(self.options(), [kept], kept, "solo.alone")["decode"]
+        self.assertGreater(found["step_ms_p50"], 50)
         lines = predicted().splitlines()
-        self.assertRegex(lines[4], r"^\| alone \| -\d+ % \| -\d+ % \| \+\d+ % \|$")
+        self.assertRegex(lines[4], r"^\| alone \| [-+]?\d+ % \| [-+]?\d+ % \| [-+]?\d+ % \|$")
 
 
 if __name__ == "__main__":
