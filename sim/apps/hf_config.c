@@ -8,7 +8,9 @@
  * one model in its place: there it is required.
  *
  * A decoder is known here if it is layers of attention and MLP with weights of its own each:
- * models with latent attention or state-space layers are not.
+ * models with state-space layers, chunked attention or images are not. Left out are layers that
+ * only speculative decoding uses (num_nextn_predict_layers of DeepSeek-V3), which vLLM does not
+ * load without it.
  */
 #include "apps/hf_config.h"
 
@@ -20,7 +22,7 @@
 #include "config/message.h"
 #include "engine/error.h"
 
-#define ALLOWED_MAX 512
+#define ALLOWED_MAX 768
 
 /* A decimal of so many digits survives in a double. */
 #define REAL_DIGITS 15
@@ -38,9 +40,17 @@
 /* Which keys say how many experts there are, and how large. */
 enum expert_keys {
 	NO_EXPERTS,
-	EXPERTS_OF_QWEN,   /* num_experts, moe_intermediate_size; not all layers have some */
-	EXPERTS_OF_OLMO,   /* num_experts, intermediate_size */
-	EXPERTS_OF_MISTRAL /* num_local_experts, intermediate_size */
+	EXPERTS_OF_QWEN,    /* num_experts, moe_intermediate_size; not all layers have some */
+	EXPERTS_OF_OLMO,    /* num_experts, intermediate_size */
+	EXPERTS_OF_MISTRAL, /* num_local_experts, intermediate_size */
+	EXPERTS_OF_DEEPSEEK /* n_routed_experts, moe_intermediate_size; not the first layers */
+};
+
+/* Which layers have the window, if the file has no layer_types. */
+enum window_layers {
+	WINDOW_EVERYWHERE,
+	WINDOW_OF_QWEN,	 /* from max_window_layers on */
+	WINDOW_OF_GEMMA, /* all but each n-th, where n is sliding_window_pattern */
 };
 
 static const struct architecture {
@@ -52,7 +62,8 @@ static const struct architecture {
 	bool use_bias; /* of all linear layers, unless "use_bias" is false */
 	bool only_qkv; /* attention_bias is of queries, keys and values, not of the output */
 	bool qk_norm;
-	bool may_qk_norm; /* if "use_qk_norm" is true, and then with wide ones */
+	bool may_qk_norm;  /* if "use_qk_norm" is true, and then with wide ones */
+	bool head_qk_norm; /* likewise, with one for all heads */
 	bool wide_norms;
 	bool plain_mlp;
 	bool norm_bias;
@@ -65,23 +76,39 @@ static const struct architecture {
 	u64 head_dim;	    /* without head_dim; 0: hidden_size / num_attention_heads */
 	u64 window;	    /* without sliding_window; 0: none */
 	bool window_unused; /* without use_sliding_window */
+	enum window_layers window_layers;
+	u64 window_pattern; /* without sliding_window_pattern */
+	bool latent;
+	bool route_bias;		    /* always */
+	bool sinks;			    /* and biases of experts */
+	bool attention_bias;		    /* unless the file says otherwise */
+	enum { OTHER, OPT, FALCON } family; /* of keys that others do not have */
 } architectures[] = {
 	{ .name = "LlamaForCausalLM", .key_per_query = true },
 	{ .name = "MistralForCausalLM", .window = 4096 },
-	{ .name = "Qwen2ForCausalLM", .qkv_bias = true, .window = 4096, .window_unused = true },
+	{ .name = "Qwen2ForCausalLM",
+	  .qkv_bias = true,
+	  .window = 4096,
+	  .window_unused = true,
+	  .window_layers = WINDOW_OF_QWEN },
 	{ .name = "Qwen3ForCausalLM",
 	  .qk_norm = true,
 	  .head_dim = 128,
 	  .window = 4096,
-	  .window_unused = true },
+	  .window_unused = true,
+	  .window_layers = WINDOW_OF_QWEN },
 	{ .name = "GemmaForCausalLM", .tied = true, .head_dim = 256 },
 	{ .name = "Gemma2ForCausalLM",
 	  .window = 4096,
+	  .window_layers = WINDOW_OF_GEMMA,
+	  .window_pattern = 2,
 	  .tied = true,
 	  .four_norms = true,
 	  .head_dim = 256 },
 	{ .name = "Gemma3ForCausalLM",
 	  .window = 4096,
+	  .window_layers = WINDOW_OF_GEMMA,
+	  .window_pattern = 6,
 	  .tied = true,
 	  .qk_norm = true,
 	  .four_norms = true,
@@ -119,17 +146,61 @@ static const struct architecture {
 	  .shared_expert = true,
 	  .experts = EXPERTS_OF_QWEN,
 	  .window = 4096,
-	  .window_unused = true },
+	  .window_unused = true,
+	  .window_layers = WINDOW_OF_QWEN },
 	{ .name = "Qwen3MoeForCausalLM",
 	  .qk_norm = true,
 	  .experts = EXPERTS_OF_QWEN,
 	  .window = 4096,
-	  .window_unused = true },
+	  .window_unused = true,
+	  .window_layers = WINDOW_OF_QWEN },
 	{ .name = "OlmoeForCausalLM",
 	  .qk_norm = true,
 	  .wide_norms = true,
 	  .key_per_query = true,
 	  .experts = EXPERTS_OF_OLMO },
+	{ .name = "GraniteMoeForCausalLM",
+	  .key_per_query = true,
+	  .experts = EXPERTS_OF_MISTRAL },
+	{ .name = "Glm4MoeForCausalLM",
+	  .only_qkv = true,
+	  .head_qk_norm = true,
+	  .route_bias = true,
+	  .experts = EXPERTS_OF_DEEPSEEK },
+	{ .name = "DeepseekV2ForCausalLM",
+	  .latent = true,
+	  .key_per_query = true,
+	  .experts = EXPERTS_OF_DEEPSEEK },
+	{ .name = "DeepseekV3ForCausalLM",
+	  .latent = true,
+	  .key_per_query = true,
+	  .experts = EXPERTS_OF_DEEPSEEK },
+	{ .name = "GptOssForCausalLM",
+	  .attention_bias = true,
+	  .sinks = true,
+	  .head_dim = 64,
+	  .window = 128,
+	  .window_layers = WINDOW_OF_GEMMA,
+	  .window_pattern = 2,
+	  .experts = EXPERTS_OF_MISTRAL },
+	{ .name = "GPTNeoXForCausalLM",
+	  .attention_bias = true,
+	  .mlp_bias = true,
+	  .plain_mlp = true,
+	  .norm_bias = true,
+	  .key_per_query = true },
+	{ .name = "OPTForCausalLM",
+	  .family = OPT,
+	  .plain_mlp = true,
+	  .norm_bias = true,
+	  .tied = true,
+	  .key_per_query = true },
+	{ .name = "FalconForCausalLM",
+	  .family = FALCON,
+	  .plain_mlp = true,
+	  .norm_bias = true,
+	  .tied = true,
+	  .key_per_query = true },
 };
 
 /*
@@ -195,15 +266,18 @@ static u64 read_integer(struct reader *reader, const char *key, u64 min, u64 max
 	return min;
 }
 
-/* Each head of keys and values serves as many query heads. */
-static void reject_divisor(struct reader *reader, const struct hf_config *config)
+/* Each head of keys and values serves as many query heads. @key says how many there are. */
+static void check_divisor(struct reader *reader, const char *key,
+			  const struct hf_config *config)
 {
 	char wrong[ALLOWED_MAX], allowed[ALLOWED_MAX];
 
+	if (config->num_attention_heads % config->num_key_value_heads == 0)
+		return;
 	snprintf(wrong, sizeof(wrong), "%llu does not divide num_attention_heads",
 		 config->num_key_value_heads);
 	snprintf(allowed, sizeof(allowed), "a divisor of %llu", config->num_attention_heads);
-	reject(reader, "num_key_value_heads", wrong, allowed);
+	reject(reader, key, wrong, allowed);
 }
 
 static bool read_bool(struct reader *reader, const char *key, bool fallback)
@@ -274,33 +348,60 @@ static void read_expert_layers(struct reader *reader, struct hf_config *config)
 	}
 }
 
+/*
+ * DeepSeek: layer i, from 0, has experts from first_k_dense_replace on, if moe_layer_freq
+ * divides i. Shared experts are one of so many times the width.
+ */
+static void read_routed_experts(struct reader *reader, const struct architecture *architecture,
+				struct hf_config *config)
+{
+	u64 first = read_integer(reader, "first_k_dense_replace", 0, LAYERS_MAX, 0);
+	u64 every = read_integer(reader, "moe_layer_freq", 1, LAYERS_MAX, 1);
+	u64 shared = read_integer(reader, "n_shared_experts", 0, HEADS_MAX, 0);
+	const char *method = json_string_value(read_value(reader, "topk_method"));
+
+	config->shared_expert_intermediate_size = shared * config->moe_intermediate_size;
+	config->route_bias =
+		architecture->route_bias || (method && !strcmp(method, "noaux_tc"));
+	for (u64 layer = first; layer < config->num_hidden_layers; layer++)
+		config->moe_layers += layer % every == 0;
+}
+
 static void read_experts(struct reader *reader, const struct architecture *architecture,
 			 struct hf_config *config)
 {
-	bool qwen = architecture->experts == EXPERTS_OF_QWEN;
+	static const char *const counts[] = {
+		[EXPERTS_OF_QWEN] = "num_experts",
+		[EXPERTS_OF_OLMO] = "num_experts",
+		[EXPERTS_OF_MISTRAL] = "num_local_experts",
+		[EXPERTS_OF_DEEPSEEK] = "n_routed_experts",
+	};
+	enum expert_keys keys = architecture->experts;
 
 	config->num_experts =
-		read_integer(reader,
-			     architecture->experts == EXPERTS_OF_MISTRAL ? "num_local_experts" :
-									   "num_experts",
-			     1, SIZE_MAX_ELEMENTS, REQUIRED);
+		read_integer(reader, counts[keys], 1, SIZE_MAX_ELEMENTS, REQUIRED);
 	config->num_experts_per_tok =
 		read_integer(reader, "num_experts_per_tok", 1, config->num_experts, REQUIRED);
-	config->moe_intermediate_size = qwen ? read_integer(reader, "moe_intermediate_size", 1,
-							    SIZE_MAX_ELEMENTS, REQUIRED) :
-					       config->intermediate_size;
-	if (architecture->shared_expert)
+	config->moe_intermediate_size = config->intermediate_size;
+	if (keys == EXPERTS_OF_QWEN || keys == EXPERTS_OF_DEEPSEEK)
+		config->moe_intermediate_size = read_integer(reader, "moe_intermediate_size", 1,
+							     SIZE_MAX_ELEMENTS, REQUIRED);
+	config->expert_bias = architecture->sinks;
+	config->shared_gate = architecture->shared_expert;
+	if (config->shared_gate)
 		config->shared_expert_intermediate_size =
 			read_integer(reader, "shared_expert_intermediate_size", 1,
 				     SIZE_MAX_ELEMENTS, REQUIRED);
-	if (qwen)
+	if (keys == EXPERTS_OF_DEEPSEEK)
+		read_routed_experts(reader, architecture, config);
+	else if (keys == EXPERTS_OF_QWEN)
 		read_expert_layers(reader, config);
 	else
 		config->moe_layers = config->num_hidden_layers;
 }
 
 /*
- * Tokens that a layer looks back at most; 0: all. As vLLM does: the window is the file's, or that
+ * Tokens that some layers look back at most; 0: all. As vLLM does: the window is the file's, or that
  * of Hugging Face's class where the file has no such key. Null is none.
  */
 static u64 read_window(struct reader *reader, const struct architecture *architecture)
@@ -312,13 +413,120 @@ static u64 read_window(struct reader *reader, const struct architecture *archite
 	return read_integer(reader, "sliding_window", 1, SIZE_MAX_ELEMENTS, 0);
 }
 
+/* How many of the layers that are listed have the window. */
+static u64 read_layer_types(struct reader *reader, const json_t *types, u64 layers)
+{
+	u64 count = 0;
+
+	for (size_t i = 0; i < json_array_size(types); i++) {
+		const char *type = json_string_value(json_array_get(types, i));
+
+		if (!type || (strcmp(type, "sliding_attention") != 0 &&
+			      strcmp(type, "full_attention") != 0))
+			reject(reader, "layer_types", "has another kind of layer",
+			       "a list of \"sliding_attention\" and \"full_attention\"");
+		else
+			count += *type == 's';
+	}
+	if (json_array_size(types) != layers)
+		reject(reader, "layer_types", "has not one word for each layer",
+		       "as many as num_hidden_layers");
+	return count;
+}
+
+/*
+ * How many layers have the window. vLLM refuses a Qwen with it in some layers only; Hugging Face
+ * has it from max_window_layers on.
+ */
+static u64 read_window_layers(struct reader *reader, const struct architecture *architecture,
+			      u64 layers)
+{
+	const json_t *types = read_value(reader, "layer_types");
+	u64 first, pattern;
+
+	if (types)
+		return read_layer_types(reader, types, layers);
+	switch (architecture->window_layers) {
+	case WINDOW_OF_QWEN:
+		first = read_integer(reader, "max_window_layers", 0, LAYERS_MAX, 28);
+		return layers - (first < layers ? first : layers);
+	case WINDOW_OF_GEMMA:
+		pattern = read_integer(reader, "sliding_window_pattern", 1, LAYERS_MAX,
+				       architecture->window_pattern);
+		return layers - layers / pattern;
+	case WINDOW_EVERYWHERE:
+		break;
+	}
+	return layers;
+}
+
+/* Latent attention. Each query head has keys and values of its own, made of the same values. */
+static void read_latent(struct reader *reader, struct hf_config *config)
+{
+	u64 plain = read_integer(reader, "qk_nope_head_dim", 1, HEADS_MAX, REQUIRED);
+
+	config->kv_lora_rank =
+		read_integer(reader, "kv_lora_rank", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config->q_lora_rank = read_integer(reader, "q_lora_rank", 1, SIZE_MAX_ELEMENTS, 0);
+	config->rope_head_dim =
+		read_integer(reader, "qk_rope_head_dim", 1, HEADS_MAX, REQUIRED);
+	config->v_head_dim = read_integer(reader, "v_head_dim", 1, HEADS_MAX, REQUIRED);
+	config->head_dim = plain + config->rope_head_dim;
+	config->num_key_value_heads = 1;
+	if (config->qkv_bias)
+		reject(reader, "attention_bias", "true: not modelled with latent attention",
+		       "false");
+}
+
+/* OPT has learned positions, two more than a sequence has tokens. */
+static void read_opt(struct reader *reader, struct hf_config *config)
+{
+	u64 width = read_integer(reader, "word_embed_proj_dim", 1, SIZE_MAX_ELEMENTS,
+				 config->hidden_size);
+
+	if (width != config->hidden_size)
+		reject(reader, "word_embed_proj_dim", "is not hidden_size",
+		       "a model without projections of its embeddings");
+	if (!read_bool(reader, "do_layer_norm_before", true))
+		reject(reader, "do_layer_norm_before",
+		       "false: norms behind the layers are not modelled", "true");
+	config->positions =
+		2 + read_integer(reader, "max_position_embeddings", 1, SIZE_MAX_ELEMENTS, 2048);
+	config->qkv_bias = config->o_bias = config->mlp_bias =
+		read_bool(reader, "enable_bias", true);
+}
+
+/*
+ * Falcon: one key head with multi_query, in its old form; "bias" is of all linear layers; a
+ * layer has one norm where attention and MLP stand side by side, and two in its new form.
+ */
+static void read_falcon(struct reader *reader, struct hf_config *config)
+{
+	bool new_form = read_bool(reader, "new_decoder_architecture", false);
+	bool beside = read_bool(reader, "parallel_attn", true);
+	u64 norms = read_integer(reader, "num_ln_in_parallel_attn", 1, 2, new_form ? 2 : 1);
+
+	if (new_form)
+		config->num_key_value_heads =
+			read_integer(reader, "num_kv_heads", 1, config->num_attention_heads,
+				     config->num_attention_heads);
+	else
+		config->num_key_value_heads = read_bool(reader, "multi_query", true) ?
+						      1 :
+						      config->num_attention_heads;
+	check_divisor(reader, "num_kv_heads", config);
+	config->one_norm = beside && norms == 1;
+	config->qkv_bias = config->o_bias = config->mlp_bias = read_bool(reader, "bias", false);
+}
+
 /* What depends on the architecture, and on keys that only some of them have. */
 static void read_kind(struct reader *reader, const struct architecture *architecture,
 		      struct hf_config *config)
 {
-	bool bias = read_bool(reader, "attention_bias", false);
+	bool bias = read_bool(reader, "attention_bias", architecture->attention_bias);
 	bool all = architecture->use_bias && read_bool(reader, "use_bias", true);
-	bool may = architecture->may_qk_norm && read_bool(reader, "use_qk_norm", false);
+	bool asked = read_bool(reader, "use_qk_norm", false);
+	bool may = architecture->may_qk_norm && asked;
 
 	/* Of Phi. vLLM's class has no such norms and cannot load the file. */
 	if (read_bool(reader, "qk_layernorm", false))
@@ -331,13 +539,25 @@ static void read_kind(struct reader *reader, const struct architecture *architec
 	config->mlp_bias =
 		read_bool(reader, "mlp_bias", false) || architecture->mlp_bias || all;
 	config->head_bias = architecture->head_bias;
-	config->qk_norm = architecture->qk_norm || may;
+	config->qk_norm = architecture->qk_norm || may || (architecture->head_qk_norm && asked);
 	config->wide_norms = architecture->wide_norms || may;
 	config->plain_mlp = architecture->plain_mlp;
 	config->norm_bias = architecture->norm_bias;
 	config->one_norm = architecture->one_norm;
 	config->four_norms = architecture->four_norms;
+	config->sinks = architecture->sinks;
 	config->sliding_window = read_window(reader, architecture);
+	if (config->sliding_window)
+		config->window_layers =
+			read_window_layers(reader, architecture, config->num_hidden_layers);
+	if (!config->window_layers)
+		config->sliding_window = 0;
+	if (architecture->latent)
+		read_latent(reader, config);
+	if (architecture->family == OPT)
+		read_opt(reader, config);
+	if (architecture->family == FALCON)
+		read_falcon(reader, config);
 }
 
 /*
@@ -401,9 +621,10 @@ static void read_quantization(struct reader *reader, struct hf_config *config)
 		return;
 	}
 	config->fp8 = name && !strcmp(name, "fp8");
-	if (!config->fp8)
+	config->mxfp4 = name && !strcmp(name, "mxfp4") && config->moe_layers;
+	if (!config->fp8 && !config->mxfp4)
 		reject_value(reader, "quantization_config.quant_method", method,
-			     "fp8, awq, gptq");
+			     config->moe_layers ? "fp8, awq, gptq, mxfp4" : "fp8, awq, gptq");
 	if (!block || json_is_null(block))
 		return;
 	for (size_t i = 0; i < 2; i++) {
@@ -421,14 +642,20 @@ int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_c
 {
 	struct reader reader = { root, file, err, 0, NULL };
 	const struct architecture *architecture = read_architecture(&reader);
+	static const char *const intermediate[] = {
+		[OTHER] = "intermediate_size",
+		[OPT] = "ffn_dim",
+		[FALCON] = "ffn_hidden_size",
+	};
 	struct hf_config config = { 0 };
 
 	if (!architecture)
 		return reader.status;
 	config.hidden_size =
 		read_integer(&reader, "hidden_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
-	config.intermediate_size =
-		read_integer(&reader, "intermediate_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
+	config.intermediate_size = read_integer(
+		&reader, intermediate[architecture->family], 1, SIZE_MAX_ELEMENTS,
+		architecture->family == FALCON ? 4 * config.hidden_size : REQUIRED);
 	config.num_hidden_layers =
 		read_integer(&reader, "num_hidden_layers", 1, LAYERS_MAX, REQUIRED);
 	config.num_attention_heads =
@@ -436,8 +663,7 @@ int hf_config_read(const json_t *root, const char *file, struct hf_config *ret_c
 	config.num_key_value_heads = read_integer(
 		&reader, "num_key_value_heads", 1, config.num_attention_heads,
 		architecture->key_per_query ? config.num_attention_heads : REQUIRED);
-	if (config.num_attention_heads % config.num_key_value_heads)
-		reject_divisor(&reader, &config);
+	check_divisor(&reader, "num_key_value_heads", &config);
 	config.vocab_size = read_integer(&reader, "vocab_size", 1, SIZE_MAX_ELEMENTS, REQUIRED);
 	config.head_dim = read_integer(&reader, "head_dim", 1, HEADS_MAX,
 				       architecture->head_dim ?

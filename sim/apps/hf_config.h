@@ -11,8 +11,8 @@
 struct sim_error;
 
 /*
- * A decoder: layers of attention with grouped keys and values, and an MLP or experts. Members
- * have the names of config.json where they are its keys.
+ * A decoder: layers of attention with grouped or latent keys and values, and an MLP or experts.
+ * Members have the names of config.json where they are its keys.
  */
 struct hf_config {
 	u64 hidden_size;
@@ -33,18 +33,33 @@ struct hf_config {
 	bool norm_bias;	    /* norms have one */
 	bool one_norm;	    /* of a layer, in place of two, beside those of queries and keys */
 	bool four_norms;    /* likewise */
-	u64 sliding_window; /* tokens that a layer looks back at most; 0: all */
+	u64 sliding_window; /* tokens that some layers look back at most; 0: all look at all */
+	u64 window_layers;  /* of these; 0 without a window */
+	bool sinks;	    /* a value of each head and layer that softmax counts besides */
+	/*
+	 * Latent attention: keys and values of a token are products of kv_lora_rank values, and
+	 * of rope_head_dim that all heads share. head_dim is that of queries and keys.
+	 */
+	u64 kv_lora_rank; /* 0: attention is not latent, and num_key_value_heads counts */
+	u64 q_lora_rank;  /* queries are products of so many values; 0: of the hidden ones */
+	u64 rope_head_dim;
+	u64 v_head_dim;
+	u64 positions;	/* rows of a table of learned positions; 0: there is none */
 	u64 moe_layers; /* layers with experts; 0: a dense model, and the next three are 0 */
 	u64 num_experts;
 	u64 num_experts_per_tok;
 	u64 moe_intermediate_size;	     /* of one expert */
 	u64 shared_expert_intermediate_size; /* of one that all tokens use; 0: there is none */
-	u64 width;			     /* bytes of an element of torch_dtype */
+	bool shared_gate;		     /* which has a gate of its own */
+	bool expert_bias;		     /* of experts and router */
+	bool route_bias;    /* a value of 32 bits for each expert, beside its score */
+	u64 width;	    /* bytes of an element of torch_dtype */
 	bool fp8;	    /* quantization_config: weights of linear layers in fp8 */
 	u64 scale_block[2]; /* rows and columns that share a scale; 0: whole matrices */
 	bool int4;	    /* quantization_config: likewise in 4 bits, by AWQ or GPTQ */
 	u64 group;	    /* of int4: columns of a row that share a scale; 0: a whole row */
 	bool zero_points;   /* of int4: a group has one of 4 bits beside its scale */
+	bool mxfp4; /* quantization_config: weights of experts in 4 bits, 8 for each 32 of them */
 };
 
 /* Norms of a layer, beside those of queries and keys. */

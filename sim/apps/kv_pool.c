@@ -167,6 +167,21 @@ void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks)
 	blocks->shared_count = 0;
 }
 
+void kv_pool_give_oldest(struct kv_pool *pool, struct kv_blocks *blocks, u32 count)
+{
+	u32 block = blocks->newest, before;
+
+	GVM_ASSERT(!blocks->shared_count);
+	count = min(count, blocks->count);
+	for (u32 kept = blocks->count - count; kept; kept--)
+		block = pool->previous[block];
+	blocks->count -= count;
+	for (; count; count--, block = before) {
+		before = pool->previous[block];
+		pool_give(pool, block);
+	}
+}
+
 u32 kv_pool_find(const struct kv_pool *pool, struct kv_blocks *blocks, const u64 *keys,
 		 u32 count)
 {

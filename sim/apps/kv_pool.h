@@ -118,6 +118,12 @@ void kv_pool_publish(struct kv_pool *pool, const struct kv_blocks *blocks, const
 void kv_pool_release(struct kv_pool *pool, struct kv_blocks *blocks);
 
 /*
+ * Give the @count oldest of @blocks back, newest first. None of them is shared, and no more than
+ * @blocks has are given.
+ */
+void kv_pool_give_oldest(struct kv_pool *pool, struct kv_blocks *blocks, u32 count);
+
+/*
  * Take a group without blocks in use out of the queue: the one whose block was freed last. What
  * its blocks hold is forgotten.
  * Returns the group, or KV_NO_GROUP. Park it when its memory has been given back.

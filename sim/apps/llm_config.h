@@ -22,31 +22,36 @@ struct cfg_client {
 
 /* vLLM V1 serving one model. Keys under "containers.<name>.app.". */
 struct cfg_llm {
-	char model[CFG_TEXT_MAX];   /* its config.json; empty: the keys say it all */
-	u64 quantization;	    /* enum llm_quantization */
-	u64 weights;		    /* bytes */
-	u64 embeddings;		    /* of these, in a table that a step hardly reads */
-	u64 expert_weights;	    /* of these, of all experts of all layers */
-	u64 experts;		    /* of a layer; 0: a dense model */
-	u64 experts_per_token;	    /* of these, that a token uses */
-	u64 tensor_parallel;	    /* GPUs that the model is cut over */
-	u64 token_bytes;	    /* of a token's hidden values */
-	u64 kv_bytes_per_token;	    /* bytes */
+	char model[CFG_TEXT_MAX]; /* its config.json; empty: the keys say it all */
+	u64 quantization;	  /* enum llm_quantization */
+	u64 weights;		  /* bytes */
+	u64 embeddings;		  /* of these, in a table that a step hardly reads */
+	u64 expert_weights;	  /* of these, of all experts of all layers */
+	u64 experts;		  /* of a layer; 0: a dense model */
+	u64 experts_per_token;	  /* of these, that a token uses */
+	u64 tensor_parallel;	  /* GPUs that the model is cut over */
+	u64 token_bytes;	  /* of a token's hidden values */
+	u64 kv_bytes_per_token;	  /* bytes, of all layers */
+	u64 window; /* tokens that some layers look back at most (llm_window.h); 0: none does */
+	u64 window_layers;	    /* of these */
 	u64 workspace;		    /* bytes of activations that the server reserves */
 	u64 gpu_memory_utilization; /* ppm of gpu.memory_total */
 	u64 block_tokens;	    /* KV block size */
 	u64 max_batched_tokens;	    /* token budget of a step */
 	u64 max_sequences;
-	u64 max_model_len;	  /* tokens */
-	bool prefix_caching;	  /* KV blocks of equal prefixes are shared and kept */
-	u64 flops_per_token;	  /* FLOP of a token in all layers, without attention */
-	u64 head_flops;		  /* FLOP of a sequence's logits */
-	u64 traffic_per_token;	  /* bytes of activations that a token moves */
-	u64 attention_flops;	  /* FLOP of one query token per earlier token, all layers */
-	u64 attention_tile;	  /* query tokens that attention computes for a decoding one */
-	u64 attention_group;	  /* query heads that share a key head */
-	u64 efficiency;		  /* ppm of gpu.flops_bf16 that its matrix products reach */
-	u64 product_ridge;	  /* ppm: app_work_add_product() */
+	u64 max_model_len;	 /* tokens */
+	bool prefix_caching;	 /* KV blocks of equal prefixes are shared and kept */
+	u64 flops_per_token;	 /* FLOP of a token in all layers, without attention */
+	u64 head_flops;		 /* FLOP of a sequence's logits */
+	u64 traffic_per_token;	 /* bytes of activations that a token moves */
+	u64 attention_flops;	 /* FLOP of one query token per earlier token, all layers */
+	u64 latent_decode_flops; /* likewise, of a sequence that decodes over a latent cache; 0:
+				     the cache holds keys and values */
+	u64 latent_expand_flops; /* FLOP that make keys and values of a token of that cache */
+	u64 attention_tile;	 /* query tokens that attention computes for a decoding one */
+	u64 attention_group;	 /* query heads that share a key head */
+	u64 efficiency;		 /* ppm of gpu.flops_bf16 that its matrix products reach */
+	u64 product_ridge;	 /* ppm: app_work_add_product() */
 	u64 attention_efficiency; /* ppm of gpu.flops_bf16_mma that attention reaches */
 	u64 attention_wgmma;	  /* ppm of gpu.flops_bf16 it reaches by wgmma; 0: never used */
 	u64 memory_efficiency;	  /* ppm of gpu.memory_bandwidth that its kernels reach */

@@ -45,6 +45,18 @@ static struct demand demand_sum(const struct app_env *env)
 	return demand;
 }
 
+/*
+ * Bytes of KV of a token that is kept, and read, however long its sequence is: those of layers
+ * without a sliding window.
+ */
+static u64 demand_kv_bytes(const struct cfg_llm *cfg)
+{
+	u64 layers = max(cfg->layers, 1ull);
+	u64 windowed = cfg->window ? cfg->window_layers : 0;
+
+	return (u64)((unsigned __int128)cfg->kv_bytes_per_token * (layers - windowed) / layers);
+}
+
 /* The most sequences of the mean length that a step can have. */
 static u64 demand_sequences(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			    const struct demand *demand)
@@ -52,7 +64,7 @@ static u64 demand_sequences(const struct cfg_llm *cfg, const struct cfg_gpu *gpu
 	u64 memory = (u64)((unsigned __int128)gpu->memory_total * cfg->gpu_memory_utilization /
 			   CFG_PPM);
 	u64 used = cfg->weights + cfg->workspace;
-	u64 tokens = (memory > used ? memory - used : 0) / max(cfg->kv_bytes_per_token, 1ull);
+	u64 tokens = (memory > used ? memory - used : 0) / max(demand_kv_bytes(cfg), 1ull);
 	u64 context = (u64)(demand->read_tokens / demand->output_tokens) + 1;
 
 	return max(min(tokens / context, cfg->max_sequences), 1ull);
@@ -87,6 +99,5 @@ u64 llm_least_gpu_ns(const struct app_env *env, u64 *ret_within_ns)
 			  app_flops_ns(gpu, cfg->efficiency,
 				       demand.output_tokens * cfg->flops_per_token);
 	return max(weights, compute) +
-	       app_bytes_ns(gpu, cfg->kv_bandwidth,
-			    demand.read_tokens * cfg->kv_bytes_per_token);
+	       app_bytes_ns(gpu, cfg->kv_bandwidth, demand.read_tokens * demand_kv_bytes(cfg));
 }

@@ -60,9 +60,10 @@ static int group_check_server(const struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
 	const char *wrong =
-		cfg->experts	  ? "it is for models without experts" :
-		!cfg->layers	  ? "app.layers is missing" :
-		!cfg->token_bytes ? "app.token_bytes is missing" :
+		cfg->experts		 ? "it is for models without experts" :
+		cfg->latent_decode_flops ? "it is for models without a latent KV cache" :
+		!cfg->layers		 ? "app.layers is missing" :
+		!cfg->token_bytes	 ? "app.token_bytes is missing" :
 		cfg->kv_bytes_per_token % cfg->tensor_parallel ?
 				    "it does not divide kv_bytes_per_token" :
 		cfg->kernels_per_step + LLM_LAYER_REDUCTIONS * cfg->layers > APP_KERNELS_MAX ?

@@ -8,22 +8,35 @@
  * the width of the MLP, a layer has
  *
  *     attention   H q + 2 H kv + q H       queries, keys and values, output
+ *     or latent   H a + a q + H (c + r)    queries, by a values or H q without these; latent
+ *                 + c h (n + v) + h v H    values and r of a key; keys and values of them; output
  *     MLP         3 H I                    gate, up, down; 2 H I without a gate
  *     or experts  E (3 H Im) + E H         E MLPs of width Im, of which a token uses k; router
  *                 + 3 H Is + H             one more of width Is that all use, and its gate
  *     norms       2 H, in some models H or 4 H; and 2 head_dim, or q + kv, where queries and
  *                 keys are normalized
  *
- * parameters, and biases where its architecture has them. From these counts follow:
+ * parameters, and biases where its architecture has them. Latent attention (DeepSeek's MLA) has
+ * h heads, whose queries and keys have n values and r with a position, q = h (n + r) in all, and
+ * whose values have v; the cache has c + r for each token, which all heads share. gpt-oss has a
+ * bias for each output of experts and router, and a sink a head. DeepSeek-V3 and GLM-4.5 have a
+ * value of 32 bits for each expert beside its score. From these counts follow:
  *
  * - weights: 2 bytes a parameter. With fp8 one byte a parameter of attention, MLP and experts,
  *   and a scale of 4 bytes for each block or matrix; the rest stays as it is, as in vLLM. With
  *   int4, likewise, half a byte, and for each group of 128 of a row (or of the file's size) a
  *   scale of 2 bytes, and half a byte for a zero point if the file has some: the parameters
  *   qweight, scales and qzeros of vLLM's awq.py and gptq_marlin.py. Without a file in 4 bits it
- *   is the scheme W4A16 of compressed-tensors: groups of 128 without zero points.
+ *   is the scheme W4A16 of compressed-tensors: groups of 128 without zero points. With mxfp4
+ *   experts alone have half a byte, and a scale of one byte for each 32 of a row (vLLM's
+ *   mxfp4.py); a kernel's padding is not counted.
  * - FLOP of a token: 2 for each parameter of a matrix that it uses.
- * - KV of a token: 2 kv a layer. KV stays in the model's own type.
+ * - KV of a token: 2 kv a layer, c + r with latent attention. KV stays in the model's own type.
+ * - FLOP of attention, for a query token and an earlier one: 4 q a layer. With latent attention
+ *   2 h (n + r + v) where keys and values are made of the cache first, as vLLM does for prompts
+ *   (2 c h (n + v) for each earlier token, and the step's own are among the products), and
+ *   2 h (2 c + r) where a sequence decodes: there the same matrix is multiplied with queries and
+ *   outputs in place of the cache (vllm/v1/attention/backends/mla/common.py).
  * - traffic of a token beside the products, a layer: two additions with norm, the gate,
  *   rotation and KV write; with experts also the sum of k results.
  * - kernels of an eager step, by count of vLLM's: 10 a layer (norm, qkv, rotation, KV write,
@@ -32,7 +45,9 @@
  *   tokens, two products, gate, sum in place of three), 5 more for an expert that all use
  *   (gate_up, gate, down, its own gate, sum), 4 more that quantize activations for fp8; and 20
  *   for embedding and sampling. Activations stay in 16 bits with int4.
- * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; with experts the router,
+ *   With latent attention there are 4 more (down to the latent values, their norm, two products
+ *   with the absorbed matrix), and 2 more, less one, where queries are latent, too.
+ * - matrices that vLLM's kernels read whole: qkv, o, gate_up, down; two more with latent attention; with experts the router,
  *   too, and two of an expert that all use; the output layer.
  *
  * Weights in 4 bits are computed with in 16: a product has the rate of bf16, and expands its
@@ -41,8 +56,11 @@
  * speed of 16 bits up to 16 to 32 tokens in groups of 128, which is the ratio of the bytes. For
  * many tokens, where products are bound by compute, no number of its authors is known to us.
  *
- * Not modelled: a sliding window that ends within a sequence. Then a layer reads fewer keys than
- * there are. app.max_model_len bounds a sequence, and has to be no longer than the window.
+ * A sliding window counts where app.max_model_len is longer (llm_window.h).
+ *
+ * Not modelled of latent attention: copies in 16 bits of the matrix that is absorbed, where
+ * weights are in fp8; the traffic of keys and values that are made of the cache; more ranks than
+ * one.
  *
  * A table of embeddings that is not the output layer is not read by a step: a token reads one
  * row.
@@ -63,7 +81,14 @@
 #define LAYER_KERNELS	      8 /* beside norms */
 #define QK_NORM_KERNELS	      2
 #define EXPERT_KERNELS	      5
-#define SHARED_KERNELS	      5
+#define SHARED_KERNELS	      4
+#define SHARED_GATE_KERNELS   1
+#define LATENT_KERNELS	      4
+#define LATENT_QUERY_KERNELS  1
+#define LATENT_MATRICES	      2
+#define MXFP4_GROUP	      32
+#define MXFP4_SCALE_BITS      8
+#define ROUTE_BIAS_BYTES      4
 #define SHARED_MATRICES	      2
 #define FP8_KERNELS	      4
 #define STEP_KERNELS	      20
@@ -76,6 +101,7 @@ const char *const llm_quantizations[] = {
 	[LLM_NO_QUANTIZATION] = "none",
 	[LLM_FP8] = "fp8",
 	[LLM_INT4] = "int4",
+	[LLM_MXFP4] = "mxfp4",
 	NULL,
 };
 
@@ -123,6 +149,15 @@ static struct tally tally_int4(const struct hf_config *config, u64 rows, u64 col
 	return (struct tally){ (u128)rows * columns, (bits + 7) / 8 };
 }
 
+/* A matrix of an expert: a scale of 8 bits for each 32 of a row. */
+static struct tally tally_mxfp4(u64 rows, u64 columns)
+{
+	u128 groups = (u128)rows * ((columns + MXFP4_GROUP - 1) / MXFP4_GROUP);
+	u128 bits = (u128)rows * columns * 4 + groups * MXFP4_SCALE_BITS;
+
+	return (struct tally){ (u128)rows * columns, (bits + 7) / 8 };
+}
+
 /* A matrix of a linear layer. */
 static struct tally tally_matrix(const struct hf_config *config, enum llm_quantization form,
 				 u64 rows, u64 columns)
@@ -132,6 +167,8 @@ static struct tally tally_matrix(const struct hf_config *config, enum llm_quanti
 
 	if (form == LLM_INT4)
 		return tally_int4(config, rows, columns);
+	if (form == LLM_MXFP4)
+		return tally_mxfp4(rows, columns);
 	if (form != LLM_FP8)
 		return tally_plain(config, elements);
 	if (config->scale_block[0])
@@ -162,20 +199,65 @@ static u64 key_width(const struct hf_config *config)
 	return config->num_key_value_heads * config->head_dim;
 }
 
+/* The width of what attention gives. */
+static u64 output_width(const struct hf_config *config)
+{
+	return config->kv_lora_rank ? config->num_attention_heads * config->v_head_dim :
+				      query_width(config);
+}
+
+/* Values that a layer keeps of a token for later ones. */
+static u64 cache_width(const struct hf_config *config)
+{
+	return config->kv_lora_rank ? config->kv_lora_rank + config->rope_head_dim :
+				      2 * key_width(config);
+}
+
+/* The width of keys without position and of values, of all heads, that latent values make. */
+static u64 latent_width(const struct hf_config *config)
+{
+	return config->num_attention_heads *
+	       (config->head_dim - config->rope_head_dim + config->v_head_dim);
+}
+
 /* Layers whose MLP is one, without experts. */
 static u64 dense_layers(const struct hf_config *config)
 {
 	return config->num_hidden_layers - config->moe_layers;
 }
 
+/* Queries, keys and values of latent attention, without the output. */
+static struct tally tally_latent(const struct hf_config *config, enum llm_quantization form)
+{
+	u64 hidden = config->hidden_size, rank = config->q_lora_rank;
+	struct tally sum = tally_sum(tally_matrix(config, form, cache_width(config), hidden),
+				     tally_matrix(config, form, latent_width(config),
+						  config->kv_lora_rank));
+
+	if (!rank)
+		return tally_sum(sum, tally_matrix(config, form, query_width(config), hidden));
+	sum = tally_sum(sum, tally_matrix(config, form, rank, hidden));
+	return tally_sum(sum, tally_matrix(config, form, query_width(config), rank));
+}
+
+/* Queries, keys and values, without the output. */
+static struct tally tally_qkv(const struct hf_config *config, enum llm_quantization form)
+{
+	u64 hidden = config->hidden_size;
+	struct tally keys = tally_matrix(config, form, key_width(config), hidden);
+
+	if (config->kv_lora_rank)
+		return tally_latent(config, form);
+	return tally_sum(tally_matrix(config, form, query_width(config), hidden),
+			 tally_times(keys, 2));
+}
+
 /* Matrices of all layers beside those of experts and routers. */
 static struct tally tally_matrices(const struct hf_config *config, enum llm_quantization form)
 {
-	u64 hidden = config->hidden_size;
-	struct tally queries = tally_matrix(config, form, query_width(config), hidden);
-	struct tally keys = tally_matrix(config, form, key_width(config), hidden);
-	struct tally output = tally_matrix(config, form, hidden, query_width(config));
-	struct tally attention = tally_sum(tally_sum(queries, tally_times(keys, 2)), output);
+	struct tally output =
+		tally_matrix(config, form, config->hidden_size, output_width(config));
+	struct tally attention = tally_sum(tally_qkv(config, form), output);
 	struct tally mlp = tally_mlp(config, form, config->intermediate_size);
 	struct tally shared = tally_mlp(config, form, config->shared_expert_intermediate_size);
 
@@ -184,6 +266,13 @@ static struct tally tally_matrices(const struct hf_config *config, enum llm_quan
 	return tally_sum(tally_sum(tally_times(attention, config->num_hidden_layers),
 				   tally_times(mlp, dense_layers(config))),
 			 tally_times(shared, config->moe_layers));
+}
+
+/* Biases of one expert: of its gate, up and down. */
+static u64 expert_biases(const struct hf_config *config)
+{
+	return config->expert_bias ? 2 * config->moe_intermediate_size + config->hidden_size :
+				     0;
 }
 
 /* Parameters of norms and biases. */
@@ -208,9 +297,15 @@ static u128 vector_parameters(const struct hf_config *config)
 	if (config->head_bias)
 		sum += config->vocab_size;
 	/* Its gate is a matrix of one row. */
-	if (config->shared_expert_intermediate_size)
+	if (config->shared_gate)
 		sum += (u128)config->moe_layers * hidden;
-	return sum;
+	if (config->expert_bias)
+		sum += (u128)config->moe_layers * config->num_experts *
+		       (expert_biases(config) + 1);
+	if (config->sinks)
+		sum += layers * config->num_attention_heads;
+	return sum + layers * (config->kv_lora_rank + config->q_lora_rank) +
+	       (u128)config->positions * hidden;
 }
 
 /*
@@ -226,13 +321,14 @@ static u128 traffic_values(const struct hf_config *config)
 	u64 used = config->num_experts_per_tok;
 	u64 norms = hf_config_norms(config);
 	u64 shared = config->shared_expert_intermediate_size;
-	u128 values =
-		(u128)layers * (min(norms, (u64)2) * 4 * hidden +
-				(max(norms, (u64)2) - 2) * 2 * hidden + 3 * (q + 2 * kv)) +
-		(u128)dense_layers(config) * (config->plain_mlp ? 2 : 3) *
-			config->intermediate_size +
-		(u128)config->moe_layers *
-			(3 * used * config->moe_intermediate_size + (used + 1) * hidden);
+	u128 values = (u128)layers * (min(norms, (u64)2) * 4 * hidden +
+				      (max(norms, (u64)2) - 2) * 2 * hidden +
+				      3 * (q + cache_width(config)) +
+				      2 * (config->kv_lora_rank + config->q_lora_rank)) +
+		      (u128)dense_layers(config) * (config->plain_mlp ? 2 : 3) *
+			      config->intermediate_size +
+		      (u128)config->moe_layers *
+			      (3 * used * config->moe_intermediate_size + (used + 1) * hidden);
 
 	if (shared)
 		values += (u128)config->moe_layers * (3 * shared + 3 * hidden);
@@ -252,14 +348,21 @@ static u64 step_kernels(const struct hf_config *config, enum llm_quantization fo
 		layer += QK_NORM_KERNELS;
 	if (form == LLM_FP8)
 		layer += FP8_KERNELS;
+	if (config->kv_lora_rank)
+		layer += config->q_lora_rank ? LATENT_KERNELS + LATENT_QUERY_KERNELS :
+					       LATENT_KERNELS;
 	if (config->shared_expert_intermediate_size)
-		experts += SHARED_KERNELS;
+		experts += config->shared_gate ? SHARED_KERNELS + SHARED_GATE_KERNELS :
+						 SHARED_KERNELS;
 	return config->num_hidden_layers * layer + config->moe_layers * experts + STEP_KERNELS;
 }
 
 enum llm_quantization llm_model_form(const struct hf_config *config)
 {
-	return config->int4 ? LLM_INT4 : config->fp8 ? LLM_FP8 : LLM_NO_QUANTIZATION;
+	return config->int4  ? LLM_INT4 :
+	       config->mxfp4 ? LLM_MXFP4 :
+	       config->fp8   ? LLM_FP8 :
+			       LLM_NO_QUANTIZATION;
 }
 
 void llm_model_compute(const struct hf_config *config, enum llm_quantization form,
@@ -270,18 +373,26 @@ void llm_model_compute(const struct hf_config *config, enum llm_quantization for
 	u64 used = config->num_experts_per_tok;
 	u128 table = (u128)config->vocab_size * config->hidden_size;
 	u128 router = (u128)config->num_experts * config->hidden_size * sparse;
-	struct tally matrices = tally_matrices(config, form);
+	/* mxfp4 is of experts alone. */
+	struct tally matrices =
+		tally_matrices(config, form == LLM_MXFP4 ? LLM_NO_QUANTIZATION : form);
 	struct tally expert = tally_mlp(config, form, config->moe_intermediate_size);
 	struct tally experts = tally_times(tally_times(expert, config->num_experts), sparse);
 	u128 plain = vector_parameters(config) + router +
 		     table * (config->tie_word_embeddings ? 1 : 2);
-	struct tally all = tally_sum(tally_sum(matrices, experts), tally_plain(config, plain));
-	u128 idle = expert.parameters * (config->num_experts - used) * sparse;
+	u128 routes = config->route_bias ? (u128)config->num_experts * sparse : 0;
+	struct tally rest = tally_sum(tally_plain(config, plain),
+				      (struct tally){ routes, routes * ROUTE_BIAS_BYTES });
+	struct tally all = tally_sum(tally_sum(matrices, experts), rest);
+	u64 heads = config->num_attention_heads;
+	u128 idle_experts = (u128)(config->num_experts - used) * sparse;
+	u128 idle = expert.parameters * idle_experts;
 	u128 multiplied = matrices.parameters + router + experts.parameters - idle;
 
 	*ret_model = (struct llm_model){
 		.parameters = saturate(all.parameters),
-		.active_parameters = saturate(all.parameters - idle),
+		.active_parameters =
+			saturate(all.parameters - idle - expert_biases(config) * idle_experts),
 		.weights = saturate(all.bytes),
 		.embeddings = config->tie_word_embeddings ? 0 : saturate(table * config->width),
 		.expert_weights = saturate(experts.bytes),
@@ -289,18 +400,29 @@ void llm_model_compute(const struct hf_config *config, enum llm_quantization for
 		.experts_per_token = sparse ? used : 0,
 		.token_bytes = config->hidden_size * config->width,
 		.kv_bytes_per_token =
-			saturate((u128)layers * 2 * key_width(config) * config->width),
+			saturate((u128)layers * cache_width(config) * config->width),
+		.window = config->sliding_window,
+		.window_layers = config->window_layers,
 		.flops_per_token = saturate(PRODUCT_FLOPS * multiplied),
 		.head_flops = saturate(PRODUCT_FLOPS * table),
 		.traffic_per_token = saturate(config->width * traffic_values(config)),
 		/*
 		 * Query times key, weight times value: a multiplication and an addition each.
 		 */
-		.attention_flops = saturate((u128)layers * query_width(config) * 4),
-		.attention_group = config->num_attention_heads / config->num_key_value_heads,
+		.attention_flops = saturate((u128)layers * PRODUCT_FLOPS *
+					    (query_width(config) + output_width(config))),
+		.attention_group = heads / config->num_key_value_heads,
+		.latent_decode_flops =
+			config->kv_lora_rank ?
+				saturate((u128)layers * heads * PRODUCT_FLOPS *
+					 (cache_width(config) + config->kv_lora_rank)) :
+				0,
+		.latent_expand_flops = saturate((u128)layers * PRODUCT_FLOPS *
+						latent_width(config) * config->kv_lora_rank),
 		.kernels_per_step = step_kernels(config, form),
 		.weight_matrices =
 			dense_layers(config) * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES +
+			(config->kv_lora_rank ? layers * LATENT_MATRICES : 0) +
 			(config->shared_expert_intermediate_size ? sparse * SHARED_MATRICES :
 								   0) +
 			1,
@@ -326,21 +448,16 @@ static int model_check_ranks(struct cfg_load *load, const struct cfg_container *
 			      ranks, config->num_key_value_heads);
 }
 
-/* No sequence is longer than the window, or the window would have to be modelled. */
-static int model_check_window(struct cfg_load *load, const struct cfg_container *container,
-			      const struct hf_config *config, const char *file)
+/* No layer ever looks back further than the window if no sequence is longer. */
+static int model_drop_window(struct cfg_load *load, const struct cfg_container *container,
+			     struct llm_model *model)
 {
 	u64 longest;
 	int status = cfg_derive_number(load, container, "max_model_len", &longest);
 
-	if (status || !config->sliding_window || (longest && longest <= config->sliding_window))
-		return status;
-	return cfg_error(
-		cfg_derive_error(load), file, "sliding_window",
-		"%llu tokens: a window that ends within a sequence is not modelled, "
-		"allowed: null, use_sliding_window false, or an app.max_model_len of at "
-		"most the window",
-		config->sliding_window);
+	if (!status && longest && longest <= model->window)
+		model->window = model->window_layers = 0;
+	return status;
 }
 
 int llm_model_derive(struct cfg_load *load, const struct cfg_container *container)
@@ -357,8 +474,6 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 	status = hf_config_read(root, file, &config, cfg_derive_error(load));
 	json_decref(root);
 	if (!status)
-		status = model_check_window(load, container, &config, file);
-	if (!status)
 		status = model_check_ranks(load, container, &config);
 	if (!status)
 		status = cfg_derive_word(load, container, "quantization", &quantization);
@@ -366,7 +481,14 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 		return status;
 	if (quantization < 0)
 		quantization = (int)llm_model_form(&config);
+	if (quantization == LLM_MXFP4 && !config.moe_layers)
+		return cfg_reject_app(load, container, "quantization",
+				      "mxfp4 is for weights of experts, which the model has "
+				      "not, allowed: none, fp8, int4");
 	llm_model_compute(&config, (enum llm_quantization)quantization, &model);
+	status = model_drop_window(load, container, &model);
+	if (status)
+		return status;
 	const struct {
 		const char *leaf;
 		u64 value;
@@ -378,11 +500,15 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 		{ "experts_per_token", model.experts_per_token },
 		{ "token_bytes", model.token_bytes },
 		{ "kv_bytes_per_token", model.kv_bytes_per_token },
+		{ "window", model.window },
+		{ "window_layers", model.window_layers },
 		{ "flops_per_token", model.flops_per_token },
 		{ "head_flops", model.head_flops },
 		{ "traffic_per_token", model.traffic_per_token },
 		{ "attention_flops", model.attention_flops },
 		{ "attention_group", model.attention_group },
+		{ "latent_decode_flops", model.latent_decode_flops },
+		{ "latent_expand_flops", model.latent_expand_flops },
 		{ "kernels_per_step", model.kernels_per_step },
 		{ "weight_matrices", model.weight_matrices },
 		{ "layers", model.layers },

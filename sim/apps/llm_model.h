@@ -12,7 +12,7 @@ struct cfg_load;
 struct hf_config;
 
 /* "app.quantization". */
-enum llm_quantization { LLM_NO_QUANTIZATION, LLM_FP8, LLM_INT4 };
+enum llm_quantization { LLM_NO_QUANTIZATION, LLM_FP8, LLM_INT4, LLM_MXFP4 };
 
 extern const char *const llm_quantizations[]; /* its words, NULL at the end */
 
@@ -27,11 +27,15 @@ struct llm_model {
 	u64 experts_per_token;
 	u64 token_bytes; /* of its hidden values */
 	u64 kv_bytes_per_token;
+	u64 window;
+	u64 window_layers;
 	u64 flops_per_token;
 	u64 head_flops;
 	u64 traffic_per_token;
 	u64 attention_flops;
 	u64 attention_group;
+	u64 latent_decode_flops;
+	u64 latent_expand_flops;
 	u64 kernels_per_step;
 	u64 weight_matrices;
 	u64 layers;

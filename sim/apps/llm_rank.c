@@ -5,6 +5,7 @@
 #include "apps/app_cost.h"
 #include "apps/llm_model.h"
 #include "apps/llm_step.h"
+#include "apps/llm_window.h"
 #include "engine/random.h"
 
 /*
@@ -42,8 +43,7 @@ void llm_rank_share(const struct cfg_llm *whole, struct cfg_llm *ret_share)
 /* Bytes of the KV pool that one group of blocks covers. */
 static u64 rank_group_bytes(const struct cfg_llm *cfg)
 {
-	return (u64)kv_chunks_per_group(cfg->block_tokens * cfg->kv_bytes_per_token)
-	       << GVM_CHUNK_SHIFT;
+	return (u64)kv_chunks_per_group(llm_window_block_bytes(cfg)) << GVM_CHUNK_SHIFT;
 }
 
 u32 llm_rank_groups(const struct cfg_llm *cfg, const struct cfg_gpu *gpu)

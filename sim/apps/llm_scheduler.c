@@ -48,10 +48,13 @@
  *     here requests that it cannot hold to their end are rejected one by one, so that a small
  *     world can be tested. Everything that is admitted therefore finishes: alone it always
  *     fits.
- *  4. vLLM's API server also rejects prompts that leave no room for what was asked for; here
+ *  4. With a window (llm_window.h) prefixes are not shared.
+ *  5. vLLM's API server also rejects prompts that leave no room for what was asked for; here
  *     the answer is cut at max_model_len, as its scheduler does.
  */
 #include "apps/llm_scheduler.h"
+
+#include "apps/llm_window.h"
 
 int llm_scheduler_init(struct llm_scheduler *scheduler,
 		       const struct llm_scheduler_config *config)
@@ -91,6 +94,22 @@ static u32 blocks_for(const struct llm_scheduler *scheduler, u64 tokens)
 	return (u32)((tokens + block_tokens - 1) / block_tokens);
 }
 
+/*
+ * The most blocks that a sequence has with @tokens computed. Groups with a window keep what a
+ * step may see: the window, and the step's own tokens, which begin and end within blocks.
+ */
+static u64 blocks_at_most(const struct llm_scheduler *scheduler, u64 tokens)
+{
+	const struct llm_scheduler_config *config = &scheduler->config;
+	u64 blocks = blocks_for(scheduler, tokens);
+	u64 seen = (u64)config->window + config->max_batched_tokens;
+
+	if (!config->window)
+		return blocks;
+	return blocks * config->full_groups +
+	       min(blocks, blocks_for(scheduler, seen) + 1ull) * config->window_groups;
+}
+
 /* The last token is emitted and never computed, so it needs no block. */
 bool llm_scheduler_can_finish(const struct llm_scheduler *scheduler,
 			      const struct llm_request *request)
@@ -100,7 +119,7 @@ bool llm_scheduler_can_finish(const struct llm_scheduler *scheduler,
 
 	computed = max(computed, (u64)request->prompt_tokens);
 	return request->prompt_tokens <= scheduler->config.max_model_len &&
-	       blocks_for(scheduler, computed) <= kv_pool_capacity(&scheduler->pool);
+	       blocks_at_most(scheduler, computed) <= kv_pool_capacity(&scheduler->pool);
 }
 
 int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *request)
@@ -119,13 +138,49 @@ bool llm_scheduler_busy(const struct llm_scheduler *scheduler)
 	return scheduler->running_count || !list_empty(&scheduler->waiting);
 }
 
+/*
+ * Likewise with a window. Blocks that it has passed are given back first, also where the others
+ * do not fit then.
+ */
+static bool request_grow_windowed(struct llm_scheduler *scheduler, struct llm_request *request,
+				  u32 count)
+{
+	const struct llm_scheduler_config *config = &scheduler->config;
+	u32 passed = llm_window_passed(config->window, request->computed, config->block_tokens);
+	u32 full = count * config->full_groups, windowed;
+
+	if (passed > request->passed) {
+		u32 gone = (passed - request->passed) * config->window_groups;
+
+		kv_pool_give_oldest(&scheduler->pool, &request->windowed, gone);
+		request->passed = passed;
+	}
+	windowed = (count - request->passed) * config->window_groups;
+	if ((u64)(full - min(full, request->blocks.count)) +
+		    (windowed - min(windowed, request->windowed.count)) >
+	    scheduler->pool.free_count)
+		return false;
+	return kv_pool_grow(&scheduler->pool, &request->blocks, full) &&
+	       kv_pool_grow(&scheduler->pool, &request->windowed, windowed);
+}
+
 /* Get the blocks that @tokens more need; false: there are not so many. */
 static bool request_grow(struct llm_scheduler *scheduler, struct llm_request *request,
 			 u32 tokens)
 {
 	u32 count = blocks_for(scheduler, (u64)request->computed + tokens);
 
+	if (scheduler->config.window)
+		return request_grow_windowed(scheduler, request, count);
 	return kv_pool_grow(&scheduler->pool, &request->blocks, count);
+}
+
+/* Give all blocks back. */
+static void request_release(struct llm_scheduler *scheduler, struct llm_request *request)
+{
+	kv_pool_release(&scheduler->pool, &request->blocks);
+	kv_pool_release(&scheduler->pool, &request->windowed);
+	request->passed = 0;
 }
 
 static u32 request_wants(const struct llm_scheduler *scheduler,
@@ -142,6 +197,7 @@ static void step_add(struct llm_scheduler *scheduler, struct llm_step *step,
 	u64 missing = request_known(request) - request->computed;
 	u32 block_tokens = scheduler->config.block_tokens;
 	u32 full = (u32)min(context / block_tokens, (u64)request->key_count);
+	u64 window = scheduler->config.window;
 
 	if (request->computed / block_tokens < full)
 		kv_pool_publish(&scheduler->pool, &request->blocks, request->keys,
@@ -150,15 +206,20 @@ static void step_add(struct llm_scheduler *scheduler, struct llm_step *step,
 	scheduler->budget -= tokens;
 	step->sequences++;
 	step->kv_tokens_read += context;
+	if (window)
+		step->window_tokens_read += llm_window_read(window, request->computed, tokens);
 	if (request->generated && missing == 1) {
 		step->decode_tokens++;
 		step->decode_context += context;
+		step->window_decode_context += min(context, window);
 		return;
 	}
 	step->prefill_tokens += tokens;
 	/* Query number i of the chunk sees all computed tokens and i of its own chunk. */
 	step->attention_pairs +=
 		(u64)request->computed * tokens + (u64)tokens * (tokens + 1) / 2;
+	if (window)
+		step->window_pairs += llm_window_pairs(window, request->computed, tokens);
 }
 
 /* Back to the front of the waiting queue with the request that was admitted last. */
@@ -166,7 +227,7 @@ static struct llm_request *scheduler_preempt_last(struct llm_scheduler *schedule
 {
 	struct llm_request *request = scheduler->running[--scheduler->running_count];
 
-	kv_pool_release(&scheduler->pool, &request->blocks);
+	request_release(scheduler, request);
 	request->computed = 0;
 	request->state = LLM_WAITING;
 	request->preemptions++;
@@ -262,7 +323,7 @@ static bool request_emit(struct llm_scheduler *scheduler, struct llm_request *re
 	if (request->generated < request->target_tokens &&
 	    request_known(request) < scheduler->config.max_model_len)
 		return true;
-	kv_pool_release(&scheduler->pool, &request->blocks);
+	request_release(scheduler, request);
 	request->state = LLM_FINISHED;
 	return false;
 }
@@ -307,7 +368,7 @@ void llm_scheduler_abort(struct llm_scheduler *scheduler, struct llm_request *re
 		list_del_init(&request->node);
 	else if (request->state == LLM_RUNNING)
 		running_remove(scheduler, request);
-	kv_pool_release(&scheduler->pool, &request->blocks);
+	request_release(scheduler, request);
 	request->scheduled = 0;
 	request->state = LLM_NEW;
 }

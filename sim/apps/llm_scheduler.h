@@ -8,7 +8,7 @@
 
 #include "apps/kv_pool.h"
 
-/* All numbers at least 1. */
+/* All numbers at least 1, but those of a window. */
 struct llm_scheduler_config {
 	u32 block_count;	/* of the KV pool, the null block included; at least 2 */
 	u32 block_tokens;	/* tokens of a KV block */
@@ -16,6 +16,14 @@ struct llm_scheduler_config {
 	u32 max_sequences;	/* running requests; at most max_batched_tokens */
 	u32 max_model_len;	/* tokens of prompt and answer together */
 	bool prefix_caching;	/* blocks of prompts with keys are found again */
+	/*
+	 * Tokens that some layers look back at most, and groups of layers without and with that
+	 * window: a sequence has a block of each for block_tokens tokens (llm_window.h). 0: one
+	 * group of all layers. With a window there is no prefix_caching.
+	 */
+	u32 window;
+	u32 full_groups;
+	u32 window_groups;
 };
 
 enum llm_state {
@@ -45,7 +53,9 @@ struct llm_request {
 	u32 scheduled;	       /* tokens to compute in the step in flight */
 	u32 preemptions;
 	u32 cached; /* prompt tokens that were in the cache when it was first admitted */
-	struct kv_blocks blocks;
+	struct kv_blocks blocks;   /* of groups of layers without a window */
+	struct kv_blocks windowed; /* of those with one, from block number passed on */
+	u32 passed;		   /* blocks of each of these that were given back */
 };
 
 /* What a step makes the GPU do. */
@@ -58,6 +68,10 @@ struct llm_step {
 	/* the part of kv_tokens_read that belongs to sequences that decode */
 	u64 decode_context;
 	u64 attention_pairs; /* (query, key) pairs of prefill tokens */
+	/* The last three, of a layer with a window. */
+	u64 window_tokens_read;
+	u64 window_decode_context;
+	u64 window_pairs;
 };
 
 struct llm_scheduler {

@@ -55,6 +55,7 @@
 
 #include "apps/llm_model.h"
 #include "apps/llm_step.h"
+#include "apps/llm_window.h"
 #include "config/check.h"
 #include "engine/error.h"
 
@@ -63,6 +64,7 @@ static int server_init(struct llm_server *server)
 {
 	const struct cfg_llm *cfg = server->cfg;
 	u32 groups = llm_group_kv_groups(server->env);
+	struct llm_window_groups layers = llm_window_group(cfg);
 	struct llm_scheduler_config config = {
 		.block_count = groups * KV_GROUP_BLOCKS,
 		.block_tokens = (u32)cfg->block_tokens,
@@ -70,6 +72,9 @@ static int server_init(struct llm_server *server)
 		.max_sequences = (u32)cfg->max_sequences,
 		.max_model_len = (u32)cfg->max_model_len,
 		.prefix_caching = cfg->prefix_caching,
+		.window = cfg->window_layers ? (u32)cfg->window : 0,
+		.full_groups = layers.full,
+		.window_groups = layers.windowed,
 	};
 	int status;
 
@@ -359,7 +364,14 @@ static const struct cfg_key llm_server_keys[] = {
 	LLM_OPTION(INTEGER, experts, CFG_COUNT_MAX, "experts of a layer; 0: a dense model"),
 	LLM_OPTION(INTEGER, experts_per_token, CFG_COUNT_MAX,
 		   "experts of a layer that a token uses"),
-	LLM(SIZE, kv_bytes_per_token, 1, CFG_GIB, "bytes of the KV cache per token"),
+	LLM(SIZE, kv_bytes_per_token, 1, CFG_GIB,
+	    "bytes of the KV cache per token, of all layers"),
+	LLM_OPTION(
+		INTEGER, window, 1 << 24,
+		"tokens that layers with a sliding window look back at most; 0: no layer has "
+		"one"),
+	LLM_OPTION(INTEGER, window_layers, CFG_COUNT_MAX,
+		   "layers with a sliding window, of app.layers"),
 	LLM(SIZE, workspace, 0, 16 * CFG_TIB, "bytes of activations that the server reserves"),
 	LLM(PPM, gpu_memory_utilization, 1, CFG_PPM, "share of gpu.memory_total that it takes"),
 	LLM(INTEGER, block_tokens, 1, 1024, "tokens of a KV block"),
@@ -377,6 +389,12 @@ static const struct cfg_key llm_server_keys[] = {
 	    "bytes of activations that a token moves in device memory"),
 	LLM(INTEGER, attention_flops, 0, CFG_FLOPS_MAX,
 	    "FLOP of one query token per earlier token, all layers"),
+	LLM_OPTION(INTEGER, latent_decode_flops, CFG_FLOPS_MAX,
+		   "likewise, for a sequence that decodes over a latent KV cache; 0: the cache "
+		   "is not latent"),
+	LLM_OPTION(INTEGER, latent_expand_flops, CFG_FLOPS_MAX,
+		   "FLOP that expand a token of a latent KV cache for the chunk of a prompt "
+		   "behind it"),
 	CFG_APP_KEY("attention_tile", INTEGER, struct cfg_llm, attention_tile,
 		    "query tokens that attention computes for a decoding sequence",
 		    CFG_RANGE(1, 1024), CFG_DEFAULT("1")),
@@ -478,6 +496,15 @@ static int llm_server_check(struct cfg_load *load, const struct cfg_container *c
 				      "%llu is too much, allowed: at most weights without "
 				      "embeddings, %llu",
 				      llm->expert_weights, llm->weights - llm->embeddings);
+	if (llm->window_layers > llm->layers || !llm->window != !llm->window_layers)
+		return cfg_reject_app(load, container, "window_layers",
+				      "%llu is wrong, allowed: from 1 to layers, %llu, with a "
+				      "window, and 0 without one",
+				      llm->window_layers, llm->layers);
+	if (llm->window && llm->prefix_caching)
+		return cfg_reject_app(load, container, "prefix_caching",
+				      "is not modelled for layers with a sliding window, "
+				      "allowed: false, or a window of 0");
 	if (llm->experts_per_token > llm->experts || (llm->experts && !llm->experts_per_token))
 		return cfg_reject_app(load, container, "experts_per_token",
 				      "%llu is wrong, allowed: from 1 to experts, %llu",

@@ -39,11 +39,14 @@ static u64 attention_flops_ns(const struct cfg_llm *cfg, const struct cfg_gpu *g
 /*
  * How many query heads lie in one tile for a sequence that decodes. FlashAttention 2 packs those
  * that share a key head if all sequences of the step decode. FlashAttention 3 does it in every
- * step whose sequences have different lengths (hopper/heuristics.h, should_pack_gqa()).
+ * step whose sequences have different lengths (hopper/heuristics.h, should_pack_gqa()). Over a
+ * latent cache all query heads share one key, and the kernel for decodes packs them.
  */
 static u64 step_heads_of_tile(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 			      const struct llm_step *step)
 {
+	if (cfg->latent_decode_flops)
+		return cfg->attention_group;
 	return step->prefill_tokens && !is_flash3(cfg, gpu) ? 1 : cfg->attention_group;
 }
 
@@ -81,34 +84,84 @@ static u64 step_kv_reads(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 	return CFG_PPM + (tiles - 1) * missed;
 }
 
+/* What the layers of one kind, with or without a window, see of a step's sequences. */
+struct attended {
+	u64 layers;
+	unsigned __int128 decoded;   /* tokens of context of those that decode */
+	unsigned __int128 prefilled; /* and of the others */
+	unsigned __int128 pairs;     /* of the others */
+};
+
 /*
  * Attention reads the context of each sequence and computes a product for each pair of a new
  * token and a token of its context. A sequence that decodes has one new token, but the kernel
  * computes a whole tile for it.
  */
-static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
-			       const struct llm_step *step, struct app_work *work)
+static void step_add_attended(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			      const struct llm_step *step, const struct attended *seen,
+			      struct app_work *work)
 {
-	unsigned __int128 decoded = step->decode_context;
-	unsigned __int128 prefilled = step->kv_tokens_read - step->decode_context;
-	unsigned __int128 pairs = step->attention_pairs;
 	u64 heads = step_heads_of_tile(cfg, gpu, step);
 	u64 tile = step_tile(cfg, gpu, step);
 	u64 rows = (heads + tile - 1) / tile * tile;
-	unsigned __int128 decode_flops = decoded * rows * cfg->attention_flops / heads;
 	u64 layers = max(cfg->layers, 1ull);
+	u64 flops = cfg->latent_decode_flops ? cfg->latent_decode_flops : cfg->attention_flops;
+	unsigned __int128 decode_flops =
+		seen->decoded * rows * flops / heads * seen->layers / layers;
 	u64 query_heads = cfg->attention_flops / layers / ATTENTION_HEAD_FLOPS;
 	u64 key_heads = max(query_heads / cfg->attention_group, 1ull);
-	unsigned __int128 kv_bytes = decoded * cfg->kv_bytes_per_token;
-	u64 reads = step_kv_reads(cfg, gpu, step, kv_bytes / layers / key_heads);
+	unsigned __int128 kv_bytes =
+		seen->decoded * cfg->kv_bytes_per_token * seen->layers / layers;
+	unsigned __int128 prefill_bytes =
+		seen->prefilled * cfg->kv_bytes_per_token * seen->layers / layers;
+	u64 reads = step_kv_reads(cfg, gpu, step, kv_bytes / seen->layers / key_heads);
 
 	app_work_add(work, gpu, attention_flops_ns(cfg, gpu, decode_flops),
 		     max(app_bytes_ns(gpu, cfg->kv_bandwidth, kv_bytes),
 			 app_bytes_ns(gpu, cfg->memory_efficiency, kv_bytes * reads / CFG_PPM)),
-		     (u64)(kv_bytes / layers / KV_TILE_BYTES));
-	app_work_add(work, gpu, attention_flops_ns(cfg, gpu, pairs * cfg->attention_flops),
-		     app_bytes_ns(gpu, cfg->kv_bandwidth, prefilled * cfg->kv_bytes_per_token),
-		     query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
+		     (u64)(kv_bytes / seen->layers / KV_TILE_BYTES));
+	app_work_add(
+		work, gpu,
+		attention_flops_ns(cfg, gpu,
+				   seen->pairs * cfg->attention_flops * seen->layers / layers),
+		app_bytes_ns(gpu, cfg->kv_bandwidth, prefill_bytes),
+		query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
+}
+
+/*
+ * Layers with a sliding window see less of a sequence than others. Before attention, keys and
+ * values of what a latent cache holds of prompts are computed: those of the step's own tokens
+ * are among the products.
+ */
+static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
+			       const struct llm_step *step, struct app_work *work)
+{
+	u64 windowed = cfg->window ? cfg->window_layers : 0;
+	const struct attended full = {
+		.layers = max(cfg->layers, 1ull) - windowed,
+		.decoded = step->decode_context,
+		.prefilled = step->kv_tokens_read - step->decode_context,
+		.pairs = step->attention_pairs,
+	};
+	const struct attended window = {
+		.layers = windowed,
+		.decoded = step->window_decode_context,
+		.prefilled = step->window_tokens_read - step->window_decode_context,
+		.pairs = step->window_pairs,
+	};
+	unsigned __int128 expanded = full.prefilled - step->prefill_tokens;
+
+	if (full.layers)
+		step_add_attended(cfg, gpu, step, &full, work);
+	if (windowed)
+		step_add_attended(cfg, gpu, step, &window, work);
+	if (cfg->latent_expand_flops && expanded)
+		app_work_add(work, gpu,
+			     app_flops_ns(gpu, cfg->efficiency,
+					  expanded * cfg->latent_expand_flops),
+			     0,
+			     app_product_blocks(expanded * cfg->latent_expand_flops /
+						max(cfg->layers, 1ull)));
 }
 
 /* Bytes of weights that a step of @tokens tokens reads. */

@@ -11,6 +11,7 @@
  *   + tokens * traffic of activations                       other kernels, bound by memory
  *   + reading the context of each sequence                  attention, bound by memory
  *   + FLOP of each (query, key) pair of prefill tokens      attention, bound by arithmetic
+ *   + FLOP of expanding the latent context of prompts       products, with a latent cache
  *   + tokens * hidden values, twice a layer                 all-reduces between ranks
  *
  * Logits are computed for the last token of each sequence only.

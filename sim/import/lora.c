@@ -181,6 +181,12 @@ int lora_compute(const struct hf_config *config, const char *model,
 				      "%s: has weights in %s, whose trainer is not modelled, "
 				      "allowed: bfloat16 or float16",
 				      model, config->fp8 ? "fp8" : "4 bits");
+	if (config->kv_lora_rank)
+		return sim_user_error(
+			err,
+			"%s: has latent attention, whose trainer is not modelled, "
+			"allowed: a model with heads of keys and values",
+			model);
 	if (config->plain_mlp)
 		return sim_user_error(err,
 				      "%s: has an MLP without a gate, whose trainer is not "

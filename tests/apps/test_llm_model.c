@@ -43,6 +43,18 @@ static void compute_shipped(const char *name, enum llm_quantization form)
 	compute(json_load_file(file, 0, &bad), form);
 }
 
+/* A model's text with ' for ". */
+static void compute_text(const char *text, enum llm_quantization form)
+{
+	char whole[1536];
+	json_error_t bad;
+
+	snprintf(whole, sizeof(whole), "{'architectures': [%s}", text);
+	for (char *c = whole; *c; c++)
+		*c = *c == '\'' ? '"' : *c;
+	compute(json_loads(whole, 0, &bad), form);
+}
+
 START_TEST(parameters_are_as_published)
 {
 	compute_shipped("Llama-3.1-8B", LLM_NO_QUANTIZATION);
@@ -59,6 +71,11 @@ START_TEST(parameters_are_as_published)
 	ck_assert_uint_eq(model.parameters, 30532122624);
 	ck_assert_uint_eq(model.active_parameters, 3353032704);
 	ck_assert_uint_eq(model.weights, 2 * 30532122624);
+	compute_shipped("DeepSeek-V2-Lite", LLM_NO_QUANTIZATION);
+	ck_assert_uint_eq(model.parameters, 15706484224);
+	compute_shipped("gpt-oss-20b", LLM_MXFP4);
+	ck_assert_uint_eq(model.parameters, 20914757184);
+	ck_assert_uint_eq(llm_model_form(&config), LLM_MXFP4);
 }
 END_TEST
 
@@ -151,22 +168,147 @@ START_TEST(parameters_of_other_architectures_are_as_published)
 		  "'num_attention_heads': 16, 'num_key_value_heads': 16, 'vocab_size': 50304, "
 		  "'torch_dtype': 'bfloat16'",
 		  6919161856, 6919161856 - 16ull * 56 * 3 * 2048 * 1024, 16 * 17 + 20 },
+		/* granite-3.1-3b-a800m-instruct */
+		{ "'GraniteMoeForCausalLM'], 'hidden_size': 1536, 'intermediate_size': 512, "
+		  "'num_local_experts': 40, 'num_experts_per_tok': 8, 'num_hidden_layers': 32, "
+		  "'num_attention_heads': 24, 'num_key_value_heads': 8, 'vocab_size': 49155, "
+		  "'tie_word_embeddings': true, 'torch_dtype': 'bfloat16'",
+		  3298793472, 3298793472 - 32ull * 32 * 3 * 1536 * 512, 32 * 15 + 20 },
+		/* pythia-2.8b: biases everywhere */
+		{ "'GPTNeoXForCausalLM'], 'hidden_size': 2560, 'intermediate_size': 10240, "
+		  "'num_hidden_layers': 32, 'num_attention_heads': 32, 'vocab_size': 50304, "
+		  "'tie_word_embeddings': false, 'torch_dtype': 'float16'",
+		  2775208960, 2775208960, 32 * 10 + 20 },
+		/* opt-6.7b: a table of 2050 positions */
+		{ "'OPTForCausalLM'], 'hidden_size': 4096, 'ffn_dim': 16384, "
+		  "'num_hidden_layers': 32, 'num_attention_heads': 32, 'vocab_size': 50272, "
+		  "'max_position_embeddings': 2048, 'word_embed_proj_dim': 4096, "
+		  "'do_layer_norm_before': true, 'torch_dtype': 'float16'",
+		  6658473984, 6658473984, 32 * 10 + 20 },
+		/* falcon-7b: one key head, and one norm a layer */
+		{ "'FalconForCausalLM'], 'hidden_size': 4544, 'num_hidden_layers': 32, "
+		  "'num_attention_heads': 71, 'num_kv_heads': 71, 'vocab_size': 65024, "
+		  "'multi_query': true, 'parallel_attn': true, 'bias': false, "
+		  "'new_decoder_architecture': false, 'torch_dtype': 'bfloat16'",
+		  6921720704, 6921720704, 32 * 9 + 20 },
+		/* falcon-40b: eight key heads, and two norms */
+		{ "'FalconForCausalLM'], 'hidden_size': 8192, 'num_hidden_layers': 60, "
+		  "'num_attention_heads': 128, 'num_kv_heads': 8, 'vocab_size': 65024, "
+		  "'parallel_attn': true, 'bias': false, 'new_decoder_architecture': true, "
+		  "'torch_dtype': 'bfloat16'",
+		  41303293952, 41303293952, 60 * 10 + 20 },
+		/* DeepSeek-V2-Lite: 16 B in all, 2.4 of them used, as its card has without a table */
+		{ "'DeepseekV2ForCausalLM'], 'hidden_size': 2048, 'intermediate_size': 10944, "
+		  "'num_hidden_layers': 27, 'num_attention_heads': 16, 'num_key_value_heads': "
+		  "16, 'vocab_size': 102400, 'kv_lora_rank': 512, 'q_lora_rank': null, "
+		  "'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "
+		  "'n_routed_experts': 64, 'n_shared_experts': 2, 'num_experts_per_tok': 6, "
+		  "'moe_intermediate_size': 1408, 'first_k_dense_replace': 1, "
+		  "'moe_layer_freq': 1, 'topk_method': 'greedy', 'torch_dtype': 'bfloat16'",
+		  15706484224, 15706484224 - 26ull * 58 * 3 * 2048 * 1408,
+		  27 * 14 + 26 * 9 + 20 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char whole[1024];
-		json_error_t bad;
-
-		snprintf(whole, sizeof(whole), "{'architectures': [%s}", cases[i].text);
-		for (char *c = whole; *c; c++)
-			*c = *c == '\'' ? '"' : *c;
-		compute(json_loads(whole, 0, &bad), LLM_NO_QUANTIZATION);
+		compute_text(cases[i].text, LLM_NO_QUANTIZATION);
 		ck_assert_msg(model.parameters == cases[i].parameters, "%s: %llu",
 			      cases[i].text, model.parameters);
 		ck_assert_uint_eq(model.active_parameters, cases[i].active);
 		ck_assert_uint_eq(model.weights, 2 * cases[i].parameters);
 		ck_assert_uint_eq(model.kernels_per_step, cases[i].kernels);
 	}
+}
+END_TEST
+
+/*
+ * 671 B, of which 37 are used, without the layer of speculative decoding; 70.272 KB of KV a
+ * token (DeepSeek-AI, "Insights into DeepSeek-V3", ISCA 2025, table 1).
+ */
+START_TEST(deepseek_v3_is_as_published)
+{
+	u64 layer, expert = 3ull * 7168 * 2048;
+
+	compute_text(
+		"'DeepseekV3ForCausalLM'], 'hidden_size': 7168, 'intermediate_size': 18432, "
+		"'num_hidden_layers': 61, 'num_attention_heads': 128, "
+		"'num_key_value_heads': 128, 'vocab_size': 129280, 'kv_lora_rank': 512, "
+		"'q_lora_rank': 1536, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, "
+		"'v_head_dim': 128, 'n_routed_experts': 256, 'n_shared_experts': 1, "
+		"'num_experts_per_tok': 8, 'moe_intermediate_size': 2048, "
+		"'first_k_dense_replace': 3, 'moe_layer_freq': 1, 'topk_method': "
+		"'noaux_tc', 'torch_dtype': 'bfloat16', 'num_nextn_predict_layers': 1",
+		LLM_NO_QUANTIZATION);
+	ck_assert_uint_eq(model.parameters, 671026419200);
+	ck_assert_uint_eq(model.active_parameters, 671026419200 - 58 * 248 * expert);
+	ck_assert_uint_eq(model.active_parameters / 100000000, 375); /* 36.6 without a table */
+	ck_assert_uint_eq(model.kv_bytes_per_token, 70272);
+	ck_assert_uint_eq(model.weights, 2 * 671026419200 + 2 * 58 * 256);
+	layer = 7168 * 1536 + 1536 * 128 * 192 + 7168 * 576 + 512 * 128 * 256 +
+		128 * 128 * 7168;
+	ck_assert_uint_eq(model.flops_per_token, 2 * (61 * layer + 3 * 3ull * 7168 * 18432 +
+						      58 * (9 * expert + 7168 * 256)));
+	ck_assert_uint_eq(model.attention_flops, 61 * 128 * 2 * (192 + 128));
+	ck_assert_uint_eq(model.latent_decode_flops, 61 * 128 * 2 * (576 + 512));
+	ck_assert_uint_eq(model.latent_expand_flops, 61ull * 2 * 512 * 128 * 256);
+	ck_assert_uint_eq(model.attention_group, 128);
+	ck_assert_uint_eq(model.weight_matrices, 3 * 6 + 58 * (7 + 2) + 1);
+}
+END_TEST
+
+/*
+ * Table 1 of OpenAI's model card: 20.91 and 116.83 B, 3.61 and 5.13 used, the table of
+ * embeddings not among these, and 12.8 and 60.8 GiB.
+ */
+START_TEST(gpt_oss_is_as_published)
+{
+	static const struct {
+		u64 layers, experts, parameters, active, gib;
+	} cases[] = { { 24, 32, 2091, 361, 128 }, { 36, 128, 11683, 513, 608 } };
+
+	for (size_t i = 0; i < 2; i++) {
+		char text[512];
+
+		snprintf(
+			text, sizeof(text),
+			"'GptOssForCausalLM'], 'hidden_size': 2880, 'intermediate_size': 2880, "
+			"'num_hidden_layers': %llu, 'num_attention_heads': 64, "
+			"'num_key_value_heads': 8, 'head_dim': 64, 'vocab_size': 201088, "
+			"'num_local_experts': %llu, 'num_experts_per_tok': 4, "
+			"'sliding_window': 128, 'attention_bias': true, 'torch_dtype': "
+			"'bfloat16', 'quantization_config': {'quant_method': 'mxfp4'}",
+			cases[i].layers, cases[i].experts);
+		compute_text(text, LLM_MXFP4);
+		ck_assert(config.mxfp4);
+		ck_assert_uint_eq(llm_model_form(&config), LLM_MXFP4);
+		/* Rounded to 10 M, and to a tenth of a GiB. */
+		ck_assert_uint_eq((model.parameters + 5000000) / 10000000, cases[i].parameters);
+		ck_assert_uint_eq((model.active_parameters - 201088ull * 2880 + 5000000) /
+					  10000000,
+				  cases[i].active);
+		ck_assert_uint_eq((model.weights * 10 + (1 << 29)) >> 30, cases[i].gib);
+		ck_assert_uint_eq(model.window, 128);
+		ck_assert_uint_eq(model.window_layers, cases[i].layers / 2);
+		ck_assert_uint_eq(model.expert_weights, cases[i].layers * cases[i].experts * 3 *
+								2880 * 2880 * 17 / 32);
+	}
+}
+END_TEST
+
+/* 106 B, of which 12 are used: one of 46 layers is dense. */
+START_TEST(glm_4_5_air_is_as_published)
+{
+	compute_text(
+		"'Glm4MoeForCausalLM'], 'hidden_size': 4096, 'intermediate_size': 10944, "
+		"'num_hidden_layers': 46, 'num_attention_heads': 96, "
+		"'num_key_value_heads': 8, 'head_dim': 128, 'vocab_size': 151552, "
+		"'attention_bias': true, 'use_qk_norm': false, 'n_routed_experts': 128, "
+		"'n_shared_experts': 1, 'num_experts_per_tok': 8, 'moe_intermediate_size': "
+		"1408, 'first_k_dense_replace': 1, 'torch_dtype': 'bfloat16'",
+		LLM_NO_QUANTIZATION);
+	ck_assert_uint_eq(model.parameters / 1000000000, 106);
+	ck_assert_uint_eq(model.parameters - model.active_parameters,
+			  45ull * 120 * 3 * 4096 * 1408);
+	ck_assert_uint_eq(model.flops_per_token / 2000000000, 12);
 }
 END_TEST
 
@@ -349,19 +491,33 @@ START_TEST(windows_of_attention_are_those_of_vllm)
 		"\"torch_dtype\": \"bfloat16\"%s}";
 	static const struct {
 		const char *architecture, *keys;
-		u64 window;
+		u64 window, layers;
 	} cases[] = {
-		{ "Mistral", "", 4096 },
-		{ "Mistral", ", \"sliding_window\": null", 0 },
-		{ "Mistral", ", \"sliding_window\": 1024", 1024 },
-		{ "Mistral", ", \"use_sliding_window\": false", 0 },
-		{ "Llama", "", 0 },
-		{ "Llama", ", \"sliding_window\": 4096", 4096 },
-		{ "Qwen2", "", 0 },
-		{ "Qwen2", ", \"sliding_window\": 1024", 0 },
-		{ "Qwen2", ", \"sliding_window\": 1024, \"use_sliding_window\": true", 1024 },
-		{ "Qwen3", ", \"sliding_window\": null, \"use_sliding_window\": true", 0 },
-		{ "Qwen3", ", \"use_sliding_window\": true", 4096 },
+		{ "Mistral", "", 4096, 3 },
+		{ "Mistral", ", \"sliding_window\": null", 0, 0 },
+		{ "Mistral", ", \"sliding_window\": 1024", 1024, 3 },
+		{ "Mistral", ", \"use_sliding_window\": false", 0, 0 },
+		{ "Llama", "", 0, 0 },
+		{ "Llama", ", \"sliding_window\": 4096", 4096, 3 },
+		{ "Qwen2", "", 0, 0 },
+		{ "Qwen2", ", \"sliding_window\": 1024", 0, 0 },
+		{ "Qwen2",
+		  ", \"sliding_window\": 1024, \"use_sliding_window\": true, "
+		  "\"max_window_layers\": 1",
+		  1024, 2 },
+		/* Hugging Face has max_window_layers 28. */
+		{ "Qwen2", ", \"sliding_window\": 1024, \"use_sliding_window\": true", 0, 0 },
+		{ "Qwen3", ", \"sliding_window\": null, \"use_sliding_window\": true", 0, 0 },
+		{ "Qwen3", ", \"use_sliding_window\": true, \"max_window_layers\": 0", 4096,
+		  3 },
+		/* Layers 1 and 3 of three; all but each third. */
+		{ "Gemma2", "", 4096, 2 },
+		{ "Gemma3", "", 4096, 3 },
+		{ "Gemma3", ", \"sliding_window_pattern\": 3", 4096, 2 },
+		{ "Gemma3",
+		  ", \"layer_types\": [\"full_attention\", \"sliding_attention\", "
+		  "\"full_attention\"]",
+		  4096, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -375,6 +531,8 @@ START_TEST(windows_of_attention_are_those_of_vllm)
 		ck_assert_int_eq(hf_config_read(root, "config.json", &config, &error), 0);
 		ck_assert_msg(config.sliding_window == cases[i].window, "%s%s: %llu",
 			      cases[i].architecture, cases[i].keys, config.sliding_window);
+		ck_assert_msg(config.window_layers == cases[i].layers, "%s%s: %llu layers",
+			      cases[i].architecture, cases[i].keys, config.window_layers);
 		json_decref(root);
 	}
 }
@@ -473,6 +631,9 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, parameters_are_as_published);
 	tcase_add_test(tests, parameters_of_other_architectures_are_as_published);
+	tcase_add_test(tests, deepseek_v3_is_as_published);
+	tcase_add_test(tests, gpt_oss_is_as_published);
+	tcase_add_test(tests, glm_4_5_air_is_as_published);
 	tcase_add_test(tests, an_mlp_without_a_gate_has_two_matrices);
 	tcase_add_test(tests, numbers_agree_with_the_profile_that_was_made_by_hand);
 	tcase_add_test(tests, experts_count_by_those_that_a_token_uses);

@@ -578,7 +578,14 @@ static void *failing_alloc(size_t bytes)
 START_TEST(running_out_of_memory_at_the_start_is_an_error)
 {
 	static const struct gvm_port_alloc_hook hook = { failing_alloc, free };
-	struct llm_scheduler_config config = { 8, 4, 16, 4, 64, true };
+	struct llm_scheduler_config config = {
+		.block_count = 8,
+		.block_tokens = 4,
+		.max_batched_tokens = 16,
+		.max_sequences = 4,
+		.max_model_len = 64,
+		.prefix_caching = true,
+	};
 
 	gvm_port_alloc_hook = &hook;
 	for (failing = 0; failing < 13; failing++) {

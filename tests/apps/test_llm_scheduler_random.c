@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The LLM scheduler: invariants under random load, with and without prefix caching. */
+/*
+ * The LLM scheduler: invariants under random load: plain, with prefix caching, and with layers
+ * that have a window.
+ */
 #include "llm_scheduler_fixture.h"
 
 #include <stdio.h>
@@ -33,11 +36,12 @@ static void check_pool(void)
 	GVM_ASSERT(pool->block_count <= ARRAY_SIZE(owners));
 	for (block = pool->queue_next[0]; block; block = pool->queue_next[block])
 		queued[block]++;
-	for (i = 0; i < REQUESTS_MAX; i++) {
-		const struct kv_blocks *blocks = &requests[i].blocks;
+	for (i = 0; i < 2 * REQUESTS_MAX; i++) {
+		const struct llm_request *request = &requests[i / 2];
+		const struct kv_blocks *blocks = i % 2 ? &request->windowed : &request->blocks;
 
 		own = blocks->newest;
-		GVM_ASSERT(requests[i].state == LLM_RUNNING || !blocks->count);
+		GVM_ASSERT(request->state == LLM_RUNNING || !blocks->count);
 		for (n = blocks->count; n--;) {
 			block = n < blocks->shared_count ? blocks->shared[n] : own;
 			if (block == own)
@@ -79,8 +83,17 @@ static void check_step(const struct llm_step *step)
 
 	for (i = 0; i < scheduler.running_count; i++) {
 		const struct llm_request *request = scheduler.running[i];
-		u64 room = (u64)request->blocks.count * config->block_tokens;
+		u32 groups = config->window ? config->full_groups : 1;
+		u64 room = (u64)request->blocks.count / max(groups, 1u) * config->block_tokens;
+		u32 windowed = config->window ? config->window_groups : 0;
 
+		if (windowed)
+			room = (u64)(request->windowed.count / windowed + request->passed) *
+			       config->block_tokens;
+		/* No key is gone that the first query of the step sees. */
+		GVM_ASSERT((u64)request->passed * config->block_tokens + config->window <=
+				   (u64)request->computed + 1 ||
+			   !request->passed);
 		tokens += request->scheduled;
 		sequences += request->scheduled != 0;
 		GVM_ASSERT(room >= (u64)request->computed + request->scheduled);
@@ -160,7 +173,9 @@ static void random_abort(u32 *open)
 	--*open;
 }
 
-static void random_world(bool caching)
+enum world { PLAIN, CACHING, WINDOWED, WORLDS };
+
+static void random_world(enum world world)
 {
 	struct llm_scheduler_config config;
 	u32 open = 0;
@@ -168,9 +183,14 @@ static void random_world(bool caching)
 
 	memset(requests, 0, sizeof(requests));
 	start_scheduler(8 + dice(120), 1 + dice(16), 8 + dice(56), 1 + dice(8), 32 + dice(96));
-	if (caching) {
+	if (world != PLAIN) {
 		config = scheduler.config;
-		config.prefix_caching = true;
+		config.prefix_caching = world == CACHING;
+		if (world == WINDOWED) {
+			config.window = 1 + dice(60);
+			config.full_groups = dice(3);
+			config.window_groups = 1 + dice(3);
+		}
 		llm_scheduler_destroy(&scheduler);
 		ck_assert_int_eq(llm_scheduler_init(&scheduler, &config), 0);
 	}
@@ -199,7 +219,7 @@ START_TEST(no_block_is_lost_and_everybody_finishes_under_random_load)
 	seed = text ? strtoull(text, NULL, 0) : 20240607;
 	printf("TEST_SEED=%llu\n", seed);
 	for (round = 0; round < 200; round++) {
-		random_world(round & 1);
+		random_world(round % WORLDS);
 		preemptions += scheduler.preemptions;
 	}
 	ck_assert_uint_gt(preemptions, 1000); /* or it was no load */

@@ -347,6 +347,42 @@ START_TEST(a_cached_prefix_is_not_computed_again)
 }
 END_TEST
 
+/*
+ * One of two layers looks back at 10 tokens. Prefill: products 2000; 100 bytes * 2 or 210 pairs
+ * of the layer that sees all, and 100 bytes * 2 or 155 pairs of the other one. Decode with a
+ * context of 21: 1000, 105 bytes * 2 and 50 bytes * 2.
+ */
+START_TEST(a_layer_with_a_window_reads_no_more_than_it)
+{
+	init_llm();
+	llm.layers = 2;
+	llm.window = 10;
+	llm.window_layers = 1;
+	arrive(0, 20, 2);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 50 + 2000 + 210 + 200,
+		      50 + 2410 + 50 + 1000 + 210 + 100);
+}
+END_TEST
+
+/*
+ * Two chunks of a prompt of 100. The first one: products 6400 and 2080 pairs * 2. The second one:
+ * 3600, 64 * 36 + 666 pairs * 2, and 64 tokens of the cache that are expanded. Then four query
+ * heads of a sequence that decodes lie in one tile: 101 tokens of context at 100 FLOP.
+ */
+START_TEST(a_latent_cache_is_expanded_for_prompts_alone)
+{
+	init_llm();
+	llm.attention_group = 4;
+	llm.latent_decode_flops = 100;
+	llm.latent_expand_flops = 30;
+	arrive(0, 100, 2);
+	simulate();
+	expect_record(0, APP_COMPLETED, ZERO, 50 + 6400 + 4160 + 50 + 3600 + 5940 + 1920,
+		      22120 + 50 + 1000 + 10100);
+}
+END_TEST
+
 TEST_MAIN("llm_steps", a_request_takes_the_time_of_its_steps,
 	  an_eager_step_is_bound_by_the_host, a_small_step_is_a_graph_with_one_launch,
 	  a_step_has_overhead_logits_and_activations,
@@ -359,4 +395,6 @@ TEST_MAIN("llm_steps", a_request_takes_the_time_of_its_steps,
 	  a_decode_takes_a_tile_which_heads_share_without_prefill,
 	  flash_attention_3_packs_heads_beside_prefill, the_host_works_before_the_gpu,
 	  a_product_of_a_new_shape_costs_the_host_once, a_graph_has_no_new_shapes,
-	  requests_share_steps, a_cached_prefix_is_not_computed_again)
+	  requests_share_steps, a_cached_prefix_is_not_computed_again,
+	  a_layer_with_a_window_reads_no_more_than_it,
+	  a_latent_cache_is_expanded_for_prompts_alone)

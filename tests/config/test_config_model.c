@@ -171,12 +171,16 @@ static void assert_bad_quantization(const char *method, const char *message)
 	assert_bad_model("\"vocab_size\": 1000", changed, full);
 }
 
-#define ARCHITECTURES                                                                \
-	"LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, " \
-	"GemmaForCausalLM, Gemma2ForCausalLM, Gemma3ForCausalLM, PhiForCausalLM, "   \
-	"Phi3ForCausalLM, GraniteForCausalLM, Glm4ForCausalLM, Olmo2ForCausalLM, "   \
-	"SmolLM3ForCausalLM, Starcoder2ForCausalLM, CohereForCausalLM, "             \
-	"MixtralForCausalLM, Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, OlmoeForCausalLM"
+#define ARCHITECTURES                                                       \
+	"LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM, "          \
+	"Qwen3ForCausalLM, GemmaForCausalLM, Gemma2ForCausalLM, "           \
+	"Gemma3ForCausalLM, PhiForCausalLM, Phi3ForCausalLM, "              \
+	"GraniteForCausalLM, Glm4ForCausalLM, Olmo2ForCausalLM, "           \
+	"SmolLM3ForCausalLM, Starcoder2ForCausalLM, CohereForCausalLM, "    \
+	"MixtralForCausalLM, Qwen2MoeForCausalLM, Qwen3MoeForCausalLM, "    \
+	"OlmoeForCausalLM, GraniteMoeForCausalLM, Glm4MoeForCausalLM, "     \
+	"DeepseekV2ForCausalLM, DeepseekV3ForCausalLM, GptOssForCausalLM, " \
+	"GPTNeoXForCausalLM, OPTForCausalLM, FalconForCausalLM"
 
 START_TEST(mistakes_in_a_model_name_its_file_and_key)
 {
@@ -205,10 +209,25 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 	assert_bad_model(",\n \"torch_dtype\": \"bfloat16\"", "",
 			 "torch_dtype: is missing, allowed: bfloat16, float16, or float32, "
 			 "which runs in 16 bits");
-	assert_bad_model("\"vocab_size\": 1000", "\"vocab_size\": 1000, \"sliding_window\": 9",
-			 "sliding_window: 9 tokens: a window that ends within a sequence is "
-			 "not modelled, allowed: null, use_sliding_window false, or an "
-			 "app.max_model_len of at most the window");
+	assert_bad_model("\"vocab_size\": 1000",
+			 "\"vocab_size\": 1000, \"sliding_window\": 9, \"layer_types\": "
+			 "[\"sliding_attention\"]",
+			 "layer_types: has not one word for each layer, allowed: as many as "
+			 "num_hidden_layers");
+	assert_bad_model("\"vocab_size\": 1000",
+			 "\"vocab_size\": 1000, \"sliding_window\": 9, \"layer_types\": "
+			 "[\"chunked_attention\"]",
+			 "layer_types: has another kind of layer, allowed: a list of "
+			 "\"sliding_attention\" and \"full_attention\"");
+	assert_bad_model("{\"architectures\": [\"Llama", "{\"architectures\": [\"DeepseekV3",
+			 "qk_nope_head_dim: is missing, allowed: an integer from 1 to 65536");
+	assert_bad_model("{\"architectures\": [\"Llama", "{\"architectures\": [\"OPT",
+			 "ffn_dim: is missing, allowed: an integer from 1 to 16777216");
+	assert_bad_model("\"vocab_size\": 1000",
+			 "\"vocab_size\": 1000, \"quantization_config\": {\"quant_method\": "
+			 "\"mxfp4\"}",
+			 "quantization_config.quant_method: \"mxfp4\" is wrong, allowed: fp8, "
+			 "awq, gptq");
 	assert_bad_model("\"vocab_size\": 1000", "\"vocab_size\": 1000, \"sliding_window\": 0",
 			 "sliding_window: 0 is wrong, allowed: an integer from 1 to 16777216");
 	assert_bad_model("{\"architectures\": [\"Llama", "{\"architectures\": [\"Qwen3Moe",
@@ -273,22 +292,31 @@ START_TEST(a_window_as_long_as_the_longest_sequence_changes_nothing)
 					       "\"vocab_size\": 1000, \"sliding_window\": 64"));
 	load("containers.vllm.app={\"model\": \"tiny\", \"max_model_len\": 64}", NULL);
 	ck_assert_uint_eq(llm_keys()->weights, 2 * TINY_PARAMETERS);
-	ck_assert_int_eq(
-		load_path("s.json",
-			  "containers.vllm.app={\"model\": \"tiny\", \"max_model_len\": 65}",
-			  NULL),
-		-SIM_EXIT_USER);
-	ck_assert_ptr_nonnull(strstr(error.text, "sliding_window: 64 tokens"));
+	ck_assert_uint_eq(llm_keys()->window, 0);
+	ck_assert_uint_eq(llm_keys()->window_layers, 0);
+	load("containers.vllm.app={\"model\": \"tiny\", \"max_model_len\": 65}", NULL);
+	ck_assert_uint_eq(llm_keys()->window, 64);
+	ck_assert_uint_eq(llm_keys()->window_layers, 5);
+	assert_bad_set("containers.vllm.app={\"model\": \"tiny\", \"max_model_len\": 65, "
+		       "\"prefix_caching\": true}",
+		       "--set:containers.vllm.app.prefix_caching: is not modelled for layers "
+		       "with a sliding window, "
+		       "allowed: false, or a window of 0");
+	assert_bad_set("containers.vllm.app={\"model\": \"tiny\", \"quantization\": \"mxfp4\"}",
+		       "--set:containers.vllm.app.quantization: mxfp4 is for weights of "
+		       "experts, which the model has not, "
+		       "allowed: none, fp8, int4");
 }
 END_TEST
 
 START_TEST(a_missing_model_lists_ours)
 {
-	assert_bad_set(
-		"containers.vllm.app.model=huge",
-		"--set:containers.vllm.app.model: no config.json in \"huge\" and no "
-		"model of gvmsim, allowed: Llama-3.1-8B, Llama-3.3-70B, Qwen2.5-7B, "
-		"Qwen3-30B-A3B, or the path of your model's config.json from Hugging Face");
+	assert_bad_set("containers.vllm.app.model=huge",
+		       "--set:containers.vllm.app.model: no config.json in \"huge\" and no "
+		       "model of gvmsim, allowed: DeepSeek-V2-Lite, Llama-3.1-8B, "
+		       "Llama-3.3-70B, Qwen2.5-7B, "
+		       "Qwen3-30B-A3B, gpt-oss-20b, or the path of your model's config.json "
+		       "from Hugging Face");
 	assert_bad_set("containers.vllm.app.model=Qwen3-30B",
 		       "--set:containers.vllm.app.model: no config.json in \"Qwen3-30B\" and "
 		       "no model of gvmsim, did you mean \"Qwen3-30B-A3B\"? Also "
@@ -298,7 +326,7 @@ START_TEST(a_missing_model_lists_ours)
 		       "to 511 bytes");
 	assert_bad_set("containers.vllm.app.quantization=nf",
 		       "--set:containers.vllm.app.quantization: \"nf\" is not known, "
-		       "allowed: \"none\", \"fp8\", \"int4\"");
+		       "allowed: \"none\", \"fp8\", \"int4\", \"mxfp4\"");
 	assert_bad_set("containers.vllm.app.embeddings=6M",
 		       "--set:containers.vllm.app.embeddings: 6291456 is too much, allowed: "
 		       "less than weights, 6291456");

@@ -15,13 +15,17 @@ static void check_model(const struct hf_config *config, enum llm_quantization fo
 
 	llm_model_compute(config, form, &model);
 	FUZZ_ASSERT(model.parameters && model.active_parameters <= model.parameters);
-	FUZZ_ASSERT(model.weights >= model.parameters / (form == LLM_INT4 ? 2 : 1));
+	FUZZ_ASSERT(model.weights >=
+		    model.parameters / (form == LLM_INT4 || form == LLM_MXFP4 ? 2 : 1));
 	if (model.weights < U64_MAX)
 		FUZZ_ASSERT(model.embeddings < model.weights &&
 			    model.expert_weights < model.weights - model.embeddings);
 	FUZZ_ASSERT(!model.experts == !model.experts_per_token);
 	FUZZ_ASSERT(model.experts_per_token <= model.experts);
 	FUZZ_ASSERT(!model.experts == !model.expert_weights);
+	FUZZ_ASSERT(!model.window == !model.window_layers &&
+		    model.window_layers <= model.layers);
+	FUZZ_ASSERT(!model.latent_decode_flops == !model.latent_expand_flops);
 	FUZZ_ASSERT(model.kv_bytes_per_token && model.flops_per_token && model.head_flops);
 	FUZZ_ASSERT(model.layers && model.kernels_per_step > model.layers &&
 		    model.weight_matrices > model.layers);
@@ -52,5 +56,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_model(&config, LLM_NO_QUANTIZATION);
 	check_model(&config, LLM_FP8);
 	check_model(&config, LLM_INT4);
+	check_model(&config, LLM_MXFP4);
 	return 0;
 }
