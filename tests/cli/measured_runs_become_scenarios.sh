@@ -24,7 +24,11 @@ get() {
 	'["10s","131072us","llm-server","141.499475ms","10s"]' ] || fail "llm: $(get .containers.llm)"
 [ "$(get '([.containers[] | has("gmem.limit.high")] | any), has("events")')" = "$(printf 'false\nfalse')" ] ||
 	fail "no limit and no change: $(cat mine.json)"
+# The pipeline had made images: it makes one within the lead, and its first one of the results costs no warm-up.
+[ "$(get '.containers.diffusion.app | [.warm_images, .boot, .warmup]')" = '[1,"10s","0s"]' ] || fail "warm: $(cat mine.json)"
 "$gvmsim" run mine.json --out sim --quiet 2>.err || fail "run: $(cat .err)"
+awk -F, '$1 == "diffusion" && $NF == "completed" { print $6 - $4 }' sim/requests.csv >lengths
+awk 'NR == 1 { first = $1 } { sum += $1 } END { exit NR < 3 || first > 1.02 * sum / NR }' lengths || fail "cold: $(cat lengths)"
 "$gvmsim" validate results "$measured" sim >table || fail "validate: $(cat table)"
 # The first request arrives as it did, 10 s later. It is request 0 of both.
 [ "$(sed -n 2p sim/requests.csv | cut -d, -f1,4,7,8)" = "llm,10141499475,835,637" ] || fail "$(sed -n 2p sim/requests.csv)"
