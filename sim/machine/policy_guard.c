@@ -8,6 +8,9 @@
  * busy host must not end a policy that is well. A plug-in that sleeps for ever is not
  * found, and one that has written over the simulator's memory may still take it along.
  *
+ * One that calls exit() ends the simulator, whose results cannot be trusted then: nothing is
+ * written, and the program says who ended it.
+ *
  * The plug-in's step is a copy. A jump out of it leaves nothing half written, and of what it
  * says only its writes are taken, as many as there may be.
  */
@@ -16,8 +19,13 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
+
+#include "engine/error.h"
 
 #define NS_PER_S  1000000000ull
 #define NS_PER_MS 1000000ull
@@ -30,6 +38,19 @@ static const int guard_signals[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, S
 static sigjmp_buf guard_return;
 /* Not on the stack of the actor, which is small. */
 static struct gvmd_step guard_step;
+
+/* The policy that steps; NULL: none does. */
+static const char *guard_stepping;
+
+/* The program ends. In a step it is the plug-in's doing. */
+static void guard_exit(void)
+{
+	if (!guard_stepping)
+		return;
+	fprintf(stderr, "gvmsim: policy %s: it called exit(), allowed: return an error\n",
+		guard_stepping);
+	_exit(SIM_EXIT_RUNTIME);
+}
 
 static void guard_jump(int signal_number)
 {
@@ -69,17 +90,23 @@ int policy_guarded_step(struct gvmd_plan *plan, struct gvmd_step *step)
 	struct sigaction before[GUARD_SIGNALS];
 	struct sigaction action = { .sa_handler = guard_jump, .sa_flags = SA_ONSTACK };
 	volatile int status = 0;
+	static bool watched;
 	int came;
 
+	if (!watched && atexit(guard_exit))
+		return gvmd_fail(step, -ENOMEM, "out of memory");
+	watched = true;
 	guard_step = *step;
 	for (size_t i = 0; i < GUARD_SIGNALS; i++)
 		sigaction(guard_signals[i], &action, &before[i]);
 	came = sigsetjmp(guard_return, 1);
 	if (!came) {
 		guard_set_timer(plan->deadline_ns);
+		guard_stepping = plan->policy->name;
 		status = plan->policy->step(plan->state, &guard_step);
 		guard_set_timer(0);
 	}
+	guard_stepping = NULL;
 	guard_set_timer(0);
 	for (size_t i = 0; i < GUARD_SIGNALS; i++)
 		sigaction(guard_signals[i], &before[i], NULL);

@@ -157,6 +157,12 @@ ends 'for (;;) ++zero' 'it hangs: no answer within 100 ms of computing$'
 unset CRASHED
 ends 'now->write_count = 1000000' 'it says that it asks for 1000000 writes$'
 
+# One that calls exit() does not look like a run that went well.
+sed 's/now->write_count = 1000000/exit(0)/' bad.c >exits.c
+cc -w -shared -fPIC -I "$source/sim" -o bad.so exits.c
+expect 1 '^gvmsim: policy bad: it called exit(), allowed: return an error$' run s.json --quiet --out gone --set policy.file=bad.json
+[ -z "$(ls gone)" ] || fail "results of a run that a policy has ended"
+
 # Mistakes name the file and the key, and write nothing.
 rm -r one two
 echo '{ "policy": "dyn", "high": "vllm", "low": "sd" }' >bad.json
