@@ -3,6 +3,7 @@
  * "gvmsim compare", see cmd_compare.h. The picture is a figure that is made for these folders.
  */
 #include "cli/cmd_compare.h"
+#include "cli/compare_together.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -30,6 +31,9 @@
 
 static const struct command_option options[] = {
 	{ "out", "DIR", false, "where files go, by default results/compare" },
+	{ "alone", "DIR", false,
+	  "one of the folders, in which each container has a GPU to itself: slowdowns of the "
+	  "others, and what follows from them" },
 	{ NULL, NULL, false, NULL },
 };
 
@@ -49,12 +53,17 @@ const struct command command_compare = {
 	.more =
 "Runs are named by the last part of their folder's path. compare-metrics.csv has a row\n"
 "for each container and metric, and a column for each run: a number, \">\" and a number\n"
-"where the run only gives a bound, or nothing. compare.csv has the picture's numbers.\n",
+"where the run only gives a bound, or nothing. compare.csv has the picture's numbers.\n"
+"With --alone a second table, and compare-together.csv, have the slowdown of each\n"
+"container (its median time over that alone), their mean (ANTT), the worst, the weighted\n"
+"speed-up (STP: as many as there are containers, if none is slower) and Jain's fairness.\n",
 	.examples =
 "  A server and a diffusion pipeline under every driver:\n"
 "    for s in exclusive stock gvm ghost; do gvmsim run vllm-diffusion-40g --system $s \\\n"
 "        --out results/$s; done\n"
-"    gvmsim compare results/exclusive results/stock results/gvm results/ghost\n",
+"    gvmsim compare results/exclusive results/stock results/gvm results/ghost\n"
+"  What sharing costs both together:\n"
+"    gvmsim compare results/exclusive results/stock results/ghost --alone results/exclusive\n",
 	.run = run,
 };
 /* clang-format on */
@@ -66,13 +75,17 @@ struct comparison {
 	const char **names;
 	size_t count;
 	const char *out;
+	const char *alone; /* NULL: no slowdowns */
 };
 
 static int take_option(void *data, const char *option, const char *value, struct sim_error *err)
 {
 	struct comparison *comparison = data;
 
-	comparison->out = value;
+	if (!strcmp(option, "alone"))
+		comparison->alone = value;
+	else
+		comparison->out = value;
 	return *value ? 0 :
 			command_bad_value(&command_compare, option, err,
 					  "is empty, allowed: the name of a folder");
@@ -404,12 +417,28 @@ static int check_run(const struct comparison *comparison, size_t run, struct sim
 	return 0;
 }
 
+/* Find the folder of --alone among the runs. */
+static int find_alone(const struct comparison *comparison, size_t *ret_run,
+		      struct sim_error *err)
+{
+	for (*ret_run = 0; *ret_run < comparison->count; ++*ret_run)
+		if (!strcmp(comparison->paths[*ret_run], comparison->alone) ||
+		    whole_file_is(comparison->paths[*ret_run], comparison->alone))
+			return 0;
+	return sim_user_error(err,
+			      "compare: --alone %s is not among the folders, allowed: one of "
+			      "them",
+			      comparison->alone);
+}
+
 static int compare(struct comparison *comparison, struct sim_error *err)
 {
-	size_t loaded = 0;
+	size_t loaded = 0, alone = 0;
 	int status = 0;
 
 	name_runs(comparison);
+	if (comparison->alone)
+		status = find_alone(comparison, &alone, err);
 	for (; !status && loaded < comparison->count; loaded++) {
 		status = check_run(comparison, loaded, err);
 		if (!status)
@@ -421,6 +450,9 @@ static int compare(struct comparison *comparison, struct sim_error *err)
 		each_container(comparison, print_container, NULL);
 		status = write_metrics(comparison, err);
 	}
+	if (!status && comparison->alone)
+		status = compare_together(comparison->folders, comparison->names,
+					  comparison->count, alone, comparison->out, err);
 	if (!status) {
 		printf("all metrics %s/" METRICS_NAME "\n", comparison->out);
 		status = draw(comparison, err);

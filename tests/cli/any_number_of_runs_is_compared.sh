@@ -37,6 +37,28 @@ for text in "llama: median TTFT" "qwen: P99 TTFT" "diffusion: median latency" "1
 	grep -qF "$text" out/compare.svg || fail "the picture does not say '$text'"
 done
 
+# Slowdowns over the run in which each has a GPU to itself: quotients of the medians of summary.json.
+"$gvmsim" compare runs/exclusive runs/stock runs/mig runs/other --alone runs/exclusive/ --out together >.out 2>.err || fail "$(cat .err)"
+file=together/compare-together.csv
+[ "$(head -n 1 $file)" = container,metric,exclusive,stock,mig,other ] || fail "$(cat $file)"
+for name in llama qwen; do
+	for run in exclusive stock; do
+		jq ".containers.$name.e2e_s.p50" "runs/$run/summary.json"
+	done | awk 'NR == 1 { alone = $1 } NR == 2 { printf "%.6f\n", $1 / alone }' >wanted
+	[ "$(grep "^$name,slowdown," $file | cut -d, -f4 | awk '{ printf "%.6f\n", $1 }')" = "$(cat wanted)" ] ||
+		fail "$name: $(cat wanted) is not in $(cat $file)"
+done
+awk -F, '$2 == "slowdown" { sum += $4; speed += 1 / $4; squares += 1 / $4 ^ 2; n++ }
+	$2 == "antt" { antt = $4 } $2 == "stp" { stp = $4 } $2 == "jain" { jain = $4 }
+	function differs(a, b) { return a < b * 0.999999 || a > b * 1.000001 }
+	END { exit differs(antt, sum / n) || differs(stp, speed) || differs(jain, speed ^ 2 / (n * squares)) }' $file ||
+	fail "indices: $(cat $file)"
+[ "$(grep ',antt,' $file | cut -d, -f3)" = 1 ] || fail "alone: $(cat $file)"
+# A run without the containers has no slowdown.
+[ -z "$(grep ',antt,' $file | cut -d, -f6)" ] || fail "other: $(cat $file)"
+grep -q '^weighted speed-up (STP) ' .out || fail "$(cat .out)"
+expect 2 "compare: --alone runs/ghost is not among the folders, allowed: one of them" compare runs/stock runs/mig --alone runs/ghost
+
 expect 2 "compare: 1 folders, expected 2 to 63, usage: gvmsim compare DIR" compare runs/stock
 expect 2 "compare: runs/stock is given twice, allowed: once" compare runs/stock runs/stock
 for again in runs/stock/ runs/../runs/stock "$PWD/runs/stock"; do
