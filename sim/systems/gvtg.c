@@ -102,7 +102,13 @@
  *      one model of GPU. Here a type is a fraction of the simulated GPU's memory.
  *   3. Preempted work stops at the end of a 3D primitive there, and here at
  *      the end of a kernel, or at a granule of equal length.
- *   4. Traps cost the container time, but no CPU that others would miss.
+ *   4. The CPUs of a virtual machine are its own, and the workload scheduler has one. So traps
+ *      hold up the container that makes them, and its dispatch, and take no CPU of others.
+ *   5. Entries of tables are counted, and not kept. Each one that a guest writes is of memory in
+ *      its own part, so the audit would never refuse one. What an audit of addresses does refuse
+ *      is in system guardian (sim/core/fence).
+ *   6. What a guest submits at once is the application's: app.kernels of a page player, kernels
+ *      of a phase, a step of an LLM server. There is no second key that cuts it up.
  */
 #include <stdlib.h>
 
