@@ -7,7 +7,7 @@
 
 #include "engine/error.h"
 #include "gvm/port.h"
-#include "results/csv.h"
+#include "results/requests_read.h"
 #include "results/results.h"
 
 const char *const explain_phases[EXPLAIN_PHASES] = {
@@ -88,58 +88,24 @@ static bool is_in_order(const struct explain *row, u64 run_end_ns)
 	return true;
 }
 
-/* The columns of requests.csv that are read. */
-enum request_column {
-	REQUEST_CONTAINER,
-	REQUEST_ID,
-	REQUEST_KIND,
-	REQUEST_ARRIVAL,
-	REQUEST_START,
-	REQUEST_FIRST,
-	REQUEST_FINISH,
-	REQUEST_IN,
-	REQUEST_OUT,
-	REQUEST_PREEMPTIONS,
-	REQUEST_OUTCOME,
-	REQUEST_COLUMNS
-};
-
-static const char *const request_columns[REQUEST_COLUMNS] = {
-	[REQUEST_CONTAINER] = "container", [REQUEST_ID] = "id",
-	[REQUEST_KIND] = "kind",	   [REQUEST_ARRIVAL] = "arrival_ns",
-	[REQUEST_START] = "start_ns",	   [REQUEST_FIRST] = "first_ns",
-	[REQUEST_FINISH] = "finish_ns",	   [REQUEST_IN] = "prompt_tokens",
-	[REQUEST_OUT] = "output_tokens",   [REQUEST_PREEMPTIONS] = "preemptions",
-	[REQUEST_OUTCOME] = "outcome",
-};
-
-/* Read a row of requests.csv. Returns 0 or a negative enum sim_exit. */
-static int read_request(const struct csv *csv, struct explain *ret_row, struct sim_error *err)
+/* What is known of the request in a row. */
+static struct explain explain_of(const struct requests_row *row)
 {
-	const struct {
-		enum request_column column;
-		u64 *value;
-	} numbers[] = {
-		{ REQUEST_ID, &ret_row->id },
-		{ REQUEST_ARRIVAL, &ret_row->arrival_ns },
-		{ REQUEST_START, &ret_row->start_ns },
-		{ REQUEST_FIRST, &ret_row->first_ns },
-		{ REQUEST_FINISH, &ret_row->finish_ns },
-		{ REQUEST_IN, &ret_row->tokens_in },
-		{ REQUEST_OUT, &ret_row->tokens_out },
-		{ REQUEST_PREEMPTIONS, &ret_row->preemptions },
+	struct explain explain = {
+		.id = row->record.id,
+		.arrival_ns = row->record.arrival_ns,
+		.start_ns = row->record.start_ns,
+		.first_ns = row->record.first_ns,
+		.finish_ns = row->record.finish_ns,
+		.tokens_in = row->record.prompt_tokens,
+		.tokens_out = row->record.output_tokens,
+		.preemptions = row->record.preemptions,
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-		int status = csv_u64(csv, numbers[i].column, numbers[i].value, err);
-
-		if (status)
-			return status;
-	}
-	snprintf(ret_row->kind, CFG_NAME_MAX, "%s", csv_text(csv, REQUEST_KIND));
-	snprintf(ret_row->container, CFG_NAME_MAX, "%s", csv_text(csv, REQUEST_CONTAINER));
-	snprintf(ret_row->outcome, CFG_NAME_MAX, "%s", csv_text(csv, REQUEST_OUTCOME));
-	return 0;
+	snprintf(explain.kind, sizeof(explain.kind), "%s", row->kind);
+	snprintf(explain.container, sizeof(explain.container), "%s", row->container);
+	snprintf(explain.outcome, sizeof(explain.outcome), "%s", row->outcome);
+	return explain;
 }
 
 /* Find the wanted request in requests.csv. */
@@ -147,23 +113,21 @@ static int find_request(struct explain *found, const char *path, const struct wa
 			u64 run_end_ns, struct sim_error *err)
 {
 	char file[PATH_MAX];
+	struct requests_row request;
 	bool any = false;
 	struct csv csv;
 	int status;
 
 	snprintf(file, sizeof(file), "%s/" RESULTS_REQUESTS, path);
-	status = csv_open(&csv, file, request_columns, REQUEST_COLUMNS, err);
+	status = requests_open(&csv, file, err);
 	if (status)
 		return status;
-	while ((status = csv_next(&csv, err)) == 1) {
-		struct explain row = { 0 };
+	while ((status = requests_next(&csv, &request, err)) == 1) {
+		struct explain row;
 
-		if (*wanted->container &&
-		    strcmp(csv_text(&csv, REQUEST_CONTAINER), wanted->container) != 0)
+		if (*wanted->container && strcmp(request.container, wanted->container) != 0)
 			continue;
-		status = read_request(&csv, &row, err);
-		if (status)
-			break;
+		row = explain_of(&request);
 		if (!wanted->worst && row.id != wanted->id)
 			continue;
 		if (!is_in_order(&row, run_end_ns)) {

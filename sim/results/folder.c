@@ -8,23 +8,10 @@
 
 #include "engine/error.h"
 #include "gvm/port.h"
-#include "results/csv.h"
+#include "results/requests_read.h"
 #include "results/results.h"
 
 #define NS_PER_S 1e9
-
-/* The columns of requests.csv, as indices into the names below. */
-enum request_column {
-	REQUEST_CONTAINER,
-	REQUEST_ARRIVAL,
-	REQUEST_FIRST,
-	REQUEST_FINISH,
-	REQUEST_OUTCOME,
-	REQUEST_COLUMNS
-};
-static const char *const request_columns[REQUEST_COLUMNS] = {
-	"container", "arrival_ns", "first_ns", "finish_ns", "outcome",
-};
 
 enum sample_column {
 	SAMPLE_TIME,
@@ -40,37 +27,17 @@ static const char *const sample_columns[SAMPLE_COLUMNS] = {
 	"resident_bytes",
 };
 
-/* The index of the container that a row names. */
-static int csv_container(const struct folder *folder, const struct csv *csv, size_t column,
-			 size_t *ret_container, struct sim_error *err)
+/* The index of the container @name, which the current row has. */
+static int find_container(const struct folder *folder, const struct csv *csv, const char *name,
+			  size_t *ret_container, struct sim_error *err)
 {
 	for (size_t i = 0; i < folder->summary.container_count; i++)
-		if (!strcmp(folder->summary.containers[i].name, csv_text(csv, column))) {
+		if (!strcmp(folder->summary.containers[i].name, name)) {
 			*ret_container = i;
 			return 0;
 		}
 	return sim_user_error(err, "%s:%zu: no container \"%.60s\" in " RESULTS_SUMMARY,
-			      csv->file, csv->line, csv_text(csv, column));
-}
-
-static int csv_outcome(const struct csv *csv, enum app_outcome *ret_outcome,
-		       struct sim_error *err)
-{
-	static const char *const names[] = {
-		[APP_COMPLETED] = "completed",
-		[APP_FAILED] = "failed",
-		[APP_DROPPED] = "dropped",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(csv_text(csv, REQUEST_OUTCOME), names[i]) != 0)
-			continue;
-		*ret_outcome = (enum app_outcome)i;
-		return 0;
-	}
-	return sim_user_error(err,
-			      "%s:%zu: outcome: \"%.40s\", allowed: completed, failed, dropped",
-			      csv->file, csv->line, csv_text(csv, REQUEST_OUTCOME));
+			      csv->file, csv->line, name);
 }
 
 /* Make room for one more row in an array that grows by doubling. NULL: no memory. */
@@ -81,37 +48,42 @@ static void *array_room(void *array, size_t count, size_t element)
 	return realloc(array, (count ? 2 * count : 1) * element);
 }
 
-static int read_record(struct folder *folder, const struct csv *csv, struct sim_error *err)
+static int add_record(struct folder *folder, const struct csv *csv,
+		      const struct requests_row *row, struct sim_error *err)
 {
 	struct folder_record *records =
 		array_room(folder->records, folder->record_count, sizeof(*records));
-	u64 arrival, first, finish;
+	u64 arrival = row->record.arrival_ns, first = row->record.first_ns;
+	u64 finish = row->record.finish_ns;
 	struct folder_record *record;
-	int status;
 
 	if (!records)
 		return sim_runtime_error(err, "%s: out of memory", csv->file);
 	folder->records = records;
 	record = &records[folder->record_count++];
-	*record = (struct folder_record){ 0 };
-	status = csv_container(folder, csv, REQUEST_CONTAINER, &record->container, err);
-	if (!status)
-		status = csv_u64(csv, REQUEST_ARRIVAL, &arrival, err);
-	if (!status)
-		status = csv_u64(csv, REQUEST_FIRST, &first, err);
-	if (!status)
-		status = csv_u64(csv, REQUEST_FINISH, &finish, err);
-	if (!status)
-		status = csv_outcome(csv, &record->record.outcome, err);
+	*record = (struct folder_record){ .record = row->record };
+	folder->end_ns = max(folder->end_ns, finish);
+	if ((first && first < arrival) || (finish && finish < arrival))
+		return sim_user_error(err, "%s:%zu: an end before the arrival", csv->file,
+				      csv->line);
+	return find_container(folder, csv, row->container, &record->container, err);
+}
+
+static int read_requests(struct folder *folder, const char *file, struct sim_error *err)
+{
+	struct requests_row row;
+	struct csv csv;
+	int status = requests_open(&csv, file, err);
+
 	if (status)
 		return status;
-	record->record.arrival_ns = arrival;
-	record->record.first_ns = first;
-	record->record.finish_ns = finish;
-	folder->end_ns = max(folder->end_ns, finish);
-	if ((!first || first >= arrival) && (!finish || finish >= arrival))
-		return 0;
-	return sim_user_error(err, "%s:%zu: an end before the arrival", csv->file, csv->line);
+	while ((status = requests_next(&csv, &row, err)) == 1) {
+		status = add_record(folder, &csv, &row, err);
+		if (status)
+			break;
+	}
+	csv_close(&csv);
+	return status;
 }
 
 static int read_sample(struct folder *folder, const struct csv *csv, struct sim_error *err)
@@ -125,7 +97,8 @@ static int read_sample(struct folder *folder, const struct csv *csv, struct sim_
 		return sim_runtime_error(err, "%s: out of memory", csv->file);
 	folder->samples = samples;
 	sample = &samples[folder->sample_count++];
-	status = csv_container(folder, csv, SAMPLE_CONTAINER, &sample->container, err);
+	status = find_container(folder, csv, csv_text(csv, SAMPLE_CONTAINER),
+				&sample->container, err);
 	if (!status)
 		status = csv_u64(csv, SAMPLE_TIME, &sample->time_ns, err);
 	if (!status)
@@ -137,20 +110,15 @@ static int read_sample(struct folder *folder, const struct csv *csv, struct sim_
 	return status;
 }
 
-/* Call @read for every row of a CSV file. */
-static int read_csv(struct folder *folder, const char *file, const char *const *columns,
-		    size_t count,
-		    int (*read)(struct folder *folder, const struct csv *csv,
-				struct sim_error *err),
-		    struct sim_error *err)
+static int read_timeline(struct folder *folder, const char *file, struct sim_error *err)
 {
 	struct csv csv;
-	int status = csv_open(&csv, file, columns, count, err);
+	int status = csv_open(&csv, file, sample_columns, SAMPLE_COLUMNS, err);
 
 	if (status)
 		return status;
 	while ((status = csv_next(&csv, err)) == 1) {
-		status = read(folder, &csv, err);
+		status = read_sample(folder, &csv, err);
 		if (status)
 			break;
 	}
@@ -231,12 +199,10 @@ static int read_files(struct folder *folder, const char *path, struct sim_error 
 		status = read_config(folder, file, err);
 	sprintf(file, "%s/%s", path, RESULTS_REQUESTS);
 	if (!status)
-		status = read_csv(folder, file, request_columns, REQUEST_COLUMNS, read_record,
-				  err);
+		status = read_requests(folder, file, err);
 	sprintf(file, "%s/%s", path, RESULTS_TIMELINE);
 	if (!status)
-		status = read_csv(folder, file, sample_columns, SAMPLE_COLUMNS, read_sample,
-				  err);
+		status = read_timeline(folder, file, err);
 	return status;
 }
 

@@ -8,65 +8,29 @@
 #include "config/units.h"
 #include "engine/error.h"
 #include "gvm/port.h"
-#include "results/csv.h"
+#include "results/requests_read.h"
 #include "results/results.h"
-
-enum { CONTAINER, ARRIVAL, START, FIRST, FINISH, OUTPUT, PREEMPTIONS, OUTCOME, COLUMNS };
-
-static int read_row(const struct csv *csv, struct app_record *ret_record, struct sim_error *err)
-{
-	const char *outcome = csv_text(csv, OUTCOME);
-	u64 output = 0, preemptions = 0;
-	int status;
-
-	*ret_record = (struct app_record){
-		.outcome = !strcmp(outcome, "completed") ? APP_COMPLETED :
-			   !strcmp(outcome, "failed")	 ? APP_FAILED :
-							   APP_DROPPED,
-	};
-	status = csv_u64(csv, ARRIVAL, &ret_record->arrival_ns, err);
-	if (!status)
-		status = csv_u64(csv, START, &ret_record->start_ns, err);
-	if (!status)
-		status = csv_u64(csv, FIRST, &ret_record->first_ns, err);
-	if (!status)
-		status = csv_u64(csv, FINISH, &ret_record->finish_ns, err);
-	if (!status)
-		status = csv_u64(csv, OUTPUT, &output, err);
-	if (!status)
-		status = csv_u64(csv, PREEMPTIONS, &preemptions, err);
-	ret_record->output_tokens = (u32)output;
-	ret_record->preemptions = (u32)preemptions;
-	return status;
-}
 
 int log_read(const char *path, const char *container, struct app_log *log,
 	     struct sim_error *err)
 {
-	static const char *const columns[COLUMNS] = {
-		"container", "arrival_ns",    "start_ns",    "first_ns",
-		"finish_ns", "output_tokens", "preemptions", "outcome",
-	};
 	char file[PATH_MAX + sizeof(RESULTS_REQUESTS)];
+	struct requests_row row;
 	struct csv csv;
 	int status;
 
 	snprintf(file, sizeof(file), "%s/" RESULTS_REQUESTS, path);
-	status = csv_open(&csv, file, columns, COLUMNS, err);
+	status = requests_open(&csv, file, err);
 	if (status)
 		return status;
-	while ((status = csv_next(&csv, err)) == 1) {
-		struct app_record record;
-
-		if (strcmp(csv_text(&csv, CONTAINER), container) != 0)
+	while ((status = requests_next(&csv, &row, err)) == 1) {
+		if (strcmp(row.container, container) != 0)
 			continue;
-		status = read_row(&csv, &record, err);
-		/* A client's log has neither preemptions nor starts. */
-		log->has_server |= csv_has(&csv, PREEMPTIONS);
-		if (!status && app_log_add(log, &record))
+		log->has_server |= row.of_server;
+		if (app_log_add(log, &row.record)) {
 			status = sim_runtime_error(err, "out of memory");
-		if (status)
 			break;
+		}
 	}
 	csv_close(&csv);
 	return status;

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "results/fixed.h"
 #include "results/packed.h"
+#include "results/requests_read.h"
 #include "results/rows.h"
 
 static const char *const result_files[] = {
@@ -286,11 +287,6 @@ int results_begin_requests(struct writer *writer, struct sim_error *err)
 void results_put_log(struct writer *writer, const char *container,
 		     const struct app_report *report, const struct app_log *log)
 {
-	static const char *const outcomes[] = {
-		[APP_COMPLETED] = "completed",
-		[APP_FAILED] = "failed",
-		[APP_DROPPED] = "dropped",
-	};
 	static const char *const reasons[APP_REASONS] = {
 		[APP_NO_REASON] = "",	     [APP_REFUSED] = "refused",
 		[APP_TOO_LONG] = "too_long", [APP_OUT_OF_MEMORY] = "out_of_memory",
@@ -321,7 +317,7 @@ void results_put_log(struct writer *writer, const char *container,
 			rows_number(&rows, record->preemptions);
 		rows_char(&rows, ',');
 		put_text(&rows, reasons[record->reason], ',');
-		put_text(&rows, outcomes[record->outcome], '\n');
+		put_text(&rows, requests_outcomes[record->outcome], '\n');
 	}
 	rows_flush(&rows);
 	if (reader.failed && !writer->error)

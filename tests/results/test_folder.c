@@ -37,6 +37,13 @@ START_TEST(a_folder_reads_back)
 END_TEST
 
 /* A change in a file of a good folder, and the message behind the path. */
+#define REQUEST_NAMES                                                           \
+	"container, id, kind, arrival_ns, first_ns, finish_ns, prompt_tokens, " \
+	"output_tokens, start_ns, preemptions, outcome"
+#define REQUEST_HEADER                                                   \
+	"container,id,kind,arrival_ns,first_ns,finish_ns,prompt_tokens," \
+	"output_tokens,start_ns,preemptions,outcome\n"
+
 static const struct {
 	const char *file;
 	const char *text;
@@ -59,12 +66,17 @@ static const struct {
 	  ":containers.vllm.type: is unknown, allowed: \"llm-server\", "
 	  "*\"phases\", * or \"unknown\"" },
 	{ RESULTS_CONFIG, "{}", ":gpu.profile: is missing, allowed: the name of a profile" },
-	{ RESULTS_REQUESTS, "",
-	  ":1: is empty, allowed: a header with container, arrival_ns, first_ns, finish_ns, "
-	  "outcome" },
-	{ RESULTS_REQUESTS, "container,arrival_ns\n",
-	  ":1: no column \"first_ns\", allowed: a header with container, arrival_ns, first_ns, "
-	  "finish_ns, outcome" },
+	{ RESULTS_REQUESTS, "", ":1: is empty, allowed: a header with " REQUEST_NAMES },
+	{ RESULTS_REQUESTS, "container,id,kind,arrival_ns\n",
+	  ":1: no column \"first_ns\", allowed: a header with " REQUEST_NAMES },
+	{ RESULTS_REQUESTS, REQUEST_HEADER "vllm,0,request,5,6,7,1,1,5,0,lost\n",
+	  ":2: outcome: \"lost\", allowed: completed, failed, dropped" },
+	{ RESULTS_REQUESTS, REQUEST_HEADER "vllm,0,request,5,4,7,1,1,5,0,completed\n",
+	  ":2: an end before the arrival" },
+	{ RESULTS_REQUESTS, REQUEST_HEADER "vllm,0,request,5,6,7,1,4294967296,5,0,completed\n",
+	  ":2: output_tokens: 4294967296, allowed: at most 4294967295" },
+	{ RESULTS_REQUESTS, REQUEST_HEADER "who,0,request,5,6,7,1,1,5,0,completed\n",
+	  ":2: no container \"who\" in summary.json" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n1,vllm,5\n",
 	  ":2: 3 fields, expected 4" },
 	{ RESULTS_TIMELINE, "gpu_busy_ns,container,time_ns,resident_bytes\n-1,vllm,5,0\n",
