@@ -60,11 +60,9 @@ static int group_check_server(const struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm *cfg = env->container->app;
 	const char *wrong =
-		cfg->experts		 ? "it is for models without experts" :
-		cfg->latent_decode_flops ? "it is for models without a latent KV cache" :
-		!cfg->layers		 ? "app.layers is missing" :
-		!cfg->token_bytes	 ? "app.token_bytes is missing" :
-		cfg->kv_bytes_per_token % cfg->tensor_parallel ?
+		!cfg->layers	  ? "app.layers is missing" :
+		!cfg->token_bytes ? "app.token_bytes is missing" :
+		!cfg->latent_decode_flops && cfg->kv_bytes_per_token % cfg->tensor_parallel ?
 				    "it does not divide kv_bytes_per_token" :
 		cfg->kernels_per_step + LLM_LAYER_REDUCTIONS * cfg->layers > APP_KERNELS_MAX ?
 				    "with two all-reduces a layer a step has more "
@@ -264,7 +262,7 @@ static int llm_rank_run(const struct app_env *env)
 	const struct cfg_llm_rank *cfg = env->container->app;
 	const struct app_env *server = rank_server(env, cfg->server);
 	struct llm_group *group = server->shared;
-	struct llm_rank rank = { .env = env, .cfg = &group->share };
+	struct llm_rank rank = { .env = env, .cfg = &group->share, .server = cfg->server };
 	int status = llm_rank_init(&rank, llm_group_kv_groups(server));
 
 	if (!status)

@@ -59,8 +59,7 @@
  * A sliding window counts where app.max_model_len is longer (llm_window.h).
  *
  * Not modelled of latent attention: copies in 16 bits of the matrix that is absorbed, where
- * weights are in fp8; the traffic of keys and values that are made of the cache; more ranks than
- * one.
+ * weights are in fp8; the traffic of keys and values that are made of the cache.
  *
  * A table of embeddings that is not the output layer is not read by a step: a token reads one
  * row.
@@ -432,20 +431,22 @@ void llm_model_compute(const struct hf_config *config, enum llm_quantization for
 
 /*
  * A rank of tensor parallelism has whole heads. vLLM gives several ranks a copy of a head where
- * there are fewer of keys and values than ranks, which is not modelled.
+ * there are fewer of keys and values than ranks, which is not modelled. The latent values, which
+ * all heads share, each rank has.
  */
 static int model_check_ranks(struct cfg_load *load, const struct cfg_container *container,
 			     const struct hf_config *config)
 {
+	u64 heads = config->kv_lora_rank ? config->num_attention_heads :
+					   config->num_key_value_heads;
 	u64 ranks;
 	int status = cfg_derive_number(load, container, "tensor_parallel", &ranks);
 
-	if (status || !ranks || config->num_key_value_heads % ranks == 0)
+	if (status || !ranks || heads % ranks == 0)
 		return status;
 	return cfg_reject_app(load, container, "tensor_parallel",
-			      "%llu does not divide the heads of keys and values, "
-			      "allowed: a divisor of %llu",
-			      ranks, config->num_key_value_heads);
+			      "%llu does not divide the heads%s, allowed: a divisor of %llu",
+			      ranks, config->kv_lora_rank ? "" : " of keys and values", heads);
 }
 
 /* No layer ever looks back further than the window if no sequence is longer. */

@@ -19,22 +19,41 @@ static u64 share_of(u64 amount, u64 ranks)
 	return amount / ranks + (amount % ranks != 0);
 }
 
+/*
+ * What a rank moves of a token's hidden values as a whole, in all layers. With experts it adds
+ * up its parts of what each of them gives.
+ */
+static u64 whole_traffic(const struct cfg_llm *whole)
+{
+	u64 experts = whole->experts ? whole->experts_per_token + 1 : 0;
+	unsigned __int128 bytes = (unsigned __int128)whole->layers *
+				  (LAYER_WHOLE_TRAFFIC + experts) * whole->token_bytes;
+
+	return (u64)min(bytes, (unsigned __int128)whole->traffic_per_token);
+}
+
 void llm_rank_share(const struct cfg_llm *whole, struct cfg_llm *ret_share)
 {
 	u64 ranks = whole->tensor_parallel;
-	u64 traffic;
+	u64 traffic = whole_traffic(whole);
 
 	*ret_share = *whole;
 	if (ranks == 1)
 		return;
-	traffic = min(whole->layers * LAYER_WHOLE_TRAFFIC * whole->token_bytes,
-		      whole->traffic_per_token);
 	ret_share->weights = share_of(whole->weights, ranks);
 	ret_share->embeddings = share_of(whole->embeddings, ranks);
-	ret_share->kv_bytes_per_token = share_of(whole->kv_bytes_per_token, ranks);
+	/* Rounded down: a part of the rest that is rounded up is left beside them. */
+	ret_share->expert_weights = whole->expert_weights / ranks;
+	/* A latent cache serves all heads, so each rank has all of it. */
+	if (whole->latent_decode_flops)
+		ret_share->attention_group = share_of(whole->attention_group, ranks);
+	else
+		ret_share->kv_bytes_per_token = share_of(whole->kv_bytes_per_token, ranks);
 	ret_share->flops_per_token = share_of(whole->flops_per_token, ranks);
 	ret_share->head_flops = share_of(whole->head_flops, ranks);
 	ret_share->attention_flops = share_of(whole->attention_flops, ranks);
+	ret_share->latent_decode_flops = share_of(whole->latent_decode_flops, ranks);
+	ret_share->latent_expand_flops = share_of(whole->latent_expand_flops, ranks);
 	ret_share->traffic_per_token =
 		traffic + share_of(whole->traffic_per_token - traffic, ranks);
 	ret_share->kernels_per_step += LLM_LAYER_REDUCTIONS * whole->layers;
@@ -75,7 +94,8 @@ int llm_rank_init(struct llm_rank *rank, u32 groups)
 	struct cuda_access *kv = &rank->accesses[2];
 	/* The weights are those of all tokens, then experts, then a table of embeddings. */
 	u64 dense = cfg->weights - cfg->embeddings - cfg->expert_weights;
-	u64 seed = random_begin(env->config->seed, env->container->name);
+	/* The ranks of a server draw the same experts. */
+	u64 seed = random_begin(env->config->seed, rank->server);
 	int status = app_malloc(env, cfg->weights, true, &rank->weights);
 
 	if (!status)

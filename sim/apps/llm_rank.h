@@ -16,6 +16,11 @@
  *
  * The workspace is not cut.
  *
+ * Of experts each rank has 1 / N of every one, as in vLLM without expert parallelism. A step uses
+ * the same ones in all ranks, and each adds up its parts of what these give, of the whole hidden
+ * size, before the all-reduce. The router is counted as cut. A latent KV cache (DeepSeek) serves
+ * all heads: each rank has all of it, for its part of the heads.
+ *
  * Sources: arXiv 1909.08053, section 3; vllm/model_executor/layers/linear.py.
  */
 #ifndef SIM_APPS_LLM_RANK_H
@@ -30,6 +35,7 @@
 struct llm_rank {
 	const struct app_env *env; /* of the rank's process */
 	const struct cfg_llm *cfg; /* of its server: what each rank has and does */
+	const char *server;	   /* the server's container */
 	struct cuda_memory weights;
 	struct cuda_memory workspace; /* may be empty */
 	struct cuda_memory kv;
@@ -41,7 +47,7 @@ struct llm_rank {
 
 /*
  * What each rank of the server @whole has and does: its keys, divided by app.tensor_parallel.
- * Rounded up.
+ * Rounded up, but for experts.
  */
 void llm_rank_share(const struct cfg_llm *whole, struct cfg_llm *ret_share);
 
@@ -57,7 +63,7 @@ u32 llm_rank_groups(const struct cfg_llm *cfg, const struct cfg_gpu *gpu);
 u64 llm_rank_least_percent(const struct cfg_llm *cfg, const struct cfg_gpu *gpu, u64 tokens);
 
 /*
- * Blocking: allocate the memory of a rank whose env and cfg are set, with @groups groups of KV
+ * Blocking: allocate the memory of a rank whose env, cfg and server are set, with @groups groups of KV
  * blocks. Returns 0 or -ENOMEM. llm_rank_destroy() is due in any case, when the context is
  * gone.
  */

@@ -301,7 +301,9 @@ static int llm_server_run(const struct app_env *env)
 {
 	struct llm_server server = { .env = env,
 				     .cfg = llm_group_cfg(env),
-				     .rank = { .env = env, .cfg = llm_group_cfg(env) },
+				     .rank = { .env = env,
+					       .cfg = llm_group_cfg(env),
+					       .server = env->container->name },
 				     .begun_ns = max(env->container->start, (u64)eng_now()),
 				     .drop_ns = ENG_NEVER,
 				     .stop_ns = server_stop_ns(env) };

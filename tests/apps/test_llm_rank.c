@@ -75,6 +75,51 @@ START_TEST(two_ranks_have_half_of_what_is_cut)
 }
 END_TEST
 
+/*
+ * A rank has half of each expert, and adds up what two of them give a token: beside the norms
+ * that is 3 x 8192 bytes a layer that are not cut.
+ */
+START_TEST(two_ranks_have_half_of_each_expert)
+{
+	struct cfg_llm moe = llama, share;
+
+	moe.tensor_parallel = 2;
+	moe.experts = 8;
+	moe.experts_per_token = 2;
+	moe.expert_weights = 9000000001;
+	llm_rank_share(&moe, &share);
+	ck_assert_uint_eq(share.expert_weights, 4500000000);
+	ck_assert_uint_eq(share.experts, 8);
+	ck_assert_uint_eq(share.experts_per_token, 2);
+	ck_assert_uint_eq(share.traffic_per_token,
+			  2097152 + 786432 + (5767168 - 2097152 - 786432) / 2);
+	/* Nothing is left beside table and experts, in no rank. */
+	moe.weights = 6;
+	moe.embeddings = 3;
+	moe.expert_weights = 3;
+	llm_rank_share(&moe, &share);
+	ck_assert_uint_eq(share.weights, share.embeddings + share.expert_weights);
+}
+END_TEST
+
+/* The cache is whole, for half of the heads. */
+START_TEST(each_rank_has_all_of_a_latent_cache)
+{
+	struct cfg_llm latent = llama, share;
+
+	latent.tensor_parallel = 2;
+	latent.attention_group = 16;
+	latent.latent_decode_flops = 940032;
+	latent.latent_expand_flops = 113246208;
+	llm_rank_share(&latent, &share);
+	ck_assert_uint_eq(share.kv_bytes_per_token, 131072);
+	ck_assert_uint_eq(share.attention_group, 8);
+	ck_assert_uint_eq(share.latent_decode_flops, 470016);
+	ck_assert_uint_eq(share.latent_expand_flops, 56623104);
+	ck_assert_uint_eq(share.attention_flops, 262144);
+}
+END_TEST
+
 START_TEST(parts_are_rounded_up)
 {
 	struct cfg_llm share = share_of(3);
@@ -128,5 +173,6 @@ START_TEST(all_reduces_that_take_years_take_one)
 END_TEST
 
 TEST_MAIN("llm_rank", one_rank_has_all, two_ranks_have_half_of_what_is_cut,
+	  two_ranks_have_half_of_each_expert, each_rank_has_all_of_a_latent_cache,
 	  parts_are_rounded_up, a_group_of_blocks_takes_half_of_the_memory,
 	  a_step_has_two_all_reduces_a_layer, all_reduces_that_take_years_take_one)

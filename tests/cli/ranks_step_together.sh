@@ -73,6 +73,20 @@ for rank in llama llama-rank1; do
 	[ "$(of awake $rank .gmem.current)" = 42473619456 ] || fail "$rank has $(of awake $rank .gmem.current) bytes awake"
 done
 
+# Experts and a latent cache over two GPUs. Each rank reads half of the experts' bytes, and both touch the same ones:
+# with a limit below the weights they page alike.
+for model in Qwen3-30B-A3B DeepSeek-V2-Lite; do
+	run experts --set containers.diffusion.enabled=false --set containers.llama.app.model=$model \
+		--set containers.llama.app.gpu_memory_utilization=0.6 --set containers.llama.gmem.limit.high=34G \
+		--set containers.llama-rank1.gmem.limit.high=34G --set duration=60s
+	for count in .evictions .bytes_h2d .kernels.ended; do
+		[ "$(of experts llama $count)" = "$(of experts llama-rank1 $count)" ] ||
+			fail "$model: $count of ranks: $(of experts llama $count) and $(of experts llama-rank1 $count)"
+	done
+	[ "$(of experts llama .requests.completed)" -gt 0 ] || fail "$model answers nothing"
+done
+[ "$(of experts llama .evictions)" -gt 0 ] || fail "$model does not page: a test of nothing"
+
 # refuse PATTERN OPTIONS...
 refuse() {
 	pattern=$1
@@ -89,7 +103,8 @@ refuse 'llama.app.tensor_parallel: 7 does not divide the heads of keys and value
 refuse 'llama.app.tensor_parallel: 0 containers with app.type "llm-rank" name it as app.server, allowed: 1' \
 	--set containers.llama-rank1.enabled=false
 refuse 'llama.app.tensor_parallel: app.pressure is true' --set containers.llama.app.pressure=true
-refuse 'llama.app.tensor_parallel: it is for models without experts' --set containers.llama.app.model=Qwen3-30B-A3B
+refuse 'llama.app.tensor_parallel: 3 does not divide the heads, allowed: a divisor of 16' \
+	--set containers.llama.app.tensor_parallel=3 --set containers.llama.app.model=DeepSeek-V2-Lite
 refuse 'llama.app.tensor_parallel: with two all-reduces a layer a step has more than 1000000 kernels, allowed: 1' \
 	--set containers.llama.app.layers=500000 --set containers.llama.app.kernel_launch=1s
 refuse 'llama-rank1.gpu: is the GPU of "llama", too' --set 'containers.llama-rank1.gpu=""'
