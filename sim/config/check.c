@@ -256,6 +256,11 @@ static int check_event_write(struct cfg_load *load, size_t index)
 	json_t *json;
 	bool right;
 
+	if (!event->file[0] && !event->value[0])
+		return cfg_reject_event(
+			load, index, "file", "is missing, and nothing else says what happens",
+			"file and value, or touch, exit, a load or sleep above 0, "
+			"wake, stop or restart");
 	if (!event->file[0])
 		return missing_event_key(load, index, "file");
 	if (!key) {

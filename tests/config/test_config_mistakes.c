@@ -483,9 +483,14 @@ START_TEST(bad_events_are_named)
 	assert_bad_event(
 		"5", "s.json:events.0: is not an object, allowed: an object with at, "
 		     "container, file, value, touch, exit, load, sleep, wake, stop, restart");
-	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\"}",
+	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"value\": 1}",
 			 "s.json:events.0.file: is missing, allowed: 1 to 63 letters, digits, "
 			 "\"_\", \"-\" and \".\" (not first)");
+	assert_bad_event(
+		"{\"at\": \"1s\", \"container\": \"vllm\", \"load\": 0}",
+		"s.json:events.0.file: is missing, and nothing else says what happens, "
+		"allowed: file and value, or touch, exit, a load or sleep above 0, "
+		"wake, stop or restart");
 	assert_bad_event("{\"at\": \"1s\", \"container\": \"vllm\", \"touch\": 3}",
 			 "s.json:events.0.touch: its container listens to load, sleep and wake "
 			 "only, allowed: a "
