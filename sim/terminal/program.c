@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "terminal/program.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/error.h"
 #include "terminal/command.h"
@@ -44,12 +47,25 @@ static void print_help(const struct command *program)
 	command_print_tail(program);
 }
 
+/*
+ * A standard descriptor that the caller has closed would become a file of the program, and what is
+ * printed would go into it. One that cannot be written takes its place: to print is an error then.
+ */
+static void keep_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+			(void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+	}
+}
+
 int program_main(const struct command *program, int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
 	struct sim_error err = { 0 };
 	int status;
 
+	keep_standard_descriptors();
 	/*
 	 * A limit on file sizes is then an error of write(), like a full disk, and kills no
 	 * program.

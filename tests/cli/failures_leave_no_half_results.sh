@@ -27,6 +27,27 @@ if [ -w /dev/full ]; then
 	grep -q "standard output: cannot write: No space left on device" .err || fail "$(cat .err)"
 fi
 
+# Closed standard streams: nothing that is printed goes into a file that took their place. So many
+# rounds are kept in a file until the end.
+cat >.rounds.json <<'EOF2'
+{ "name": "rounds", "description": "Short rounds.", "duration": "2s",
+  "gpu": { "profile": "a100-40g" }, "system": { "name": "ghost" },
+  "containers": { "player": { "start": "0s", "app": { "type": "pages", "bytes": "64M" } } } }
+EOF2
+run="$gvmsim run ./.rounds.json"
+$run --out open >/dev/null
+for closed in '>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+	status=0
+	sh -c "$run --out closed $closed" 2>.err || status=$?
+	[ "$status" -eq 1 ] || fail "with $closed: exit code $status"
+	case $closed in
+	'>&-') grep -qx "gvmsim: standard output: cannot write: Bad file descriptor" .err || fail "$(cat .err)" ;;
+	esac
+	for file in config.json requests.csv timeline.csv; do
+		cmp "open/$file" "closed/$file" || fail "with $closed"
+	done
+done
+
 # A full disk under a picture, on which gnuplot crashes or leaves a part of one: one line says so, and no part stays.
 if unshare -rm true 2>/dev/null; then
 	cat >.one.json <<'EOF2'
