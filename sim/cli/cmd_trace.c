@@ -18,7 +18,7 @@ static const struct command_option import_options[] = {
 	  "is an error that names its line" },
 	{ "attribution", "TEXT", false,
 	  "author and licence of the trace; by default those of the\n"
-	  "public file, and none of a measurement" },
+	  "public file, and none of other files" },
 	{ "container", "NAME", false,
 	  "of a results folder: the container whose requests are\n"
 	  "imported, if several have some" },
@@ -100,11 +100,11 @@ const struct command command_trace = {
 "                  versions since January 2026: a JSON object with start_times,\n"
 "                  input_lens, output_lens, ttfts, itls and errors\n"
 "  requests.csv    of a results folder, which gvmsim and gvmcollect write; columns\n"
-"                  container, kind, arrival_ns, prompt_tokens, output_tokens, outcome;\n"
-"                  also as requests.csv.zst\n"
+"                  container, kind, arrival_ns, prompt_tokens, output_tokens, outcome\n"
 "  compact         the output of import: compressed, with a checksum\n"
 "\n"
-"Of vLLM's result and requests.csv, the first request that was answered arrives at 0.\n",
+"Text can be compressed by zstd. Of vLLM's result and requests.csv, the first request\n"
+"that was answered arrives at 0.\n",
 	.commands = commands,
 };
 /* clang-format on */

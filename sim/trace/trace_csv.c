@@ -67,6 +67,7 @@ struct trace_csv_form {
 	enum trace_csv_time time;
 	bool two_responses;	 /* the two response roles differ */
 	const char *attribution; /* of a trace that is read from it */
+	const char *published;	 /* a column of the published file only; NULL: any has all */
 };
 
 static const struct trace_csv_form trace_csv_forms[] = {
@@ -75,6 +76,7 @@ static const struct trace_csv_form trace_csv_forms[] = {
 			     "Response tokens" },
 		.two_responses = false,
 		.attribution = "BurstGPT (Wang et al., CC-BY-4.0)",
+		.published = "Log Type",
 	},
 	{
 		.columns = { "TIMESTAMP", "ContextTokens", "GeneratedTokens",
@@ -109,6 +111,7 @@ struct trace_csv {
 	const struct trace_csv_form *form; /* of the header */
 	int column[TRACE_CSV_ROLE_COUNT];  /* of each role, counted from 0 */
 	int columns;			   /* fields of the header */
+	const char *attribution;	   /* of the form, or "" */
 	u64 last_ns; /* arrival in the last good row, failed or not; of dates, since 1970 */
 	u64 zero_ns; /* of dates: of the first good row, which is the trace's zero */
 	char buf[TRACE_CSV_LINE_MAX + 1];   /* the line, cut into strings by trace_split() */
@@ -137,6 +140,14 @@ static int trace_csv_cell_error(const struct trace_csv *csv, enum trace_csv_role
 			      allowed);
 }
 
+static bool trace_csv_has(const struct trace_csv *csv, const char *column)
+{
+	for (int i = 0; i < csv->columns; i++)
+		if (!strcmp(csv->cells[i], column))
+			return true;
+	return false;
+}
+
 /* Does the header have all columns of @form? Returns 1, 0, or -SIM_EXIT_USER. */
 static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *form,
 			   struct sim_error *err)
@@ -160,15 +171,10 @@ static int trace_csv_match(struct trace_csv *csv, const struct trace_csv_form *f
 				csv->lines.path, csv->lines.line, form->columns[role]);
 	}
 	csv->form = form;
+	csv->attribution = !form->published || trace_csv_has(csv, form->published) ?
+				   form->attribution :
+				   "";
 	return 1;
-}
-
-static bool trace_csv_has(const struct trace_csv *csv, const char *column)
-{
-	for (int i = 0; i < csv->columns; i++)
-		if (!strcmp(csv->cells[i], column))
-			return true;
-	return false;
 }
 
 /*
@@ -456,6 +462,6 @@ int trace_csv_read(FILE *file, const char *path, const char *container,
 	if (csv.form->columns[TRACE_CSV_CONTAINER])
 		trace_order(trace);
 	trace->two_responses = csv.form->two_responses;
-	strcpy(trace->attribution, csv.form->attribution);
+	strcpy(trace->attribution, csv.attribution);
 	return 0;
 }

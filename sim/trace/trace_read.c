@@ -12,43 +12,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Read @content as CSV. */
-static int trace_read_unpacked(const struct trace_content *content, const char *path,
-			       const char *container, enum trace_bad_rows bad_rows,
-			       struct trace *trace, struct sim_error *err)
-{
-	FILE *text = fmemopen(content->data, content->len, "r");
-	int status;
-
-	if (!text)
-		return sim_runtime_error(err, "%s: out of memory", path);
-	status = trace_csv_read(text, path, container, bad_rows, trace, err);
-	fclose(text);
-	return status;
-}
-
-/*
- * Read a frame of zstd: a compact trace, or requests.csv.zst, which runs with output.compress
- * write. The name of its first column tells it.
- */
-static int trace_read_frame(FILE *file, const char *path, const char *container,
-			    enum trace_bad_rows bad_rows, struct trace *trace,
-			    struct sim_error *err)
-{
-	static const char column[] = "container,";
-	struct trace_content content = { .store.folder = trace->store.folder };
-	int status = trace_frame_decompress(file, path, &content, err);
-
-	if (!status && content.len >= strlen(column) &&
-	    !memcmp(content.data, column, strlen(column)))
-		status = trace_read_unpacked(&content, path, container, bad_rows, trace, err);
-	else if (!status && container)
-		status = trace_csv_no_containers(path, err);
-	else if (!status)
-		status = trace_file_read(&content, path, trace, err);
-	trace_store_free(&content.store);
-	return status;
-}
+#define GZIP_FIRST_BYTE	   0x1f
+#define COMPACT_FIRST_BYTE 'G'
 
 /* The first byte behind a byte order mark, which editors and spreadsheets put in front. */
 static int first_byte(FILE *file)
@@ -61,10 +26,61 @@ static int first_byte(FILE *file)
 	return byte;
 }
 
+/* Read the text of @file, which begins with the byte @first: JSON or CSV. */
+static int trace_read_text(FILE *file, int first, const char *path, const char *container,
+			   enum trace_bad_rows bad_rows, struct trace *trace,
+			   struct sim_error *err)
+{
+	ungetc(first, file);
+	if (first == GZIP_FIRST_BYTE)
+		return sim_user_error(err,
+				      "%s: is packed by gzip, allowed is a trace, plain or by "
+				      "zstd",
+				      path);
+	if (first == '{' && container)
+		return trace_csv_no_containers(path, err);
+	if (first == '{')
+		return trace_json_read(file, path, bad_rows, trace, err);
+	return trace_csv_read(file, path, container, bad_rows, trace, err);
+}
+
+/* Read @content, which a frame of zstd had, as text. */
+static int trace_read_unpacked(const struct trace_content *content, const char *path,
+			       const char *container, enum trace_bad_rows bad_rows,
+			       struct trace *trace, struct sim_error *err)
+{
+	FILE *text = fmemopen(content->data, content->len, "r");
+	int status;
+
+	if (!text)
+		return sim_runtime_error(err, "%s: out of memory", path);
+	status = trace_read_text(text, first_byte(text), path, container, bad_rows, trace, err);
+	fclose(text);
+	return status;
+}
+
+/* Read a frame of zstd: a compact trace, or text, which begins with another byte. */
+static int trace_read_frame(FILE *file, const char *path, const char *container,
+			    enum trace_bad_rows bad_rows, struct trace *trace,
+			    struct sim_error *err)
+{
+	struct trace_content content = { .store.folder = trace->store.folder };
+	int status = trace_frame_decompress(file, path, &content, err);
+
+	if (!status && content.len && content.data[0] != COMPACT_FIRST_BYTE)
+		status = trace_read_unpacked(&content, path, container, bad_rows, trace, err);
+	else if (!status && container)
+		status = trace_csv_no_containers(path, err);
+	else if (!status)
+		status = trace_file_read(&content, path, trace, err);
+	trace_store_free(&content.store);
+	return status;
+}
+
 /*
  * Read the form that @file has. One byte tells the form, because ungetc() promises to put back
- * one: so a trace can also come through a pipe. No CSV header that is accepted starts with that
- * byte, nor with "{".
+ * one: so a trace can also come through a pipe. No CSV header that is accepted starts with one of
+ * these bytes.
  */
 static int trace_read_stream(FILE *file, const char *path, const char *container,
 			     enum trace_bad_rows bad_rows, struct trace *trace,
@@ -76,14 +92,10 @@ static int trace_read_stream(FILE *file, const char *path, const char *container
 		return sim_runtime_error(err, "%s: cannot read: %s", path, strerror(errno));
 	if (first == EOF)
 		return sim_user_error(err, "%s: is empty", path);
+	if (first != TRACE_FRAME_FIRST_BYTE)
+		return trace_read_text(file, first, path, container, bad_rows, trace, err);
 	ungetc(first, file);
-	if (first == TRACE_FRAME_FIRST_BYTE)
-		return trace_read_frame(file, path, container, bad_rows, trace, err);
-	if (first == '{' && container)
-		return trace_csv_no_containers(path, err);
-	if (first == '{')
-		return trace_json_read(file, path, bad_rows, trace, err);
-	return trace_csv_read(file, path, container, bad_rows, trace, err);
+	return trace_read_frame(file, path, container, bad_rows, trace, err);
 }
 
 int trace_read_container(const char *path, const char *container, enum trace_bad_rows bad_rows,

@@ -38,6 +38,20 @@ START_TEST(import_reads_the_first_rows_of_the_public_file)
 }
 END_TEST
 
+/* It has the columns that a replay needs, as the tutorial says, and another author. */
+START_TEST(a_file_of_ones_own_is_not_burstgpts)
+{
+	struct trace trace;
+
+	ck_assert_int_eq(read_text("Timestamp,Request tokens,Response tokens\n1,2,3\n",
+				   TRACE_BAD_ROWS_FAIL, &trace),
+			 0);
+	assert_request(&trace, 0, 1 * NS_PER_SEC, 2, 3, 3);
+	ck_assert_str_eq(trace.attribution, "");
+	trace_destroy(&trace);
+}
+END_TEST
+
 START_TEST(import_counts_recorded_failures_and_leaves_them_out)
 {
 	struct trace trace;
@@ -380,6 +394,7 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, import_reads_the_first_rows_of_the_public_file);
+	tcase_add_test(tests, a_file_of_ones_own_is_not_burstgpts);
 	tcase_add_test(tests, import_counts_recorded_failures_and_leaves_them_out);
 	tcase_add_test(tests, import_reads_eight_columns_like_six);
 	tcase_add_test(tests, import_finds_columns_by_name_in_any_order);

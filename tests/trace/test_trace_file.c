@@ -149,19 +149,47 @@ START_TEST(bytes_after_the_frame_are_refused)
 }
 END_TEST
 
-/* Wrap @content into a frame and expect @message behind the path. */
-static void assert_content_refused(const void *content, size_t len, const char *message)
+/* Wrap @content into a frame, as "zstd FILE" does. Returns the length of @frame. */
+static size_t pack(const void *content, size_t len, u8 frame[FILE_BYTES_MAX])
 {
-	static u8 frame[FILE_BYTES_MAX];
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
 	size_t frame_len;
 
 	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
-	frame_len = ZSTD_compress2(zstd, frame, sizeof(frame), content, len);
+	frame_len = ZSTD_compress2(zstd, frame, FILE_BYTES_MAX, content, len);
 	ck_assert(!ZSTD_isError(frame_len));
 	ZSTD_freeCCtx(zstd);
-	assert_refused_bytes(frame, frame_len, message);
+	return frame_len;
 }
+
+/* Wrap @content into a frame and expect @message behind the path. */
+static void assert_content_refused(const void *content, size_t len, const char *message)
+{
+	static u8 frame[FILE_BYTES_MAX];
+
+	assert_refused_bytes(frame, pack(content, len, frame), message);
+}
+
+/* Any form that is text is the same file after "zstd FILE"; gzip is named. */
+START_TEST(text_is_read_from_zstd)
+{
+	static const char csv[] = "Timestamp,Request tokens,Response tokens\n1,2,3\n";
+	static const char other[] = "time;tokens\n1;2\n";
+	static u8 frame[FILE_BYTES_MAX];
+	size_t len = pack(csv, strlen(csv), frame);
+	struct trace trace;
+
+	ck_assert_int_eq(read_bytes(frame, len, TRACE_BAD_ROWS_FAIL, &trace), 0);
+	ck_assert_uint_eq(trace.count, 1);
+	assert_request(&trace, 0, 1 * NS_PER_SEC, 2, 3, 3);
+	trace_destroy(&trace);
+	len = pack(other, strlen(other), frame);
+	ck_assert_int_eq(read_bytes(frame, len, TRACE_BAD_ROWS_FAIL, &trace), -SIM_EXIT_USER);
+	ck_assert_ptr_nonnull(strstr(error.text, ":1: unknown header"));
+	assert_refused_bytes("\x1f\x8b\x08", 3,
+			     ": is packed by gzip, allowed is a trace, plain or by zstd");
+}
+END_TEST
 
 #define INVALID(at, problem) ": content byte " #at ": invalid compact trace: " problem
 #define CONTENT(text, at, problem)                           \
@@ -364,6 +392,7 @@ END_TEST
 
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, text_is_read_from_zstd);
 	tcase_add_test(tests, round_trip_keeps_one_response);
 	tcase_add_test(tests, round_trip_keeps_two_responses_and_extremes);
 	tcase_add_test(tests, write_gives_the_same_bytes_again);
