@@ -129,7 +129,8 @@ static void print_containers(const struct summary *summary,
 			  summary_has_failed(&containers[i]) ? "FAILED" : containers[i].status);
 	print_app_metrics(&table, containers, count);
 	for (size_t i = 0; i < SUMMARY_METRICS; i++)
-		if (!is_of_time(&summary_metrics[i]))
+		if (!is_of_time(&summary_metrics[i]) &&
+		    is_told(&summary_metrics[i], containers, count))
 			print_metric(&table, &summary_metrics[i], containers, count);
 	print_times(&table, summary, containers, count);
 	table_print(&table, stdout);

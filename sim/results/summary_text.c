@@ -46,7 +46,9 @@ void summary_format(const struct summary_value *value, const struct metric *metr
 		summary_format_bytes(value->count, text, size);
 		return;
 	case METRIC_MS:
-		snprintf(text, size, "%.1f ms", value->real);
+		/* A round of a page player can take microseconds. */
+		snprintf(text, size, value->real > 0 && value->real < 1 ? "%.3f ms" : "%.1f ms",
+			 value->real);
 		return;
 	case METRIC_S:
 		snprintf(text, size, "%.3f s", value->real);
