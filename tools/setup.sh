@@ -8,6 +8,13 @@ set -eu
 packages="ca-certificates cmake gcc libc6-dev make pkg-config libsimgrid-dev libjansson-dev \
 libzstd-dev libxxhash-dev zlib1g-dev libprotobuf-c-dev protobuf-c-compiler gnuplot-nox fonts-dejavu-core"
 wanted=${1:-build}
+case $wanted in
+build | test | nightly | softgpu) ;;
+*)
+	echo "setup: unknown argument '$wanted', allowed: build, test, nightly, softgpu" >&2
+	exit 2
+	;;
+esac
 if [ "$wanted" = softgpu ]; then # kernel-port/softgpu/try.sh alone, without the simulator
 	packages="ca-certificates gcc libc6-dev make xz-utils cpio linux-headers-cloud-amd64 qemu-system-x86"
 fi
@@ -24,6 +31,19 @@ slurmctld slurmd slurm-client munge chromium mmdebstrap"
 	fi
 fi
 
+# One line says what is needed, and how to go on where it comes from elsewhere.
+give_up() {
+	otherwise=
+	[ "$wanted" != build ] ||
+		otherwise="; once they are there: cmake --preset release && cmake --build --preset release"
+	echo "setup: $1; needed:$missing$otherwise" >&2
+	exit 1
+}
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	missing=" $packages (Debian's names)"
+	give_up "this machine has no apt, which Debian and Ubuntu have"
+fi
 missing=
 for package in $packages; do
 	status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
@@ -36,18 +56,17 @@ if [ "$(id -u)" = 0 ]; then
 elif command -v sudo >/dev/null; then
 	as_root=sudo
 else
-	echo "setup: these packages are missing, and there is neither root nor sudo:$missing" >&2
-	exit 1
+	give_up "there is neither root nor sudo to install packages"
 fi
 
 echo "Installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# One source of packages that cannot be read may have none of these: only the installation counts.
 # shellcheck disable=SC2086 # lists of words
-if ! { $as_root apt-get update && $as_root apt-get install -y --no-install-recommends $missing; } \
+if ! { $as_root apt-get update; $as_root apt-get install -y --no-install-recommends $missing; } \
 	>"$log" 2>&1; then
-	cat "$log" >&2
-	echo "setup: apt could not install:$missing" >&2
-	exit 1
+	grep '^E: ' "$log" >&2 || cat "$log" >&2
+	give_up "apt could not install the packages (a network and the sources of Debian 12 are needed)"
 fi
