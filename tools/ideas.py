@@ -22,6 +22,8 @@ import subprocess
 import sys
 import textwrap
 
+from wrap import write_whole
+
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARK = re.compile(r"(<!-- tools/ideas\.py: ([a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 GIB = 2 ** 30
@@ -301,16 +303,22 @@ def main():
 
     try:
         after = MARK.sub(made, before)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except OSError as error:
         sys.exit(f"ideas.py: {error}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"ideas.py: gvmsim sweep ended with {error.returncode}, nothing is written")
+    except KeyboardInterrupt:
+        sys.exit("ideas.py: interrupted, nothing is written; runs that were made are kept")
     if options.check:
         sys.stdout.writelines(difflib.unified_diff(
             before.splitlines(True), after.splitlines(True), options.document, "computed"))
         if after != before:
             sys.exit("without --check the document is written anew")
         return
-    with open(options.document, "w", encoding="utf-8") as file:
-        file.write(after)
+    try:
+        write_whole(options.document, after)
+    except OSError as error:
+        sys.exit(f"ideas.py: {options.document}: {error.strerror}")
 
 
 if __name__ == "__main__":

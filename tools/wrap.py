@@ -119,7 +119,7 @@ def write_whole(name, text):
             file.write(text)
         shutil.copymode(name, new)
         os.replace(new, name)
-    except OSError:
+    except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(new)
         raise
