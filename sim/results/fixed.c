@@ -14,9 +14,3 @@ void fixed_format(unsigned __int128 over, unsigned __int128 under, char ret_text
 	snprintf(ret_text, FIXED_MAX, "%llu.%06llu", (u64)(millionths / FIXED_SCALE),
 		 (u64)(millionths % FIXED_SCALE));
 }
-
-void fixed_seconds(u64 ns, char ret_text[FIXED_MAX])
-{
-	snprintf(ret_text, FIXED_MAX, "%llu.%09llu", ns / (u64)FIXED_NS_PER_S,
-		 ns % (u64)FIXED_NS_PER_S);
-}

@@ -11,7 +11,4 @@
 /* @over / @under with six decimals, half rounded up. "0.000000" if @under is 0. */
 void fixed_format(unsigned __int128 over, unsigned __int128 under, char ret_text[FIXED_MAX]);
 
-/* Nanoseconds as exact seconds. */
-void fixed_seconds(u64 ns, char ret_text[FIXED_MAX]);
-
 #endif
