@@ -20,9 +20,40 @@ static void device_init_chunk(struct gvm_chunk *chunk)
 	chunk->state = GVM_CHUNK_FREE;
 }
 
+static void device_free_arrays(struct gvm_device *device)
+{
+	gvm_owner_destroy(device);
+	gvm_lirs_destroy(device);
+	gvm_free(device->payers);
+	gvm_free(device->chunks);
+	device->payers = NULL;
+	device->chunks = NULL;
+}
+
+/* All arrays by chunk. On -ENOMEM the caller frees those that are there. */
+static int device_alloc_arrays(struct gvm_device *device, bool sub_chunks)
+{
+	device->chunks = gvm_alloc(device->chunk_count *
+				   (sizeof(*device->chunks) + sizeof(*device->referenced)));
+	if (!device->chunks)
+		return -ENOMEM;
+	device->referenced = (u8 *)(device->chunks + device->chunk_count);
+	for (u32 i = 0; i < device->chunk_count; i++)
+		device_init_chunk(&device->chunks[i]);
+	if (sub_chunks) {
+		device->payers = gvm_alloc((size_t)device->chunk_count * GVM_PAGES_PER_BLOCK *
+					   sizeof(struct gvm_container *));
+		if (!device->payers)
+			return -ENOMEM;
+	}
+	return gvm_lirs_init(device) || gvm_owner_init(device) ? -ENOMEM : 0;
+}
+
 /* CONTEXT: process. */
 int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *config)
 {
+	int status;
+
 	if (config->chunk_count == 0)
 		return -EINVAL;
 	memset(device, 0, sizeof(*device));
@@ -45,31 +76,10 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	gvm_waitqueue_init(&device->activity);
 	gvm_waitqueue_init(&device->idle);
 
-	device->chunks = gvm_alloc(device->chunk_count *
-				   (sizeof(*device->chunks) + sizeof(*device->referenced)));
-	if (!device->chunks)
-		return -ENOMEM;
-	if (config->sub_chunks) {
-		device->payers = gvm_alloc((size_t)device->chunk_count * GVM_PAGES_PER_BLOCK *
-					   sizeof(struct gvm_container *));
-		if (!device->payers) {
-			gvm_free(device->chunks);
-			device->chunks = NULL;
-			return -ENOMEM;
-		}
-	}
-	device->referenced = (u8 *)(device->chunks + device->chunk_count);
-	for (u32 i = 0; i < device->chunk_count; i++)
-		device_init_chunk(&device->chunks[i]);
-	if (gvm_lirs_init(device) || gvm_owner_init(device)) {
-		gvm_lirs_destroy(device);
-		gvm_free(device->payers);
-		gvm_free(device->chunks);
-		device->payers = NULL;
-		device->chunks = NULL;
-		return -ENOMEM;
-	}
-	return 0;
+	status = device_alloc_arrays(device, config->sub_chunks);
+	if (status)
+		device_free_arrays(device);
+	return status;
 }
 
 /* CONTEXT: process. */
@@ -87,10 +97,5 @@ void gvm_device_destroy(struct gvm_device *device)
 	GVM_ASSERT(device->evicting_chunks == 0 && device->stash_count == 0);
 	GVM_ASSERT(device->unevictable_bytes == 0 && list_empty(&device->listening));
 	GVM_ASSERT(!device->evictor && !device->scheduler);
-	gvm_owner_destroy(device);
-	gvm_lirs_destroy(device);
-	gvm_free(device->payers);
-	gvm_free(device->chunks);
-	device->payers = NULL;
-	device->chunks = NULL;
+	device_free_arrays(device);
 }
