@@ -63,8 +63,7 @@ START_TEST(a_range_in_a_window_is_charged_to_the_child_and_counts_for_the_parent
 
 	begin(8);
 	child = child_with(1, 3);
-	toy_map_range(0, one, 2 * CHUNK, false);
-	toy_store_blocks(0, 0, 2);
+	toy_fill(0, one, 2);
 	ck_assert_uint_eq(chunks_of(child), 3);
 	ck_assert_uint_eq(chunks_of(one), 2);
 	expect_file(child, "gmem.current", 3 * CHUNK);

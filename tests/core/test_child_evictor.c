@@ -16,8 +16,7 @@ static struct gvm_container *child_with(u32 number, u32 blocks)
 	struct gvm_container *made;
 
 	ck_assert_int_eq(gvm_child_open(one, &window, number, &made), 0);
-	toy_map_range(number, one, blocks * CHUNK, false);
-	toy_store_blocks(number, 0, blocks);
+	toy_fill(number, one, blocks);
 	return made;
 }
 

@@ -21,8 +21,7 @@ START_TEST(a_ring_that_is_one_block_too_long_misses_every_time)
 {
 	begin(8);
 	gvm_limit_set_high(one, 4 * CHUNK + CHUNK / 2);
-	toy_map_range(0, one, 5 * CHUNK, false);
-	toy_store_blocks(0, 0, 5);
+	toy_fill(0, one, 5);
 	toy_load_blocks(0, 0, 5);
 	ck_assert_uint_eq(toy.handler.stats.faults, 10);
 	ck_assert_uint_eq(toy.handler.stats.batches, 10);
@@ -44,11 +43,9 @@ END_TEST
 START_TEST(a_container_at_its_limit_evicts_its_own_only)
 {
 	begin(8);
-	toy_map_range(1, two, 4 * CHUNK, false);
-	toy_store_blocks(1, 0, 4);
+	toy_fill(1, two, 4);
 	toy_write_file(one, "gmem.limit.high", "4M");
-	toy_map_range(0, one, 6 * CHUNK, false);
-	toy_store_blocks(0, 0, 6);
+	toy_fill(0, one, 6);
 	ck_assert_uint_eq(one->evicted_chunks, 4);
 	ck_assert_uint_eq(two->evicted_chunks, 0);
 	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 4);
@@ -88,10 +85,8 @@ START_TEST(a_protected_container_loses_nothing_while_another_has_something)
 {
 	begin(8);
 	toy_write_file(one, "gmem.limit.low", "8M");
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_map_range(1, two, 12 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
-	toy_store_blocks(1, 0, 12);
+	toy_fill(0, one, 4);
+	toy_fill(1, two, 12);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	ck_assert_uint_eq(two->evicted_chunks, 8);
 	/* Above its low limit, its chunks are victims again. */
@@ -108,10 +103,8 @@ START_TEST(protection_gives_way_when_all_are_protected)
 	begin(4);
 	toy_write_file(one, "gmem.limit.low", "max");
 	toy_write_file(two, "gmem.limit.low", "max");
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_map_range(1, two, 1 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
-	toy_store_blocks(1, 0, 1);
+	toy_fill(0, one, 4);
+	toy_fill(1, two, 1);
 	ck_assert_uint_eq(one->evicted_chunks, 1);
 	ck_assert_uint_eq(toy.handler.stats.cancelled, 0);
 	toy_load_blocks(0, 0, 4);
@@ -124,9 +117,8 @@ START_TEST(a_newcomer_without_protection_gets_no_protected_chunk)
 {
 	begin(4);
 	toy_write_file(one, "gmem.limit.low", "8M");
-	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, 3 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	ck_assert(!toy_store(1, 0, 1));
 	ck_assert_uint_eq(two->events[GVM_EVENT_OOM], 1);
 	/* Container two is promised 4 MB and asks for more: it gets these 4 MB. */
@@ -146,10 +138,8 @@ START_TEST(a_low_that_is_no_multiple_of_a_chunk_is_kept_to_the_byte)
 {
 	begin(8);
 	toy_write_file(one, "gmem.limit.low", "7M");
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_map_range(1, two, 12 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
-	toy_store_blocks(1, 0, 12);
+	toy_fill(0, one, 4);
+	toy_fill(1, two, 12);
 	ck_assert_uint_eq(one->evicted_chunks, 0);
 	end();
 }
@@ -217,9 +207,8 @@ START_TEST(a_protected_victim_that_is_in_service_is_passed_over)
 	begin(4);
 	toy_write_file(one, "gmem.limit.low", "max");
 	toy_write_file(two, "gmem.limit.low", "max");
-	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, 1 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	toy.on_evict = pin_victim;
 	toy_store_blocks(1, 0, 1);
 	ck_assert_ptr_null(toy.on_evict);
@@ -236,9 +225,8 @@ END_TEST
 START_TEST(a_failed_eviction_leaves_the_victim_and_takes_another)
 {
 	begin(8);
-	toy_map_range(0, one, 8 * CHUNK, false);
 	toy_map_range(1, two, 1 * CHUNK, false);
-	toy_store_blocks(0, 0, 8);
+	toy_fill(0, one, 8);
 	toy.fail_out = 1;
 	toy_store_blocks(1, 0, 1);
 	ck_assert_uint_eq(toy.fail_out, 0);
@@ -340,8 +328,7 @@ START_TEST(a_copy_that_finds_no_memory_evicts_nobody)
 {
 	begin(4);
 	toy_map_range(0, one, 1 * CHUNK, true);
-	toy_map_range(1, two, 2 * CHUNK, false);
-	toy_store_blocks(1, 0, 2);
+	toy_fill(1, two, 2);
 	toy.fail_copy = 1;
 	toy.copy_error = -ENOMEM;
 	ck_assert(!toy_load(0, 0, 0));
@@ -360,10 +347,8 @@ END_TEST
 START_TEST(nobody_locks_two_ranges_at_once)
 {
 	begin(4);
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_map_range(1, two, 4 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
-	toy_store_blocks(1, 0, 4);
+	toy_fill(0, one, 4);
+	toy_fill(1, two, 4);
 	ck_assert_uint_gt(one->evicted_chunks, 0);
 	toy_write_file(two, "gmem.limit.high", "2M");
 	toy_load_blocks(0, 0, 4);
@@ -402,8 +387,7 @@ START_TEST(what_is_not_on_the_host_yet_is_waited_for)
 {
 	begin(4);
 	gvm_limit_set_high(one, CHUNK);
-	toy_map_range(0, one, 2 * CHUNK, false);
-	toy_store_blocks(0, 0, 2);
+	toy_fill(0, one, 2);
 	ck_assert_uint_eq(toy.host_waits, 0);
 	toy_load_blocks(0, 0, 1);
 	ck_assert_uint_eq(toy.host_waits, 0);
@@ -422,8 +406,7 @@ START_TEST(what_left_an_empty_chunk_is_still_on_its_way)
 {
 	begin(4);
 	gvm_limit_set_high(one, CHUNK);
-	toy_map_range(0, one, 2 * CHUNK, false);
-	toy_store_blocks(0, 0, 2);
+	toy_fill(0, one, 2);
 	toy.out_in_flight = true;
 	toy.wait_error = -EINTR;
 	toy_fault(0, 0, GVM_ACCESS_READ);
@@ -464,16 +447,14 @@ START_TEST(a_victim_that_its_owner_gave_back_is_gone)
 	u32 chunk, other;
 
 	begin(2);
-	toy_map_range(0, one, 2 * CHUNK, false);
-	toy_store_blocks(0, 0, 2);
+	toy_fill(0, one, 2);
 	do
 		chunk = gvm_clock_pick_own(one);
 	while (chunk == GVM_NO_CHUNK);
 	toy_unmap_range(0);
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
 	/* The same holds when the chunk has been charged again, to whichever container. */
-	toy_map_range(1, two, 2 * CHUNK, false);
-	toy_store_blocks(1, 0, 2);
+	toy_fill(1, two, 2);
 	ck_assert_int_eq(gvm_block_evict(&toy.memory, chunk, &eviction), -ENOENT);
 	ck_assert_uint_eq((two->charged_bytes >> GVM_CHUNK_SHIFT), 2);
 	/* When it is picked again, it goes, once. */

@@ -89,9 +89,8 @@ START_TEST(on_a_device_full_of_what_may_not_go_the_newcomer_dies)
 {
 	begin(4);
 	toy_write_file(one, "hmem.limit", "0");
-	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	ck_assert(!toy_store(1, 0, 1));
 	expect_events(one, 0, 0, 0);
 	expect_events(two, 0, 0, 1);
@@ -128,9 +127,8 @@ START_TEST(room_that_came_meanwhile_is_taken_though_nobody_could_give)
 {
 	begin(4);
 	toy_write_file(one, "hmem.limit", "0");
-	toy_map_range(0, one, 3 * CHUNK, false);
 	toy_map_range(1, two, 1 * CHUNK, false);
-	toy_store_blocks(0, 0, 3);
+	toy_fill(0, one, 3);
 	toy.refuse_alloc = 1;
 	ck_assert(toy_store(1, 0, 7));
 	expect_events(two, 0, 0, 0);
@@ -146,8 +144,7 @@ START_TEST(a_lowered_limit_brings_nothing_back_and_reports_reality)
 
 	begin(8);
 	toy_write_file(one, "gmem.limit.high", "4M");
-	toy_map_range(0, one, 5 * CHUNK, false);
-	toy_store_blocks(0, 0, 5);
+	toy_fill(0, one, 5);
 	copied = toy.pages[TOY_COPY];
 	toy_write_file(one, "hmem.limit", "2M");
 	ck_assert_int_gt(gvm_control_read(one, "gmem.swap.current", text, sizeof(text)), 0);
@@ -172,8 +169,7 @@ START_TEST(room_that_the_same_batch_will_free_is_waited_for)
 	begin(8);
 	toy_write_file(one, "gmem.limit.high", "4M");
 	toy_write_file(one, "hmem.limit", "6M");
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	ck_assert_uint_eq(one->swapped_bytes, 2 * CHUNK);
 	toy_fault(0, 0, GVM_ACCESS_READ);
 	toy_fault(0, 32, GVM_ACCESS_READ);
@@ -208,8 +204,7 @@ START_TEST(swap_never_passes_the_limit_in_a_thousand_turns)
 	toy.on_evict = watch_swap;
 	toy_write_file(one, "gmem.limit.high", "8M");
 	toy_write_file(one, "hmem.limit", "8M");
-	toy_map_range(0, one, 7 * CHUNK, false);
-	toy_store_blocks(0, 0, 7);
+	toy_fill(0, one, 7);
 	for (turn = 0; turn < 1000; turn++) {
 		toy_load_blocks(0, turn % 7, 1);
 		ck_assert_uint_le(one->swapped_bytes, 4 * CHUNK);
@@ -223,8 +218,7 @@ END_TEST
 START_TEST(a_lowered_gmem_limit_takes_what_the_host_may_have)
 {
 	begin(8);
-	toy_map_range(0, one, 6 * CHUNK, false);
-	toy_store_blocks(0, 0, 6);
+	toy_fill(0, one, 6);
 	toy_write_file(one, "hmem.limit", "4M");
 	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(gvm_charged_bytes(one), 4 * CHUNK);
@@ -241,8 +235,7 @@ END_TEST
 START_TEST(a_raised_limit_takes_what_gmem_could_not)
 {
 	begin(8);
-	toy_map_range(0, one, 8 * CHUNK, false);
-	toy_store_blocks(0, 0, 8);
+	toy_fill(0, one, 8);
 	toy_write_file(one, "hmem.limit", "0");
 	toy_write_file(one, "gmem.limit.high", "4194304");
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 8);
@@ -348,9 +341,8 @@ static void discard_victim(u32 chunk)
 START_TEST(a_victim_that_is_discarded_meanwhile_is_gone)
 {
 	begin(4);
-	toy_map_range(0, one, 4 * CHUNK, false);
 	toy_map_range(1, two, CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	toy.on_evict = discard_victim;
 	toy_store_blocks(1, 0, 1);
 	ck_assert_uint_eq(toy.kinds[TOY_OUT], 0);
@@ -396,8 +388,7 @@ START_TEST(pinned_memory_takes_whole_chunks_and_stays)
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(toy.free_count, 5);
 	/* Other containers fill the device, and take none of the unevictable chunks. */
-	toy_map_range(1, two, 12 * CHUNK, false);
-	toy_store_blocks(1, 0, 12);
+	toy_fill(1, two, 12);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
 	ck_assert_uint_eq(two->evicted_chunks, 7);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
@@ -413,8 +404,7 @@ START_TEST(others_are_evicted_for_pinned_memory_as_for_a_page)
 	struct gvm_unevictable pinned;
 
 	begin(4);
-	toy_map_range(1, two, 4 * CHUNK, false);
-	toy_store_blocks(1, 0, 4);
+	toy_fill(1, two, 4);
 	gvm_unevictable_init(&pinned, one);
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(two->evicted_chunks, 2);
@@ -430,8 +420,7 @@ START_TEST(at_its_limit_a_container_pays_for_its_pinned_memory_itself)
 
 	begin(8);
 	toy_write_file(one, "gmem.limit.high", "6M");
-	toy_map_range(0, one, 3 * CHUNK, false);
-	toy_store_blocks(0, 0, 3);
+	toy_fill(0, one, 3);
 	gvm_unevictable_init(&pinned, one);
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 3 * CHUNK);
@@ -459,8 +448,7 @@ START_TEST(pinned_memory_above_the_limit_is_refused_and_costs_no_neighbour_a_chu
 	begin(16);
 	toy_write_file(one, "gmem.limit.high", "8M");
 	toy_write_file(two, "gmem.limit.low", "24M");
-	toy_map_range(1, two, 12 * CHUNK, false);
-	toy_store_blocks(1, 0, 12);
+	toy_fill(1, two, 12);
 	gvm_unevictable_init(&pinned, one);
 	for (u32 context = 0; context < 31; context++)
 		refused += gvm_unevictable_add(&toy.memory, &pinned, CHUNK) == -EDQUOT;
@@ -504,8 +492,7 @@ START_TEST(an_error_of_an_eviction_charges_nothing_past_the_limit)
 
 	begin(8);
 	toy_write_file(one, "gmem.limit.high", "4M");
-	toy_map_range(0, one, 2 * CHUNK, false);
-	toy_store_blocks(0, 0, 2);
+	toy_fill(0, one, 2);
 	gvm_unevictable_init(&pinned, one);
 	toy.fail_out = U32_MAX;
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), -EIO);
@@ -526,14 +513,12 @@ START_TEST(pinned_memory_waits_for_chunks_in_service)
 	struct gvm_unevictable pinned;
 
 	begin(4);
-	toy_map_range(1, two, 4 * CHUNK, false);
-	toy_store_blocks(1, 0, 4);
+	toy_fill(1, two, 4);
 	gvm_unevictable_init(&pinned, one);
 	toy.refuse_looks = 1000;
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
 	toy_write_file(one, "gmem.limit.high", "4M");
-	toy_map_range(0, one, CHUNK, false);
-	toy_store_blocks(0, 0, 1);
+	toy_fill(0, one, 1);
 	toy.refuse_looks = 1000;
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, CHUNK), 0);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 2 * CHUNK);
@@ -556,8 +541,7 @@ START_TEST(pinned_memory_that_nobody_can_give_is_refused_and_leaks_nothing)
 
 	begin(4);
 	toy_write_file(two, "hmem.limit", "0");
-	toy_map_range(1, two, 3 * CHUNK, false);
-	toy_store_blocks(1, 0, 3);
+	toy_fill(1, two, 3);
 	gvm_unevictable_init(&pinned, one);
 	ck_assert_int_eq(gvm_unevictable_add(&toy.memory, &pinned, 2 * CHUNK), -ENOMEM);
 	ck_assert_uint_eq(gvm_charged_bytes(one), 0);

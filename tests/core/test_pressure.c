@@ -300,10 +300,8 @@ static void work(void)
 {
 	u32 i;
 
-	toy_map_range(0, one, 8 * CHUNK, false);
-	toy_map_range(1, two, 8 * CHUNK, false);
-	toy_store_blocks(0, 0, 8);
-	toy_store_blocks(1, 0, 8);
+	toy_fill(0, one, 8);
+	toy_fill(1, two, 8);
 	toy_write_file(one, "gmem.limit.high", "4M");
 	for (i = 0; i < 8; i++) {
 		ck_assert(toy_load(0, 32 * i, 1000 + i));

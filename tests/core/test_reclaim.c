@@ -11,8 +11,7 @@
 START_TEST(a_lowered_limit_takes_the_coldest_and_keeps_every_byte)
 {
 	begin(8);
-	toy_map_range(0, one, 8 * CHUNK, false);
-	toy_store_blocks(0, 0, 8);
+	toy_fill(0, one, 8);
 	toy_write_file(one, "gmem.limit.high", "6291456");
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 3);
 	ck_assert_uint_eq(one->evicted_chunks, 5);
@@ -37,8 +36,7 @@ static void fault_during_reclaim(u32 chunk)
 START_TEST(a_fault_in_the_middle_of_a_reclaim_is_held_to_the_new_limit)
 {
 	begin(8);
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	toy.on_evict = fault_during_reclaim;
 	toy_write_file(one, "gmem.limit.high", "2M");
 	ck_assert_ptr_null(toy.on_evict);
@@ -50,8 +48,7 @@ END_TEST
 START_TEST(a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled)
 {
 	begin(8);
-	toy_map_range(0, one, 4 * CHUNK, false);
-	toy_store_blocks(0, 0, 4);
+	toy_fill(0, one, 4);
 	toy_write_file(one, "gmem.limit.high", "0");
 	ck_assert_uint_eq((one->charged_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert(!toy_store(0, 0, 1));
@@ -107,8 +104,7 @@ static void quiesce_the_device(u32 chunk)
 START_TEST(a_limit_write_that_a_quiesce_ends_says_so_and_can_be_repeated)
 {
 	begin(8);
-	toy_map_range(0, one, 8 * CHUNK, false);
-	toy_store_blocks(0, 0, 8);
+	toy_fill(0, one, 8);
 	toy.on_evict = quiesce_the_device;
 	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "4M", 2), -EAGAIN);
 	ck_assert_uint_eq(one->gmem_high_bytes, 2 * CHUNK);
@@ -134,8 +130,7 @@ static void kill_the_writer(u32 chunk)
 START_TEST(a_limit_write_that_is_killed_leaves_the_rest)
 {
 	begin(8);
-	toy_map_range(0, one, 8 * CHUNK, false);
-	toy_store_blocks(0, 0, 8);
+	toy_fill(0, one, 8);
 	toy.on_evict = kill_the_writer;
 	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "2M", 2),
 			 TOY_CAN_KILL ? -EINTR : 0);

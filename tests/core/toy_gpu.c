@@ -477,6 +477,12 @@ void toy_load_blocks(u32 space, u32 first, u32 count)
 		ck_assert(toy_load(space, GVM_PAGES_PER_BLOCK * i, 1000 * (space + 1) + i));
 }
 
+void toy_fill(u32 space, struct gvm_container *container, u32 blocks)
+{
+	toy_map_range(space, container, (u64)blocks * GVM_CHUNK_BYTES, false);
+	toy_store_blocks(space, 0, blocks);
+}
+
 bool toy_on_device(u32 space, u32 block)
 {
 	return toy.spaces[space].range.blocks[block].resident != 0;

@@ -147,6 +147,9 @@ u32 toy_store_together(u32 space, u32 first, u32 count, u32 tag);
 void toy_store_blocks(u32 space, u32 first, u32 count);
 void toy_load_blocks(u32 space, u32 first, u32 count);
 
+/* Map a range of @blocks for @container, and store to each of them. */
+void toy_fill(u32 space, struct gvm_container *container, u32 blocks);
+
 /* Has the block a page on the device? */
 bool toy_on_device(u32 space, u32 block);
 
