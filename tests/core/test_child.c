@@ -45,6 +45,16 @@ static void end_child(struct gvm_container *child)
 	gvm_container_put(child);
 }
 
+/* The end of a test whose only children are these; there may be no @sibling. */
+static void end_family(struct gvm_container *child, struct gvm_container *sibling)
+{
+	toy_unmap_all();
+	end_child(child);
+	if (sibling)
+		end_child(sibling);
+	end();
+}
+
 static void expect_file(struct gvm_container *container, const char *file, u64 bytes)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
@@ -120,10 +130,7 @@ START_TEST(a_child_at_its_limit_gives_its_own_coldest_chunk)
 	toy_load_blocks(1, 0, 4);
 	toy_load_blocks(2, 0, 4);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	toy_unmap_all();
-	end_child(child);
-	end_child(sibling);
-	end();
+	end_family(child, sibling);
 }
 END_TEST
 
@@ -215,10 +222,7 @@ START_TEST(at_the_parents_limit_the_largest_member_gives)
 	toy_load_blocks(1, 0, 2);
 	expect_file(one, "gmem.current", 7 * CHUNK);
 	ck_assert_int_eq(gvm_check(&toy.device), 0);
-	toy_unmap_all();
-	end_child(child);
-	end_child(sibling);
-	end();
+	end_family(child, sibling);
 }
 END_TEST
 
@@ -235,10 +239,7 @@ START_TEST(a_lowered_limit_of_the_parent_reclaims_from_the_family)
 	toy_write_file(child, "gmem.limit.high", "2M");
 	ck_assert_uint_eq(chunks_of(child), 1);
 	ck_assert_uint_eq(chunks_of(sibling), 2);
-	toy_unmap_all();
-	end_child(child);
-	end_child(sibling);
-	end();
+	end_family(child, sibling);
 }
 END_TEST
 
@@ -291,10 +292,7 @@ START_TEST(the_parents_hmem_limit_holds_for_the_sum_of_its_children)
 	toy_unmap_range(1);
 	ck_assert(!sibling->is_swap_full && !one->is_swap_full);
 	ck_assert(toy_store(2, 4ull * GVM_PAGES_PER_BLOCK, 1));
-	toy_unmap_all();
-	end_child(child);
-	end_child(sibling);
-	end();
+	end_family(child, sibling);
 }
 END_TEST
 
@@ -350,9 +348,7 @@ START_TEST(a_lowered_limit_of_the_parent_reclaims_protected_memory_too)
 	toy_write_file(child, "gmem.limit.low", "8M");
 	toy_write_file(one, "gmem.limit.high", "4M");
 	ck_assert_uint_eq(chunks_of(child), 2);
-	toy_unmap_all();
-	end_child(child);
-	end();
+	end_family(child, NULL);
 }
 END_TEST
 
@@ -382,10 +378,7 @@ START_TEST(a_siblings_chunk_on_its_way_out_is_waited_for)
 	gvm_charge_cancel(sibling);
 	gvm_limit_set_high(one, 0);
 	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), -ENOENT);
-	toy_unmap_all();
-	end_child(child);
-	end_child(sibling);
-	end();
+	end_family(child, sibling);
 }
 END_TEST
 
@@ -407,10 +400,7 @@ START_TEST(a_sibling_that_can_give_no_chunk_costs_a_tenant_nothing)
 	ck_assert_uint_eq(chunks_of(sibling), 4);
 	ck_assert_uint_eq(child->evicted_chunks, 1);
 	gvm_clean_charge(sibling, toy.spaces[2].range.blocks[0].chunk, GVM_PAGE_BYTES, 0);
-	toy_unmap_all();
-	end_child(child);
-	end_child(sibling);
-	end();
+	end_family(child, sibling);
 }
 END_TEST
 
@@ -428,9 +418,7 @@ START_TEST(a_write_of_the_parents_limit_ends_remote_pages_of_its_children)
 	ck_assert_uint_gt(range->remote_pages, 0);
 	toy_write_file(one, "gmem.limit.high", "16M");
 	ck_assert_uint_eq(range->remote_pages, 0);
-	toy_unmap_all();
-	end_child(child);
-	end();
+	end_family(child, NULL);
 }
 END_TEST
 
