@@ -11,8 +11,8 @@
 #include <linux/module.h>
 
 #include "gvm_admin_files.h"
+#include "gvm_dev_file.h"
 #include "gvm_members.h"
-#include "gvm_pressure_file.h"
 
 static int __init gvm_init(void)
 {
@@ -22,7 +22,7 @@ static int __init gvm_init(void)
 	ret = gvm_admin_files_init();
 	if (ret)
 		return ret;
-	ret = gvm_pressure_file_init();
+	ret = gvm_dev_file_init();
 	if (ret)
 		gvm_admin_files_exit();
 	else
@@ -34,7 +34,7 @@ static int __init gvm_init(void)
 static void __exit gvm_exit(void)
 {
 	gvm_admin_files_exit();
-	gvm_pressure_file_exit();
+	gvm_dev_file_exit();
 }
 
 module_init(gvm_init);
