@@ -2,6 +2,7 @@
 #include "config/json_read.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /* Where Jansson has no memory, it may say "invalid token": its allocations are watched. */
 static json_malloc_t plain_malloc;
@@ -24,6 +25,16 @@ static void watch(void)
 	has_failed = false;
 }
 
+/* Jansson names a flag of its own where a text has a zero character. */
+static void forget_flag(json_error_t *bad)
+{
+	static const char flag[] = " without JSON_ALLOW_NUL";
+	char *found = strstr(bad->text, flag);
+
+	if (found)
+		memmove(found, found + strlen(flag), strlen(found + strlen(flag)) + 1);
+}
+
 /* Returns @root, or NULL: then *@bad has no text if an allocation has failed. */
 static json_t *end_watch(json_t *root, json_error_t *bad)
 {
@@ -33,6 +44,8 @@ static json_t *end_watch(json_t *root, json_error_t *bad)
 	json_set_alloc_funcs(plain_malloc, own_free);
 	if (!root && has_failed)
 		*bad->text = '\0';
+	if (!root)
+		forget_flag(bad);
 	return root;
 }
 

@@ -125,6 +125,9 @@ START_TEST(unreadable_files_are_named)
 		   "s.json:name: is given twice (line 3, column 6), allowed: once");
 	assert_bad("\"duration\"", "\"a_key_that_is_too_long\": 1, \"a_key_that_is_too_long\"",
 		   "s.json:3:53: a key is given twice, allowed: once");
+	write_file("s.json", "{\"name\": \"x\\u0000\"}");
+	assert_failed(load_path("s.json", NULL, NULL),
+		      "s.json:1:18: \\u0000 is not allowed near '\"x\\u0000\"'");
 	write_file("s.json", "{\"name\": \"x\"");
 	assert_failed(load_path("s.json", NULL, NULL),
 		      "s.json:1:12: '}' expected near end of file");
