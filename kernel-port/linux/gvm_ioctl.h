@@ -34,8 +34,8 @@ struct gvm_pressure_record {
 
 /*
  * Returns a descriptor. EINVAL: other flags. ENODEV: no such GPU. ESRCH: the caller's process
- * does not use it. ENOSPC: its container has as many listeners as it may. EMFILE, ENOMEM,
- * EFAULT.
+ * does not use it. ENOSPC: its container has as many listeners as it may. EIO: the GPU is given
+ * up. EMFILE, ENOMEM, EFAULT.
  */
 #define GVM_IOCTL_PRESSURE_OPEN _IOW('G', 0x50, struct gvm_pressure_request)
 

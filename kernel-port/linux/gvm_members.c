@@ -39,7 +39,6 @@ struct gvm_registration *gvm_registration_find_locked(u32 gpu)
 	return NULL;
 }
 
-/* The process @pid, leaving or not; or NULL. */
 struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,
 					  const struct pid *pid)
 {
@@ -103,11 +102,6 @@ static void gvm_member_leave_locked(struct gvm_member *member)
 	wake_up_all(&gvm_member_left);
 }
 
-/*
- * A first address space of @pid, or of @cgroup; in @container, or in a new one. Returns 0 or
- * -ENOMEM; then the mutex was dropped meanwhile, and a device that waits for its last member
- * may have gone.
- */
 int gvm_member_create_locked(struct gvm_registration *registration,
 			     struct gvm_container *container, struct pid *pid,
 			     struct gvm_cgroup *cgroup, struct gvm_member **ret_member)

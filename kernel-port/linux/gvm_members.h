@@ -62,7 +62,10 @@ extern wait_queue_head_t gvm_member_left;
 /* The device number @gpu, or NULL. CONTEXT: process, mutex held. */
 struct gvm_registration *gvm_registration_find_locked(u32 gpu);
 
-/* The process @pid, leaving or not; or NULL. CONTEXT: process, mutex held. */
+/*
+ * The process @pid, leaving or not; or only if it is not leaving. NULL: none. CONTEXT: process,
+ * mutex held.
+ */
 struct gvm_member *gvm_member_find_locked(struct gvm_registration *registration,
 					  const struct pid *pid);
 struct gvm_member *gvm_member_find_staying_locked(struct gvm_registration *registration,
@@ -70,7 +73,9 @@ struct gvm_member *gvm_member_find_staying_locked(struct gvm_registration *regis
 
 /*
  * A first address space of @pid, or the container of @cgroup; in @container, or in a new one.
- * Returns 0, or -ENOMEM: then the mutex was dropped meanwhile. CONTEXT: process, mutex held.
+ * Returns 0, or -ENOMEM or -EIO (the device is dead): then the mutex may have been dropped
+ * meanwhile, and a device that waits for its last member may have gone. CONTEXT: process, mutex
+ * held.
  */
 int gvm_member_create_locked(struct gvm_registration *registration,
 			     struct gvm_container *container, struct pid *pid,

@@ -58,8 +58,8 @@ u32 gvm_device_index(const struct gvm_device *device);
  *
  * Returns 0, and in *ret_member the process's membership, whose container stays as long as
  * that; -ESRCH (@group_tgid is in no container of the device), -EPERM (it is in one that the
- * caller may not join), -EEXIST (the caller is in another container already) or -ENOMEM.
- * CONTEXT: process.
+ * caller may not join), -EEXIST (the caller is in another container already), -ENOMEM, or -EIO
+ * (the device is dead). CONTEXT: process.
  */
 int gvm_process_attach(struct gvm_device *device, u32 group_tgid,
 		       struct gvm_member **ret_member);

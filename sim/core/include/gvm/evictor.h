@@ -39,8 +39,9 @@ void gvm_evictor_stop(struct gvm_evictor *evictor);
 /*
  * The evictor of a container, which all its processes use. get: count one more user; the first
  * one starts the evictor. Returns 0, or -ENOMEM: it has no thread now. The caller counts as a
- * user all the same, and restart tries again. put: the last user ends the evictor. Each get is
- * undone by one put, before the process detaches. CONTEXT: process.
+ * user all the same. restart: a user tries again; returns the same, and 0 if it runs already.
+ * put: the last user ends the evictor. Each get is undone by one put, before the process
+ * detaches. CONTEXT: process.
  */
 int gvm_container_evictor_get(struct gvm_container *container);
 int gvm_container_evictor_restart(struct gvm_container *container);

@@ -79,8 +79,9 @@ void gvm_pressure_post(struct gvm_container *container, u64 target_bytes);
 void gvm_pressure_post_device(struct gvm_device *device, u64 target_bytes);
 
 /*
- * For listen.c, lock held: is an event or the end there; take it; give it back; enter and leave
- * the container's list.
+ * For listen.c, lock held. is_pending: is an event or the end there? take: as gvm_listener_read()
+ * without @wait. give_back: undo it. join: enter the container's list, as gvm_listener_open() does
+ * and with its errors. leave: the reverse.
  */
 bool gvm_pressure_is_pending_locked(const struct gvm_listener *listener);
 int gvm_pressure_take_locked(struct gvm_listener *listener, struct gvm_pressure_event *ret);
