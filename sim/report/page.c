@@ -203,7 +203,8 @@ static void print_numbers(FILE *out, const struct figure_data *data)
 	fprintf(out, "</tbody></table></div></details>\n");
 }
 
-static void print_figure(FILE *out, const struct page *page, const struct figure_data *data)
+/* What the colours of bars mean. */
+static void print_key(FILE *out, const struct figure_data *data)
 {
 	const struct figure *figure = data->figure;
 	bool bars = false, published = false;
@@ -212,12 +213,6 @@ static void print_figure(FILE *out, const struct page *page, const struct figure
 		published = published || !isnan(data->cells[i].pair.published);
 	for (size_t i = 0; i < figure->panel_count; i++)
 		bars = bars || figure->panels[i].layout == FIGURE_BARS;
-	fprintf(out, "<article id=\"");
-	html_text(out, figure->name);
-	fprintf(out, "\">\n<h3>");
-	html_text(out, figure->title);
-	fprintf(out, "</h3>\n");
-	print_papers(out, page, figure->name);
 	fprintf(out, "<ul class=\"key\">");
 	if (bars)
 		fprintf(out, "<li><span class=\"swatch ours\"></span>ours, simulated</li>");
@@ -226,23 +221,30 @@ static void print_figure(FILE *out, const struct page *page, const struct figure
 		html_text(out, figure->published_label);
 		fprintf(out, "</li>");
 	}
-	fprintf(out, "</ul>\n<div class=\"panels\">\n");
-	for (size_t panel = 0; panel < figure->panel_count; panel++) {
-		if (figure->panels[panel].layout == FIGURE_TABLE)
-			continue;
-		fprintf(out, "<figure><figcaption>");
-		html_text(out, figure->panels[panel].title);
-		if (*figure->panels[panel].y_label) {
-			fputs(": ", out);
-			html_text(out, figure->panels[panel].y_label);
-		}
-		fprintf(out, "%s</figcaption>\n",
-			figure->panels[panel].log_y ? ", logarithmic" : "");
-		panel_print_key(out, data, panel);
-		panel_print(out, data, panel);
-		fprintf(out, "</figure>\n");
+	fprintf(out, "</ul>\n");
+}
+
+static void print_panel(FILE *out, const struct figure_data *data, size_t panel)
+{
+	const struct figure *figure = data->figure;
+
+	if (figure->panels[panel].layout == FIGURE_TABLE)
+		return;
+	fprintf(out, "<figure><figcaption>");
+	html_text(out, figure->panels[panel].title);
+	if (*figure->panels[panel].y_label) {
+		fputs(": ", out);
+		html_text(out, figure->panels[panel].y_label);
 	}
-	fprintf(out, "</div>\n");
+	fprintf(out, "%s</figcaption>\n", figure->panels[panel].log_y ? ", logarithmic" : "");
+	panel_print_key(out, data, panel);
+	panel_print(out, data, panel);
+	fprintf(out, "</figure>\n");
+}
+
+/* What the values are, where published ones come from, and the figure's own notes. */
+static void print_notes(FILE *out, const struct figure *figure)
+{
 	if (figure->seed_count > 1) {
 		char over[64];
 
@@ -263,6 +265,24 @@ static void print_figure(FILE *out, const struct page *page, const struct figure
 		html_text(out, figure->notes);
 		fprintf(out, "</p>\n");
 	}
+}
+
+static void print_figure(FILE *out, const struct page *page, const struct figure_data *data)
+{
+	const struct figure *figure = data->figure;
+
+	fprintf(out, "<article id=\"");
+	html_text(out, figure->name);
+	fprintf(out, "\">\n<h3>");
+	html_text(out, figure->title);
+	fprintf(out, "</h3>\n");
+	print_papers(out, page, figure->name);
+	print_key(out, data);
+	fprintf(out, "<div class=\"panels\">\n");
+	for (size_t panel = 0; panel < figure->panel_count; panel++)
+		print_panel(out, data, panel);
+	fprintf(out, "</div>\n");
+	print_notes(out, figure);
 	print_numbers(out, data);
 	fprintf(out, "</article>\n");
 }
