@@ -29,11 +29,10 @@ struct kobject *gvm_files_sysfs_root(void);
 struct gvm_sysfs_dir *gvm_files_sysfs_create(struct kobject *parent, const char *name,
 					     struct gvm_container *container, kuid_t user,
 					     kgid_t group);
+void gvm_files_sysfs_remove(struct gvm_sysfs_dir *dir);
+void gvm_files_sysfs_free(struct gvm_sysfs_dir *dir);
 
 /* What sysfs has for it. CONTEXT: atomic. */
 struct kobject *gvm_files_sysfs_kobject(struct gvm_sysfs_dir *dir);
-
-void gvm_files_sysfs_remove(struct gvm_sysfs_dir *dir);
-void gvm_files_sysfs_free(struct gvm_sysfs_dir *dir);
 
 #endif
