@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Plain CMake configures on a host without the package check, and says that there are no tests; none of the
-# files that it then compiles includes check.h. A wish for tests is still an error there.
+# files that it then compiles includes check.h. A wish for tests is still an error there. All packages that are
+# missing for the programs are named at once.
 # Usage: plain_cmake.sh SOURCE WORK
 set -eu
 source=$1
@@ -25,6 +26,15 @@ grep -q "No package check: tests and kernel modules are not built" "$work/plain.
 }
 if cmake -S "$source" -B "$work/tests" -DGVMSIM_TESTS=ON >"$work/tests.log" 2>&1; then
 	echo "tests were wanted, the package check is missing, and CMake says nothing"
+	exit 1
+fi
+
+# What the programs need and is missing is said at once.
+rm "$work/pkgconfig/zlib.pc" "$work/pkgconfig/libprotobuf-c.pc"
+if cmake -S "$source" -B "$work/missing" >"$work/missing.log" 2>&1 ||
+	! grep -q "Missing: zlib, libprotobuf-c; tools/setup.sh has Debian's packages$" "$work/missing.log"; then
+	echo "not all missing packages are named"
+	cat "$work/missing.log"
 	exit 1
 fi
 
