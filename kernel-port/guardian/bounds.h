@@ -18,7 +18,12 @@
  * With PATCH_COUNT: two 64-bit words of device memory of each module, zero at first. How often
  * the fence has changed an address of the program, and the last such address.
  */
-#define PATCH_FOUND	  "gvmf_found"
+#define PATCH_FOUND "gvmf_found"
+/*
+ * A place in shared memory, without bytes of its own: so code finds where the window of its
+ * thread block's shared memory begins.
+ */
+#define PATCH_HERE	  "gvmf_here"
 #define PATCH_WIDTH_SHIFT 7u /* the widest access has 128 bytes: applypriority */
 
 enum patch_mode {

@@ -82,7 +82,8 @@ const struct opcode opcode_table[] = {
 	SAFE("vsub4"), SAFE("vavrg4"), SAFE("vabsdiff4"), SAFE("vmin4"), SAFE("vmax4"),
 	SAFE("vset4"),
 	/* Others. */
-	SAFE("brkpt"), SAFE("nanosleep"), SAFE("pmevent"), SAFE("trap"), SAFE("setmaxnreg"),
+	SAFE("brkpt"), SAFE("nanosleep"), SAFE("pmevent"), SAFE("trap"),
+	REFUSE("setmaxnreg", "registers that come back hold anything"),
 	{ NULL, OPCODE_REFUSE, 0, NULL },
 };
 /* clang-format on */

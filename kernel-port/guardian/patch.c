@@ -41,6 +41,15 @@ static void write_headers(struct patcher *patcher, const struct retarget *retarg
 	patcher_copy_to(patcher, last->start + last->length);
 }
 
+static bool needs_windows(const struct patcher *patcher)
+{
+	bool needs = false;
+
+	for (size_t i = 0; i < patcher->module->function_count; i++)
+		needs |= patcher->needs[i].windows;
+	return needs;
+}
+
 /* Second pass: write the result. */
 static int write_all(struct patcher *patcher, const struct retarget *retarget)
 {
@@ -55,6 +64,8 @@ static int write_all(struct patcher *patcher, const struct retarget *retarget)
 		    options->mode, options->pass, margin ? options->margin : 0);
 	if (options->pass == PATCH_CONST)
 		patcher_put(patcher, "\n.visible .const .align 8 .b64 " PATCH_BOUNDS "[16];");
+	if (needs_windows(patcher))
+		patcher_put(patcher, "\n.extern .shared .align 1 .b8 " PATCH_HERE "[];");
 	if (options->mode == PATCH_COUNT)
 		patcher_put(patcher, "\n.visible .global .align 8 .b64 " PATCH_FOUND "[2];");
 	for (size_t i = 0; !status && i < module->statement_count; i++) {

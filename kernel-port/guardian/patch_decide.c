@@ -131,9 +131,8 @@ static int decide_instruction(struct patcher *patcher, const struct ptx_statemen
 			return refuse_without_parameters(patcher, statement);
 		if (!status && fence) {
 			needs->any = true;
-			needs->widths |= 1u << (patcher->options->mode == PATCH_CHECK ?
-							access.width_shift :
-							patcher_mask_shift(patcher, &access));
+			needs->windows |= access.space == ACCESS_GENERIC;
+			needs->widths |= 1u << patcher_mask_shift(patcher, &access);
 		}
 		return status;
 	case OPCODE_CALL:

@@ -62,7 +62,18 @@ static void put_4g(struct patcher *patcher, const struct access *access, bool ge
 	PUT(patcher, "mov.b64 %%gvmf_a, {%%gvmf_l, %%gvmf_h}");
 }
 
-/* base + (s - base) % size. The quotient is at most one too small: min() mends it. */
+/* %gvmf_t: s - base, or what becomes of it, at most size - width; and the base is added. */
+static void put_limit(struct patcher *patcher, const struct access *access)
+{
+	PUT(patcher, "min.u64 %%gvmf_t, %%gvmf_t, %%gvmf_limit%u", access->width_shift);
+	PUT(patcher, "add.s64 %%gvmf_a, %%gvmf_t, %%gvmf_base");
+}
+
+/*
+ * base + (s - base) % size. The quotient is at most one too small: the first min() mends it. The
+ * second one changes nothing but a misaligned access at the end, and what has two values at a
+ * time (verify_flow.c).
+ */
 static void put_modulo(struct patcher *patcher, const struct access *access)
 {
 	put_sum(patcher, access);
@@ -72,53 +83,48 @@ static void put_modulo(struct patcher *patcher, const struct access *access)
 	PUT(patcher, "sub.s64 %%gvmf_t, %%gvmf_t, %%gvmf_u");
 	PUT(patcher, "sub.s64 %%gvmf_u, %%gvmf_t, %%gvmf_size");
 	PUT(patcher, "min.u64 %%gvmf_t, %%gvmf_t, %%gvmf_u");
-	PUT(patcher, "add.s64 %%gvmf_a, %%gvmf_t, %%gvmf_base");
+	put_limit(patcher, access);
 }
 
-/* Is the address in shared or local memory? Those are confined by the hardware. */
-static void put_window(struct patcher *patcher)
+/* An address outside is moved to the end of the partition; then it is not the program's. */
+static void put_check(struct patcher *patcher, const struct access *access)
 {
-	PUT(patcher, "isspacep.shared %%gvmf_p, %%gvmf_s");
-	PUT(patcher, "isspacep.local %%gvmf_q, %%gvmf_s");
-	PUT(patcher, "or.pred %%gvmf_p, %%gvmf_p, %%gvmf_q");
-}
-
-/* Stop unless s - base <= size - width. A thread whose predicate is off does not stop. */
-static void put_check(struct patcher *patcher, const struct ptx_statement *statement,
-		      const struct access *access, bool generic)
-{
-	const char *test = generic ? "setp.gt.and.u64 %gvmf_p, %gvmf_t, %gvmf_limit" :
-				     "setp.gt.u64 %gvmf_p, %gvmf_t, %gvmf_limit";
-	const char *end = generic ? ", !%gvmf_q" : "";
-
 	put_sum(patcher, access);
 	PUT(patcher, "sub.s64 %%gvmf_t, %%gvmf_s, %%gvmf_base");
-	if (generic) {
-		PUT(patcher, "isspacep.shared %%gvmf_q, %%gvmf_s");
-		PUT(patcher, "isspacep.local %%gvmf_p, %%gvmf_s");
-		PUT(patcher, "or.pred %%gvmf_q, %%gvmf_q, %%gvmf_p");
-	}
-	if (statement->guard) {
-		PUT(patcher, "setp.ne.u32 %%gvmf_p, 0, 0");
-		PUT(patcher, "@%s%.*s %s%u%s", statement->negated ? "!" : "",
-		    WORD(patcher, statement->guard), test, access->width_shift, end);
-	} else {
-		PUT(patcher, "%s%u%s", test, access->width_shift, end);
-	}
-	PUT(patcher, "@%%gvmf_p trap");
+	put_limit(patcher, access);
 }
 
 /*
- * count: is the address another one now? A thread whose predicate is off is not counted. The
- * variable is the module's own, which no fenced access of the program reaches.
+ * An address in shared or local memory stays as it is. It is moved into the window all the
+ * same: isspacep may have been asked of another value (verify_flow.c).
  */
-static void put_count(struct patcher *patcher, const struct ptx_statement *statement)
+static void put_window(struct patcher *patcher)
+{
+	PUT(patcher, "isspacep.shared %%gvmf_r, %%gvmf_s");
+	PUT(patcher, "isspacep.local %%gvmf_q, %%gvmf_s");
+	PUT(patcher, "or.pred %%gvmf_q, %%gvmf_q, %%gvmf_r");
+	PUT(patcher, "selp.b64 %%gvmf_u, %%gvmf_shared, %%gvmf_local, %%gvmf_r");
+	PUT(patcher, "sub.s64 %%gvmf_t, %%gvmf_s, %%gvmf_u");
+	PUT(patcher, "and.b64 %%gvmf_t, %%gvmf_t, 16777215");
+	PUT(patcher, "add.s64 %%gvmf_t, %%gvmf_t, %%gvmf_u");
+	PUT(patcher, "selp.b64 %%gvmf_a, %%gvmf_t, %%gvmf_a, %%gvmf_q");
+}
+
+/*
+ * check and count: is the address another one now? A thread whose predicate is off neither stops
+ * nor is counted. The variable is the module's own, which no fenced access of the program reaches.
+ */
+static void put_test(struct patcher *patcher, const struct ptx_statement *statement)
 {
 	if (statement->guard)
 		PUT(patcher, "setp.ne.and.u64 %%gvmf_p, %%gvmf_a, %%gvmf_s, %s%.*s",
 		    statement->negated ? "!" : "", WORD(patcher, statement->guard));
 	else
 		PUT(patcher, "setp.ne.u64 %%gvmf_p, %%gvmf_a, %%gvmf_s");
+	if (patcher->options->mode == PATCH_CHECK) {
+		PUT(patcher, "@%%gvmf_p trap");
+		return;
+	}
 	PUT(patcher, "@%%gvmf_p red.global.add.u64 [" PATCH_FOUND "], 1");
 	PUT(patcher, "@%%gvmf_p st.global.u64 [" PATCH_FOUND "+8], %%gvmf_s");
 }
@@ -137,24 +143,20 @@ void patcher_put_access(struct patcher *patcher, const struct ptx_statement *sta
 	enum patch_mode mode = patcher->options->mode;
 
 	patcher_copy_to(patcher, start_of(patcher, statement));
-	if (mode == PATCH_CHECK) {
-		put_check(patcher, statement, access, generic);
-	} else {
-		if (mode == PATCH_MODULO)
-			put_modulo(patcher, access);
-		else if (mode == PATCH_4G)
-			put_4g(patcher, access, generic);
-		else
-			put_mask(patcher, access, generic);
-		if (generic) {
-			put_window(patcher);
-			PUT(patcher, "selp.b64 %%gvmf_a, %%gvmf_s, %%gvmf_a, %%gvmf_p");
-		}
-		if (mode == PATCH_COUNT)
-			put_count(patcher, statement);
-	}
+	if (mode == PATCH_CHECK)
+		put_check(patcher, access);
+	else if (mode == PATCH_MODULO)
+		put_modulo(patcher, access);
+	else if (mode == PATCH_4G)
+		put_4g(patcher, access, generic);
+	else
+		put_mask(patcher, access, generic);
+	if (generic)
+		put_window(patcher);
+	if (mode == PATCH_CHECK || mode == PATCH_COUNT)
+		put_test(patcher, statement);
 	patcher_copy_to(patcher, tokens[access->range.first].start);
-	patcher_put(patcher, "[%%gvmf_%c", mode == PATCH_CHECK ? 's' : 'a');
+	patcher_put(patcher, "[%%gvmf_a");
 	if (access->offset && keeps_offset(patcher, access))
 		patcher_put(patcher, "+%lld", access->offset);
 	patcher_put(patcher, "]");
@@ -176,8 +178,12 @@ static u32 table_length(struct patcher *patcher, const struct ptx_statement *jum
 		    !ptx_is(patcher->text, list->range.first, ".branchtargets"))
 			continue;
 		count = 1;
-		for (size_t at = list->range.first; at < list->range.last; at++)
+		for (size_t at = list->range.first; at < list->range.last; at++) {
+			/* "L<4>" stands for four labels. */
+			if (ptx_is(patcher->text, at, "<"))
+				return 0;
 			count += ptx_is(patcher->text, at, ",");
+		}
 	}
 	return count;
 }
@@ -197,12 +203,15 @@ int patcher_put_table(struct patcher *patcher, const struct ptx_statement *state
 	if (patcher_refuse_endless(patcher, statement->opcode))
 		return -SIM_EXIT_USER;
 	patcher_copy_to(patcher, start_of(patcher, statement));
-	if (patcher->options->index == PATCH_INDEX_MODULO)
+	if (patcher->options->index == PATCH_INDEX_MODULO) {
 		PUT(patcher, "rem.u32 %%gvmf_i, %.*s, %u",
 		    WORD(patcher, statement->operands[0].first), count);
-	else
+		/* ptxas makes two reads of the index of one remainder: verify_flow.c. */
+		PUT(patcher, "min.u32 %%gvmf_i, %%gvmf_i, %u", count - 1);
+	} else {
 		PUT(patcher, "min.u32 %%gvmf_i, %.*s, %u",
 		    WORD(patcher, statement->operands[0].first), count - 1);
+	}
 	patcher_copy_to(patcher, index->start);
 	patcher_put(patcher, "%%gvmf_i");
 	patcher->copied = index->start + index->length;

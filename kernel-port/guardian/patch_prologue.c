@@ -4,6 +4,12 @@
 
 #include <stdio.h>
 
+/* Do accesses have limits, and no masks? */
+static bool has_limits(enum patch_mode mode)
+{
+	return mode == PATCH_CHECK || mode == PATCH_MODULO;
+}
+
 static void put_declarations(struct patcher *patcher, const struct patcher_needs *needs)
 {
 	enum patch_mode mode = patcher->options->mode;
@@ -13,14 +19,19 @@ static void put_declarations(struct patcher *patcher, const struct patcher_needs
 	if (mode == PATCH_4G)
 		patcher_put(patcher, "\n\t.reg .b32 %%gvmf_l, %%gvmf_h, %%gvmf_mask_high, "
 				     "%%gvmf_base_high;");
-	if (mode == PATCH_CHECK || mode == PATCH_MODULO)
-		patcher_put(patcher, "\n\t.reg .b64 %%gvmf_u, %%gvmf_size, %%gvmf_reciprocal;");
+	if (has_limits(mode))
+		patcher_put(patcher, "\n\t.reg .b64 %%gvmf_size, %%gvmf_reciprocal;");
+	if (has_limits(mode) || needs->windows)
+		patcher_put(patcher, "\n\t.reg .b64 %%gvmf_u;");
+	if (needs->windows)
+		patcher_put(patcher, "\n\t.reg .pred %%gvmf_r;"
+				     "\n\t.reg .b64 %%gvmf_here, %%gvmf_there, %%gvmf_low, "
+				     "%%gvmf_shared, %%gvmf_local;");
 	for (u32 i = 0; i <= PATCH_WIDTH_SHIFT; i++)
-		if (needs->widths >> i & 1 && mode != PATCH_4G && mode != PATCH_MODULO)
+		if (needs->widths >> i & 1 && mode != PATCH_4G)
 			patcher_put(patcher, "\n\t.reg .b64 %%gvmf_%s%u;",
-				    mode == PATCH_CHECK ? "limit" : "mask", i);
-	if (patcher->options->pass == PATCH_PARAMS && mode != PATCH_CHECK &&
-	    mode != PATCH_MODULO && mode != PATCH_4G)
+				    has_limits(mode) ? "limit" : "mask", i);
+	if (patcher->options->pass == PATCH_PARAMS && !has_limits(mode) && mode != PATCH_4G)
 		patcher_put(patcher, "\n\t.reg .b64 %%gvmf_mask;");
 }
 
@@ -38,6 +49,19 @@ static void put_load(struct patcher *patcher, const char *to, u32 index, u32 hal
 			    to, 8 * index + 4 * half);
 }
 
+/*
+ * Where the windows of shared and of local memory begin. In a cluster the upper bits of a shared
+ * address say whose memory it is.
+ */
+static void put_windows(struct patcher *patcher)
+{
+	patcher_put(patcher, "\n\tmov.u64 %%gvmf_here, " PATCH_HERE ";"
+			     "\n\tcvta.shared.u64 %%gvmf_there, %%gvmf_here;"
+			     "\n\tand.b64 %%gvmf_low, %%gvmf_here, 16777215;"
+			     "\n\tsub.s64 %%gvmf_shared, %%gvmf_there, %%gvmf_low;"
+			     "\n\tcvta.local.u64 %%gvmf_local, 0;");
+}
+
 /* Registers and bounds at the start of a body. */
 void patcher_put_prologue(struct patcher *patcher, const struct patcher_needs *needs)
 {
@@ -50,25 +74,27 @@ void patcher_put_prologue(struct patcher *patcher, const struct patcher_needs *n
 	if (!needs->any)
 		return;
 	put_declarations(patcher, needs);
+	if (needs->windows)
+		put_windows(patcher);
 	if (mode == PATCH_4G) {
 		put_load(patcher, "base_high", 0, 1, "base");
 		put_load(patcher, "mask_high", mask_index, 1, "mask");
 		return;
 	}
 	put_load(patcher, "base", 0, 0, "base");
-	if (mode == PATCH_CHECK || mode == PATCH_MODULO)
+	if (has_limits(mode))
 		put_load(patcher, "size", 1, 0, "size");
+	else if (params)
+		put_load(patcher, "mask", 0, 0, "mask");
 	if (mode == PATCH_MODULO)
 		put_load(patcher, "reciprocal", 2, 0, "reciprocal");
-	else if (mode != PATCH_CHECK && params)
-		put_load(patcher, "mask", 0, 0, "mask");
-	for (u32 i = 0; i <= PATCH_WIDTH_SHIFT && mode != PATCH_MODULO; i++) {
+	for (u32 i = 0; i <= PATCH_WIDTH_SHIFT; i++) {
 		char name[16];
 
 		if (!(needs->widths >> i & 1))
 			continue;
 		snprintf(name, sizeof(name), "mask%u", i);
-		if (mode == PATCH_CHECK)
+		if (has_limits(mode))
 			patcher_put(patcher, "\n\tsub.s64 %%gvmf_limit%u, %%gvmf_size, %u;", i,
 				    1u << i);
 		else if (params)

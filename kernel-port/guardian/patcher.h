@@ -17,7 +17,7 @@
 /* What a function needs of the bounds; widths are bits by log2. */
 struct patcher_needs {
 	u32 widths;
-	bool any, index;
+	bool any, index, windows;
 };
 
 struct patcher {

@@ -107,7 +107,10 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 		       0;
 }
 
-/* ".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};", the bounds and the count: as words. */
+/*
+ * ".const .align 8 .b64 gvmf_format[3] = {0, 0, 0};", the bounds, the count and a place in shared
+ * memory: as words.
+ */
 static int verify_reserved(struct verifier *verifier, size_t first)
 {
 	static const char *const format[] = { ".const", ".align", "8", ".b64", "gvmf_format",
@@ -118,16 +121,21 @@ static int verify_reserved(struct verifier *verifier, size_t first)
 					      PATCH_BOUNDS, "[",      "16",	"]", ";" };
 	static const char *const found[] = { ".visible",  ".global", ".align", "8", ".b64",
 					     PATCH_FOUND, "[",	     "2",      "]", ";" };
+	static const char *const here[] = { ".extern",	".shared", ".align", "1", ".b8",
+					    PATCH_HERE, "[",	   "]",	     ";" };
 	const struct ptx_text *text = verifier->text;
-	bool visible = ptx_is(text, first, ".visible");
+	bool visible = ptx_is(text, first, ".visible"),
+	     external = ptx_is(text, first, ".extern");
 	bool count = visible && ptx_is(text, ptx_next(text, first), ".global");
-	const char *const *words = count ? found : visible ? bounds : format;
-	size_t length = count	? sizeof(found) / sizeof(*found) :
-			visible ? sizeof(bounds) / sizeof(*bounds) :
-				  sizeof(format) / sizeof(*format);
-	bool *has = count   ? &verifier->has_found :
-		    visible ? &verifier->has_bounds :
-			      &verifier->has_format;
+	const char *const *words = external ? here : count ? found : visible ? bounds : format;
+	size_t length = external ? sizeof(here) / sizeof(*here) :
+			count	 ? sizeof(found) / sizeof(*found) :
+			visible	 ? sizeof(bounds) / sizeof(*bounds) :
+				   sizeof(format) / sizeof(*format);
+	bool *has = external ? &verifier->has_here :
+		    count    ? &verifier->has_found :
+		    visible  ? &verifier->has_bounds :
+			       &verifier->has_format;
 	u64 numbers[3] = { 0 };
 	u32 number = 0;
 	size_t at = first;
@@ -137,10 +145,9 @@ static int verify_reserved(struct verifier *verifier, size_t first)
 					 !ptx_is(text, at, words[i]))
 			return verify_refuse(verifier, at, "a name of a fence is declared");
 	if (*has)
-		return verify_refuse(verifier, first,
-				     "bounds, count or format are declared twice");
+		return verify_refuse(verifier, first, "a name of a fence is declared twice");
 	*has = true;
-	if (visible)
+	if (visible || external)
 		return 0;
 	if (numbers[0] >= PATCH_MODES || numbers[1] > 1 || numbers[2] > 1ull << 30)
 		return verify_refuse(verifier, first, "a format that is not known");

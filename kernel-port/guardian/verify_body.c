@@ -38,16 +38,15 @@ static u64 count_labels(struct verifier *verifier, size_t name)
 
 static int verify_table(struct verifier *verifier, const struct flow_instruction *instruction)
 {
-	bool rest = verifier->flow.step == FLOW_REST_INDEX;
 	u64 labels;
 
-	if ((!rest && verifier->flow.step != FLOW_INDEX) || instruction->operand_count != 2 ||
+	if (verifier->flow.step != FLOW_INDEX || instruction->operand_count != 2 ||
 	    !ptx_is(verifier->text, instruction->operands[0].first, "%gvmf_i") ||
 	    instruction->operands[0].first != instruction->operands[0].last)
 		return verify_refuse(verifier, instruction->opcode, "its index is not clamped");
 	labels = count_labels(verifier, instruction->operands[1].first);
 	verifier->flow.step = FLOW_IDLE;
-	if (!labels || verifier->flow.limit != (rest ? labels : labels - 1))
+	if (!labels || verifier->flow.limit != labels - 1)
 		return verify_refuse(verifier, instruction->opcode,
 				     "its table is shorter, or not found");
 	verifier->report->tables++;

@@ -3,15 +3,25 @@
 
 #include <string.h>
 
-/* Registers of a fence. Masks and limits have a number behind the name. */
+/*
+ * Registers of a fence. Masks and limits have a number behind the name. @bound: it is loaded at the
+ * start of the function, and never written again.
+ */
 static const struct {
 	const char *name, *type;
+	bool bound;
 } registers[] = {
-	{ "%gvmf_base", ".b64" },	{ "%gvmf_s", ".b64" },	       { "%gvmf_t", ".b64" },
-	{ "%gvmf_a", ".b64" },		{ "%gvmf_u", ".b64" },	       { "%gvmf_size", ".b64" },
-	{ "%gvmf_reciprocal", ".b64" }, { "%gvmf_mask", ".b64" },      { "%gvmf_p", ".pred" },
-	{ "%gvmf_q", ".pred" },		{ "%gvmf_l", ".b32" },	       { "%gvmf_h", ".b32" },
-	{ "%gvmf_mask_high", ".b32" },	{ "%gvmf_base_high", ".b32" }, { "%gvmf_i", ".b32" },
+	{ "%gvmf_base", ".b64", true },	      { "%gvmf_s", ".b64", false },
+	{ "%gvmf_t", ".b64", false },	      { "%gvmf_a", ".b64", false },
+	{ "%gvmf_u", ".b64", false },	      { "%gvmf_size", ".b64", true },
+	{ "%gvmf_reciprocal", ".b64", true }, { "%gvmf_mask", ".b64", true },
+	{ "%gvmf_p", ".pred", false },	      { "%gvmf_q", ".pred", false },
+	{ "%gvmf_r", ".pred", false },	      { "%gvmf_l", ".b32", false },
+	{ "%gvmf_h", ".b32", false },	      { "%gvmf_mask_high", ".b32", true },
+	{ "%gvmf_base_high", ".b32", true },  { "%gvmf_i", ".b32", false },
+	{ "%gvmf_here", ".b64", true },	      { "%gvmf_there", ".b64", true },
+	{ "%gvmf_low", ".b64", true },	      { "%gvmf_shared", ".b64", true },
+	{ "%gvmf_local", ".b64", true },
 };
 
 #define M(mode) (1u << (mode))
@@ -19,12 +29,19 @@ static const struct {
 /* count has the masks of these, and always begins with a sum. */
 #define M_MASKS	 (M_MASK | M(PATCH_COUNT))
 #define M_ALL	 (M_MASKS | M(PATCH_4G) | M(PATCH_CHECK) | M(PATCH_MODULO))
-#define M_SELECT (M_ALL & ~M(PATCH_CHECK))
+#define M_TESTS	 (M(PATCH_CHECK) | M(PATCH_COUNT))
+#define M_LIMITS (M(PATCH_CHECK) | M(PATCH_MODULO))
 
 /*
  * In patterns "?" is a register of the program, "?p" the guard of the access to come and "!?p"
  * the same with a "!" in front, "#" a number, "-#" one with a sign, and "*" at
  * the end of a name its width.
+ *
+ * A register of the program need not have one value: if nothing has written it, ptxas may take
+ * another physical register at each use, and so for what is computed of it. So no step trusts
+ * what an earlier one has said of such a value. The last ones in front of an access confine
+ * whatever comes: "& mask | base", min() with a limit and a base added, and for shared and local
+ * memory "& 16777215" and a window's start added.
  */
 static const struct {
 	u32 modes;
@@ -41,8 +58,7 @@ static const struct {
 	{ M(PATCH_4G), FLOW_SPLIT, FLOW_HIGH, "and.b32 %gvmf_h , %gvmf_h , %gvmf_mask_high ;" },
 	{ M(PATCH_4G), FLOW_HIGH, FLOW_BASED, "or.b32 %gvmf_h , %gvmf_h , %gvmf_base_high ;" },
 	{ M(PATCH_4G), FLOW_BASED, FLOW_ADDRESS, "mov.b64 %gvmf_a , { %gvmf_l , %gvmf_h } ;" },
-	{ M(PATCH_MODULO) | M(PATCH_CHECK), FLOW_SUM, FLOW_OFFSET,
-	  "sub.s64 %gvmf_t , %gvmf_s , %gvmf_base ;" },
+	{ M_LIMITS, FLOW_SUM, FLOW_OFFSET, "sub.s64 %gvmf_t , %gvmf_s , %gvmf_base ;" },
 	{ M(PATCH_MODULO), FLOW_OFFSET, FLOW_QUOTIENT,
 	  "mul.hi.u64 %gvmf_u , %gvmf_t , %gvmf_reciprocal ;" },
 	{ M(PATCH_MODULO), FLOW_QUOTIENT, FLOW_PRODUCT,
@@ -50,40 +66,32 @@ static const struct {
 	{ M(PATCH_MODULO), FLOW_PRODUCT, FLOW_NEAR, "sub.s64 %gvmf_t , %gvmf_t , %gvmf_u ;" },
 	{ M(PATCH_MODULO), FLOW_NEAR, FLOW_LESS, "sub.s64 %gvmf_u , %gvmf_t , %gvmf_size ;" },
 	{ M(PATCH_MODULO), FLOW_LESS, FLOW_REST, "min.u64 %gvmf_t , %gvmf_t , %gvmf_u ;" },
-	{ M(PATCH_MODULO), FLOW_REST, FLOW_ADDRESS,
-	  "add.s64 %gvmf_a , %gvmf_t , %gvmf_base ;" },
-	{ M_SELECT, FLOW_ADDRESS, FLOW_SHARED, "isspacep.shared %gvmf_p , %gvmf_s ;" },
-	{ M_SELECT, FLOW_SHARED, FLOW_LOCAL, "isspacep.local %gvmf_q , %gvmf_s ;" },
-	{ M_SELECT, FLOW_LOCAL, FLOW_WINDOW, "or.pred %gvmf_p , %gvmf_p , %gvmf_q ;" },
-	{ M_SELECT, FLOW_WINDOW, FLOW_CHOSEN,
-	  "selp.b64 %gvmf_a , %gvmf_s , %gvmf_a , %gvmf_p ;" },
-	{ M(PATCH_CHECK), FLOW_OFFSET, FLOW_SHARED2, "isspacep.shared %gvmf_q , %gvmf_s ;" },
-	{ M(PATCH_CHECK), FLOW_SHARED2, FLOW_LOCAL2, "isspacep.local %gvmf_p , %gvmf_s ;" },
-	{ M(PATCH_CHECK), FLOW_LOCAL2, FLOW_WINDOW2, "or.pred %gvmf_q , %gvmf_q , %gvmf_p ;" },
-	{ M(PATCH_CHECK), FLOW_OFFSET, FLOW_CLEAR, "setp.ne.u32 %gvmf_p , 0 , 0 ;" },
-	{ M(PATCH_CHECK), FLOW_WINDOW2, FLOW_CLEAR2, "setp.ne.u32 %gvmf_p , 0 , 0 ;" },
-	{ M(PATCH_CHECK), FLOW_OFFSET, FLOW_TESTED,
-	  "setp.gt.u64 %gvmf_p , %gvmf_t , %gvmf_limit* ;" },
-	{ M(PATCH_CHECK), FLOW_CLEAR, FLOW_TESTED,
-	  "setp.gt.u64 %gvmf_p , %gvmf_t , %gvmf_limit* ;" },
-	{ M(PATCH_CHECK), FLOW_WINDOW2, FLOW_TESTED2,
-	  "setp.gt.and.u64 %gvmf_p , %gvmf_t , %gvmf_limit* , ! %gvmf_q ;" },
-	{ M(PATCH_CHECK), FLOW_CLEAR2, FLOW_TESTED2,
-	  "setp.gt.and.u64 %gvmf_p , %gvmf_t , %gvmf_limit* , ! %gvmf_q ;" },
-	{ M(PATCH_CHECK), FLOW_TESTED, FLOW_CHECKED, "trap ;" },
-	{ M(PATCH_CHECK), FLOW_TESTED2, FLOW_CHECKED2, "trap ;" },
-	{ M(PATCH_COUNT), FLOW_ADDRESS, FLOW_DIFFERS,
-	  "setp.ne.u64 %gvmf_p , %gvmf_a , %gvmf_s ;" },
-	{ M(PATCH_COUNT), FLOW_ADDRESS, FLOW_DIFFERS,
+	{ M(PATCH_MODULO), FLOW_REST, FLOW_LIMITED,
+	  "min.u64 %gvmf_t , %gvmf_t , %gvmf_limit* ;" },
+	{ M(PATCH_CHECK), FLOW_OFFSET, FLOW_LIMITED,
+	  "min.u64 %gvmf_t , %gvmf_t , %gvmf_limit* ;" },
+	{ M_LIMITS, FLOW_LIMITED, FLOW_ADDRESS, "add.s64 %gvmf_a , %gvmf_t , %gvmf_base ;" },
+	{ M_ALL, FLOW_ADDRESS, FLOW_SHARED, "isspacep.shared %gvmf_r , %gvmf_s ;" },
+	{ M_ALL, FLOW_SHARED, FLOW_LOCAL, "isspacep.local %gvmf_q , %gvmf_s ;" },
+	{ M_ALL, FLOW_LOCAL, FLOW_EITHER, "or.pred %gvmf_q , %gvmf_q , %gvmf_r ;" },
+	{ M_ALL, FLOW_EITHER, FLOW_WINDOW,
+	  "selp.b64 %gvmf_u , %gvmf_shared , %gvmf_local , %gvmf_r ;" },
+	{ M_ALL, FLOW_WINDOW, FLOW_DISTANCE, "sub.s64 %gvmf_t , %gvmf_s , %gvmf_u ;" },
+	{ M_ALL, FLOW_DISTANCE, FLOW_PLACE, "and.b64 %gvmf_t , %gvmf_t , 16777215 ;" },
+	{ M_ALL, FLOW_PLACE, FLOW_INSIDE, "add.s64 %gvmf_t , %gvmf_t , %gvmf_u ;" },
+	{ M_ALL, FLOW_INSIDE, FLOW_CHOSEN, "selp.b64 %gvmf_a , %gvmf_t , %gvmf_a , %gvmf_q ;" },
+	{ M_TESTS, FLOW_ADDRESS, FLOW_DIFFERS, "setp.ne.u64 %gvmf_p , %gvmf_a , %gvmf_s ;" },
+	{ M_TESTS, FLOW_ADDRESS, FLOW_DIFFERS,
 	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , ?p ;" },
-	{ M(PATCH_COUNT), FLOW_ADDRESS, FLOW_DIFFERS,
+	{ M_TESTS, FLOW_ADDRESS, FLOW_DIFFERS,
 	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , !?p ;" },
-	{ M(PATCH_COUNT), FLOW_CHOSEN, FLOW_DIFFERS2,
-	  "setp.ne.u64 %gvmf_p , %gvmf_a , %gvmf_s ;" },
-	{ M(PATCH_COUNT), FLOW_CHOSEN, FLOW_DIFFERS2,
+	{ M_TESTS, FLOW_CHOSEN, FLOW_DIFFERS2, "setp.ne.u64 %gvmf_p , %gvmf_a , %gvmf_s ;" },
+	{ M_TESTS, FLOW_CHOSEN, FLOW_DIFFERS2,
 	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , ?p ;" },
-	{ M(PATCH_COUNT), FLOW_CHOSEN, FLOW_DIFFERS2,
+	{ M_TESTS, FLOW_CHOSEN, FLOW_DIFFERS2,
 	  "setp.ne.and.u64 %gvmf_p , %gvmf_a , %gvmf_s , !?p ;" },
+	{ M(PATCH_CHECK), FLOW_DIFFERS, FLOW_TOLD, "trap ;" },
+	{ M(PATCH_CHECK), FLOW_DIFFERS2, FLOW_TOLD2, "trap ;" },
 	{ M(PATCH_COUNT), FLOW_DIFFERS, FLOW_COUNTED,
 	  "red.global.add.u64 [ gvmf_found ] , 1 ;" },
 	{ M(PATCH_COUNT), FLOW_DIFFERS2, FLOW_COUNTED2,
@@ -94,6 +102,7 @@ static const struct {
 	  "st.global.u64 [ gvmf_found + 8 ] , %gvmf_s ;" },
 	{ M_ALL, FLOW_IDLE, FLOW_INDEX, "min.u32 %gvmf_i , ? , # ;" },
 	{ M_ALL, FLOW_IDLE, FLOW_REST_INDEX, "rem.u32 %gvmf_i , ? , # ;" },
+	{ M_ALL, FLOW_REST_INDEX, FLOW_INDEX, "min.u32 %gvmf_i , %gvmf_i , # ;" },
 };
 
 /* What loads the bounds; the number is the place, the divisor of a mask, or a limit's width. */
@@ -129,10 +138,17 @@ static const struct {
 	  "ld.param.b32 %gvmf_base_high , [ gvmf_base + # ] ;" },
 	{ M(PATCH_4G), PATCH_PARAMS, LOAD_PLACE, 4,
 	  "ld.param.b32 %gvmf_mask_high , [ gvmf_mask + # ] ;" },
-	{ M(PATCH_CHECK), PATCH_CONST, LOAD_WIDTH, 0,
-	  "sub.s64 %gvmf_limit* , %gvmf_size , # ;" },
-	{ M(PATCH_CHECK), PATCH_PARAMS, LOAD_WIDTH, 0,
-	  "sub.s64 %gvmf_limit* , %gvmf_size , # ;" },
+	{ M_LIMITS, PATCH_CONST, LOAD_WIDTH, 0, "sub.s64 %gvmf_limit* , %gvmf_size , # ;" },
+	{ M_LIMITS, PATCH_PARAMS, LOAD_WIDTH, 0, "sub.s64 %gvmf_limit* , %gvmf_size , # ;" },
+};
+
+/* Where the windows of shared memory and of local memory begin: the same with each @pass. */
+static const char *const windows[] = {
+	"mov.u64 %gvmf_here , gvmf_here ;",
+	"cvta.shared.u64 %gvmf_there , %gvmf_here ;",
+	"and.b64 %gvmf_low , %gvmf_here , 16777215 ;",
+	"sub.s64 %gvmf_shared , %gvmf_there , %gvmf_low ;",
+	"cvta.local.u64 %gvmf_local , 0 ;",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -252,9 +268,6 @@ static bool matches(const struct ptx_text *text, const struct flow_instruction *
 static bool are_ready(const struct flow *flow, const struct flow_instruction *instruction,
 		      size_t skip)
 {
-	/* base, size, reciprocal, mask, mask_high, base_high */
-	const u32 bounds = 1u << 0 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 12 | 1u << 13;
-
 	for (size_t at = instruction->opcode; at < instruction->end;
 	     at = ptx_next(flow->text, at)) {
 		int number = register_of(flow->text, at), width = width_of(flow->text, at);
@@ -265,10 +278,19 @@ static bool are_ready(const struct flow *flow, const struct flow_instruction *in
 			return false;
 		if (number >= 0 && !(flow->declared >> number & 1))
 			return false;
-		if (number >= 0 && at != skip && bounds >> number & 1 &&
+		if (number >= 0 && at != skip && registers[number].bound &&
 		    !(flow->loaded >> number & 1))
 			return false;
 	}
+	return true;
+}
+
+/* The register @number is loaded now. False: it has been before. */
+static bool set_loaded(struct flow *flow, int number)
+{
+	if (number < 0 || flow->loaded >> number & 1)
+		return false;
+	flow->loaded |= 1u << number;
 	return true;
 }
 
@@ -279,7 +301,12 @@ bool flow_load(struct flow *flow, const struct flow_instruction *instruction)
 	struct found found;
 	u64 wanted;
 
-	for (size_t i = 0; i < COUNT(loads) && !instruction->guard; i++) {
+	if (instruction->guard)
+		return false;
+	for (size_t i = 0; i < COUNT(windows); i++)
+		if (matches(flow->text, instruction, windows[i], &found))
+			return are_ready(flow, instruction, target) && set_loaded(flow, number);
+	for (size_t i = 0; i < COUNT(loads); i++) {
 		if (!(loads[i].modes >> flow->mode & 1) || loads[i].pass != flow->pass ||
 		    !matches(flow->text, instruction, loads[i].pattern, &found))
 			continue;
@@ -288,15 +315,11 @@ bool flow_load(struct flow *flow, const struct flow_instruction *instruction)
 							 64 + 8 * (u64)found.width;
 		if (found.number != wanted || !are_ready(flow, instruction, target))
 			return false;
-		if (found.width >= 0) {
-			if (flow->loaded_widths >> found.width & 1)
-				return false;
-			flow->loaded_widths |= 1u << found.width;
-			return true;
-		}
-		if (number < 0 || flow->loaded >> number & 1)
+		if (found.width < 0)
+			return set_loaded(flow, number);
+		if (flow->loaded_widths >> found.width & 1)
 			return false;
-		flow->loaded |= 1u << number;
+		flow->loaded_widths |= 1u << found.width;
 		return true;
 	}
 	return false;
@@ -304,20 +327,14 @@ bool flow_load(struct flow *flow, const struct flow_instruction *instruction)
 
 bool flow_step(struct flow *flow, const struct flow_instruction *instruction)
 {
-	bool tested =
-		flow->step == FLOW_TESTED || flow->step == FLOW_TESTED2 || flow_counts(flow);
-	bool clear = flow->step == FLOW_CLEAR || flow->step == FLOW_CLEAR2;
 	struct found found;
 
 	/*
-	 * Only these instructions of a sequence have a guard: the test that follows a
-	 * cleared p, and what is done to threads that have failed a test: p is their guard.
+	 * Only what is done to threads whose address has changed has a guard in a sequence: p.
 	 */
-	if (tested ? !instruction->guard || instruction->negated ||
-			     !ptx_is(flow->text, instruction->guard, "%gvmf_p") :
-		     clear != (instruction->guard != 0))
-		return false;
-	if (clear && flow_is_reserved(flow->text, instruction->guard))
+	if (flow_counts(flow) ? !instruction->guard || instruction->negated ||
+					!ptx_is(flow->text, instruction->guard, "%gvmf_p") :
+				instruction->guard != 0)
 		return false;
 	for (size_t i = 0; i < COUNT(steps); i++) {
 		if (steps[i].from != flow->step || !(steps[i].modes >> flow->mode & 1) ||
@@ -330,14 +347,11 @@ bool flow_step(struct flow *flow, const struct flow_instruction *instruction)
 			flow->sum = steps[i].to == FLOW_SUM;
 			flow->shift = 0;
 			flow->guard = 0;
-			flow->limit = found.number;
 		}
+		if (steps[i].to == FLOW_INDEX)
+			flow->limit = found.number;
 		if (found.width >= 0)
 			flow->shift = (u32)found.width;
-		if (clear) {
-			flow->guard = instruction->guard;
-			flow->negated = instruction->negated;
-		}
 		if (found.guard) {
 			flow->guard = found.guard;
 			flow->negated = found.negated;
@@ -357,9 +371,7 @@ bool flow_counts(const struct flow *flow)
 /* The step after which an access may stand. */
 static enum flow_step last_step(enum patch_mode mode, bool generic)
 {
-	if (mode == PATCH_CHECK)
-		return generic ? FLOW_CHECKED2 : FLOW_CHECKED;
-	if (mode == PATCH_COUNT)
+	if (M_TESTS >> mode & 1)
 		return generic ? FLOW_TOLD2 : FLOW_TOLD;
 	return generic ? FLOW_CHOSEN : FLOW_ADDRESS;
 }
@@ -367,19 +379,17 @@ static enum flow_step last_step(enum patch_mode mode, bool generic)
 bool flow_access(struct flow *flow, const struct flow_instruction *instruction,
 		 const struct flow_address *address, u64 margin)
 {
-	bool check = flow->mode == PATCH_CHECK;
 	bool keeps = (flow->mode == PATCH_ONCE || flow->mode == PATCH_4G) && !flow->sum;
-	bool mask = M_MASKS >> flow->mode & 1;
-	bool tests = check || flow->mode == PATCH_COUNT;
+	bool tests = M_TESTS >> flow->mode & 1;
 	s64 room = (s64)margin - (1 << PATCH_WIDTH_SHIFT);
 	u32 wanted_shift = address->shift;
 	bool good = flow->step == last_step(flow->mode, address->generic);
 
 	flow->step = FLOW_IDLE;
-	good = good && ptx_is(flow->text, address->name, check ? "%gvmf_s" : "%gvmf_a");
+	good = good && ptx_is(flow->text, address->name, "%gvmf_a");
 	if (keeps && (u64)address->offset & ((1ull << address->shift) - 1))
 		wanted_shift = 0;
-	if ((mask || check) && flow->shift != wanted_shift)
+	if (flow->mode != PATCH_4G && flow->shift != wanted_shift)
 		return false;
 	if (keeps ? address->offset < -room || address->offset >= room : address->offset != 0)
 		return false;

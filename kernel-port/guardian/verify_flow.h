@@ -38,28 +38,24 @@ enum flow_step {
 	FLOW_NEAR,     /* t: the remainder, or size more */
 	FLOW_LESS,     /* u: t - size */
 	FLOW_REST,     /* t: the remainder */
+	FLOW_LIMITED,  /* t: at most the limit */
 	FLOW_ADDRESS,  /* a: inside of the partition */
-	FLOW_SHARED,   /* also p: s is in shared memory */
+	FLOW_SHARED,   /* also r: s is in shared memory */
 	FLOW_LOCAL,    /* also q: s is in local memory */
-	FLOW_WINDOW,   /* p: either of both */
-	FLOW_CHOSEN,   /* a: inside of the partition, or in shared or local memory */
-	FLOW_SHARED2,  /* check: t as FLOW_OFFSET, q: s is in shared memory */
-	FLOW_LOCAL2,   /* p: s is in local memory */
-	FLOW_WINDOW2,  /* q: either of both */
-	FLOW_CLEAR,    /* p: false */
-	FLOW_CLEAR2,
-	FLOW_TESTED, /* p: s is outside, for threads whose guard is on */
-	FLOW_TESTED2,
-	FLOW_CHECKED,  /* s is inside of the partition for those threads */
-	FLOW_CHECKED2, /* or in shared or local memory */
-	FLOW_DIFFERS, /* count: a as FLOW_ADDRESS, p: it is not s, for threads whose guard is on */
+	FLOW_EITHER,   /* q: either of both */
+	FLOW_WINDOW,   /* also u: where one of both windows begins */
+	FLOW_DISTANCE, /* t: s - u */
+	FLOW_PLACE,    /* t: below the size of a window */
+	FLOW_INSIDE,   /* t: inside of a window */
+	FLOW_CHOSEN,   /* a: inside of the partition, or of a window */
+	FLOW_DIFFERS,  /* a as FLOW_ADDRESS, p: it is not s, for threads whose guard is on */
 	FLOW_DIFFERS2, /* a as FLOW_CHOSEN, and p */
-	FLOW_COUNTED,  /* and such threads are counted */
+	FLOW_COUNTED,  /* count: and such threads are counted */
 	FLOW_COUNTED2,
-	FLOW_TOLD, /* and one of their addresses is told */
+	FLOW_TOLD, /* count: and one of their addresses is told; check: they have stopped */
 	FLOW_TOLD2,
+	FLOW_REST_INDEX, /* i: a remainder */
 	FLOW_INDEX,	 /* i: at most limit */
-	FLOW_REST_INDEX, /* i: a remainder by limit, so below it */
 };
 
 struct flow {
@@ -69,7 +65,7 @@ struct flow {
 	enum flow_step step;
 	bool sum;     /* the sequence began with s */
 	u32 shift;    /* of its mask or limit */
-	u64 limit;    /* FLOW_INDEX, FLOW_REST_INDEX */
+	u64 limit;    /* FLOW_INDEX */
 	size_t guard; /* of the test; 0: none */
 	bool negated;
 	u32 declared; /* registers, by their number in the table of verify_flow.c */
@@ -103,7 +99,10 @@ struct flow_address {
 	bool generic; /* may also lie in shared or local memory */
 };
 
-/* Does the sequence go on with an access of the module's own count? */
+/*
+ * Has the sequence tested the address, and goes on with the module's own count, or a trap? Those
+ * are steps of it.
+ */
 bool flow_counts(const struct flow *flow);
 
 /*

@@ -29,7 +29,7 @@ struct verifier {
 	u32 *slots; /* of a hash of the names: index + 1, or 0; a power of two of them */
 	size_t slot_count;
 	u64 steps; /* beyond one for each token: ptx_is_endless() */
-	bool has_calls, has_format, has_bounds, has_found;
+	bool has_calls, has_format, has_bounds, has_found, has_here;
 	u32 headers;   /* .version, .target, .address_size: bits */
 	bool in_entry; /* in the body of the last entry of the report */
 	bool prologue; /* only loads of bounds so far, in this function */

@@ -77,7 +77,6 @@ static const char *const opcodes_plain[] = {
 	"sad",
 	"selp",
 	"set",
-	"setmaxnreg",
 	"setp",
 	"shf",
 	"shfl",

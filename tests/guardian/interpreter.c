@@ -9,6 +9,18 @@
 
 #define REGISTERS 256u
 #define STEPS_MAX 2000u
+#define VAGUE_MAX 4096u
+/* So long is a chain of instructions that a compiler may repeat at each use of its result. */
+#define CHAIN_MAX 16u
+
+/* A value that may be another one at each use: of what it is computed. Number 0 is none. */
+struct vague {
+	const struct ptx_statement *statement; /* NULL: nothing has written it */
+	u64 values[3];			       /* operands that are not vague */
+	u32 vague[3];			       /* the others */
+	u32 chain;
+	bool high, low; /* a half of the first operand */
+};
 
 struct machine {
 	const struct ptx_module *module;
@@ -16,7 +28,11 @@ struct machine {
 	struct world *world;
 	u32 names[REGISTERS]; /* tokens + 1 */
 	u64 values[REGISTERS];
+	u32 vague[REGISTERS]; /* 0: the value holds */
+	struct vague made[VAGUE_MAX];
+	u32 made_count;
 	u32 count; /* of registers */
+	u64 state; /* of draw_any() */
 	jmp_buf unknown;
 };
 
@@ -27,7 +43,8 @@ static void need(struct machine *machine, bool known)
 		longjmp(machine->unknown, 1);
 }
 
-static u64 *reg(struct machine *machine, size_t at)
+/* The slot of a register. */
+static u32 slot_of(struct machine *machine, size_t at)
 {
 	const struct ptx_token *token = &machine->text->tokens[at];
 	u32 slot = token->length;
@@ -36,23 +53,120 @@ static u64 *reg(struct machine *machine, size_t at)
 		slot = slot * 31 + (u8)machine->text->bytes[token->start + i];
 	for (slot %= REGISTERS; machine->names[slot]; slot = (slot + 1) % REGISTERS)
 		if (ptx_same(machine->text, machine->names[slot] - 1, at))
-			return &machine->values[slot];
+			return slot;
 	need(machine, token->kind == PTX_WORD && ++machine->count < REGISTERS);
 	machine->names[slot] = (u32)at + 1;
+	machine->vague[slot] = 1;
+	return slot;
+}
+
+/* A register that gets a value. */
+static u64 *reg(struct machine *machine, size_t at)
+{
+	u32 slot = slot_of(machine, at);
+
+	machine->vague[slot] = 0;
 	return &machine->values[slot];
 }
 
-/* An operand: a register, a number with a sign, a negated predicate. */
-static u64 value(struct machine *machine, struct ptx_range range)
+static u64 draw_any(struct machine *machine)
+{
+	const struct patch_bounds *bounds = &machine->world->bounds;
+	u64 z = machine->state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z ^= z >> 29;
+	switch (z % 8) {
+	case 0:
+		return z;
+	case 1:
+		return WORLD_SHARED + (z >> 8) % WORLD_WINDOW;
+	case 2:
+		return WORLD_LOCAL + (z >> 8) % WORLD_WINDOW;
+	case 3:
+		return bounds->base - (z >> 8) % WORLD_WINDOW;
+	case 4:
+		return bounds->base + bounds->size + (z >> 8) % WORLD_WINDOW;
+	case 5:
+		return (z >> 8) % 4;
+	default:
+		return machine->world->memory_base + (z >> 8) % WORLD_BYTES;
+	}
+}
+
+static bool calculate(struct machine *machine, const struct ptx_statement *statement,
+		      const u64 *operands, u64 *ret_result);
+
+/* What a vague value is at this use. */
+static u64 evaluate(struct machine *machine, u32 number) // NOLINT(misc-no-recursion)
+{
+	const struct vague *vague = &machine->made[number];
+	u64 operands[3], result = 0;
+
+	if (!vague->statement)
+		return draw_any(machine);
+	for (u32 i = 0; i < 3; i++)
+		operands[i] =
+			vague->vague[i] ? evaluate(machine, vague->vague[i]) : vague->values[i];
+	if (vague->low || vague->high)
+		return vague->low ? (u32)operands[0] : operands[0] >> 32;
+	need(machine, calculate(machine, vague->statement, operands, &result));
+	return result;
+}
+
+static u64 read_register(struct machine *machine, size_t at)
+{
+	u32 slot = slot_of(machine, at);
+
+	return machine->vague[slot] ? evaluate(machine, machine->vague[slot]) :
+				      machine->values[slot];
+}
+
+/*
+ * An operand: a register, a number with a sign, a negated predicate. Either its value, or in
+ * *ret_vague what it is computed of, if it is a register as it is.
+ */
+static u64 operand(struct machine *machine, struct ptx_range range, u32 *ret_vague)
 {
 	u64 number;
+	u32 slot;
 
+	*ret_vague = 0;
 	if (ptx_is(machine->text, range.first, "!"))
-		return !*reg(machine, range.last);
+		return !read_register(machine, range.last);
 	if (ptx_is(machine->text, range.first, "-"))
 		return ptx_number(machine->text, range.last, &number) ? 0 - number : 0;
-	return ptx_number(machine->text, range.first, &number) ? number :
-								 *reg(machine, range.first);
+	if (ptx_number(machine->text, range.first, &number))
+		return number;
+	slot = slot_of(machine, range.first);
+	*ret_vague = machine->vague[slot];
+	return machine->values[slot];
+}
+
+static u64 value(struct machine *machine, struct ptx_range range)
+{
+	u32 vague;
+	u64 result = operand(machine, range, &vague);
+
+	return vague ? evaluate(machine, vague) : result;
+}
+
+/* The register @at gets a value that is computed anew at each use, or once if it is long. */
+static void set_vague(struct machine *machine, size_t at, struct vague vague)
+{
+	u32 slot = slot_of(machine, at);
+
+	for (u32 i = 0; i < 3; i++)
+		if (vague.vague[i] && machine->made[vague.vague[i]].chain >= vague.chain)
+			vague.chain = machine->made[vague.vague[i]].chain + 1;
+	need(machine, machine->made_count < VAGUE_MAX);
+	machine->made[machine->made_count] = vague;
+	if (vague.chain < CHAIN_MAX) {
+		machine->vague[slot] = machine->made_count++;
+		return;
+	}
+	machine->values[slot] = evaluate(machine, machine->made_count);
+	machine->vague[slot] = 0;
 }
 
 /* The bytes behind a generic or global address; NULL: nothing is there. */
@@ -60,6 +174,9 @@ static u8 *memory_at(struct world *world, u64 address, u64 bytes, bool global)
 {
 	if (!global && address - WORLD_SHARED < WORLD_SHARED_SIZE - bytes + 1)
 		return world->shared + (address - WORLD_SHARED);
+	if (!global && (address - WORLD_SHARED < WORLD_WINDOW - bytes + 1 ||
+			address - WORLD_LOCAL < WORLD_WINDOW - bytes + 1))
+		return NULL;
 	if (address < world->lowest)
 		world->lowest = address;
 	if (address + bytes - 1 > world->highest)
@@ -112,10 +229,15 @@ static void move_data(struct machine *machine, bool loads, struct ptx_range data
 
 	need(machine, element <= sizeof(u64));
 	for (u64 offset = 0; offset < bytes; offset += element) {
-		if (loads)
+		u64 word;
+
+		if (loads) {
 			*reg(machine, token) = load(at ? at + offset : NULL, element);
-		else if (at)
-			memcpy(at + offset, reg(machine, token), element);
+		} else {
+			word = read_register(machine, token);
+			if (at)
+				memcpy(at + offset, &word, element);
+		}
 		token = ptx_next(machine->text, ptx_next(machine->text, token));
 	}
 }
@@ -157,7 +279,7 @@ static bool access(struct machine *machine, const struct ptx_statement *statemen
 			(access.kind == ACCESS_ATOMIC ? machine->world->found[0] : 0);
 		return true;
 	}
-	address = *reg(machine, access.name) + (u64)access.offset;
+	address = read_register(machine, access.name) + (u64)access.offset;
 	bytes = 1ull << access.width_shift;
 	if (access.space == ACCESS_SHARED)
 		address = WORLD_SHARED + (address & (WORLD_SHARED_SIZE - 1) & ~(bytes - 1));
@@ -179,82 +301,114 @@ static bool access(struct machine *machine, const struct ptx_statement *statemen
  * mov.b64 between a register and the "{low, high}" of two. False: neither
  * operand is such a pair.
  */
-static bool move_pair(struct machine *machine, const struct ptx_range *operands)
+static bool move_pair(struct machine *machine, const struct ptx_statement *statement)
 {
+	const struct ptx_range *operands = statement->operands;
 	const struct ptx_text *text = machine->text;
 	bool splits = ptx_is(text, operands[0].first, "{");
 	size_t pair = operands[splits ? 0 : 1].first;
 	size_t low = ptx_next(text, pair), high = ptx_next(text, ptx_next(text, low));
+	struct vague half = { .statement = statement };
 
 	if (!ptx_is(text, pair, "{"))
 		return false;
 	if (splits) {
-		u64 whole = value(machine, operands[1]);
+		u64 whole = operand(machine, operands[1], &half.vague[0]);
 
-		*reg(machine, low) = (u32)whole;
-		*reg(machine, high) = whole >> 32;
+		if (!half.vague[0]) {
+			*reg(machine, low) = (u32)whole;
+			*reg(machine, high) = whole >> 32;
+			return true;
+		}
+		half.low = true;
+		set_vague(machine, low, half);
+		half.low = false;
+		half.high = true;
+		set_vague(machine, high, half);
 	} else {
-		*reg(machine, operands[0].first) = (u32)*reg(machine, low) | *reg(machine, high)
-										     << 32;
+		u64 whole = (u32)read_register(machine, low) | read_register(machine, high)
+								       << 32;
+
+		*reg(machine, operands[0].first) = whole;
 	}
 	return true;
 }
 
-/* Arithmetic. False: not known. */
-static bool compute(struct machine *machine, const struct ptx_statement *statement)
+/* Arithmetic of operands behind the first one. False: not known. */
+static bool calculate(struct machine *machine, const struct ptx_statement *statement,
+		      const u64 *operands, u64 *ret_result)
 {
 	const struct ptx_text *text = machine->text;
-	const struct ptx_range *operands = statement->operands;
 	size_t op = statement->opcode;
-	u64 a, b, c, result;
+	u64 a = operands[0], b = operands[1], c = operands[2];
 
-	if (ptx_is(text, op, "mov.b64") && move_pair(machine, operands))
-		return true;
-	a = statement->operand_count > 1 ? value(machine, operands[1]) : 0;
-	b = statement->operand_count > 2 ? value(machine, operands[2]) : 0;
-	c = statement->operand_count > 3 ? value(machine, operands[3]) : 0;
-	if (ptx_is(text, op, "mov.b64"))
-		result = a;
+	if (ptx_is(text, op, "mov.b64") || ptx_is(text, op, "mov.u64"))
+		*ret_result = a;
 	else if (ptx_is(text, op, "add.s64"))
-		result = a + b;
+		*ret_result = a + b;
 	else if (ptx_is(text, op, "sub.s64"))
-		result = a - b;
+		*ret_result = a - b;
 	else if (ptx_is(text, op, "and.b64") || ptx_is(text, op, "and.b32"))
-		result = a & b;
+		*ret_result = a & b;
 	else if (ptx_is(text, op, "or.b64") || ptx_is(text, op, "or.b32") ||
 		 ptx_is(text, op, "or.pred"))
-		result = a | b;
+		*ret_result = a | b;
 	else if (ptx_is(text, op, "xor.b64"))
-		result = a ^ b;
+		*ret_result = a ^ b;
 	else if (ptx_is(text, op, "mul.lo.u64"))
-		result = a * b;
+		*ret_result = a * b;
 	else if (ptx_is(text, op, "mul.hi.u64"))
-		result = (u64)((unsigned __int128)a * b >> 64);
+		*ret_result = (u64)((unsigned __int128)a * b >> 64);
 	else if (ptx_is(text, op, "min.u64"))
-		result = a < b ? a : b;
+		*ret_result = a < b ? a : b;
 	else if (ptx_is(text, op, "min.u32"))
-		result = (u32)a < (u32)b ? (u32)a : (u32)b;
+		*ret_result = (u32)a < (u32)b ? (u32)a : (u32)b;
 	else if (ptx_is(text, op, "rem.u32") && (u32)b)
-		result = (u32)a % (u32)b;
+		*ret_result = (u32)a % (u32)b;
 	else if (ptx_is(text, op, "setp.gt.u64"))
-		result = a > b;
-	else if (ptx_is(text, op, "setp.gt.and.u64"))
-		result = a > b && c;
+		*ret_result = a > b;
 	else if (ptx_is(text, op, "setp.ne.u64"))
-		result = a != b;
+		*ret_result = a != b;
 	else if (ptx_is(text, op, "setp.ne.and.u64"))
-		result = a != b && c;
-	else if (ptx_is(text, op, "setp.ne.u32"))
-		result = (u32)a != (u32)b;
+		*ret_result = a != b && c;
 	else if (ptx_is(text, op, "selp.b64"))
-		result = c ? a : b;
+		*ret_result = c ? a : b;
+	else if (ptx_is(text, op, "cvta.shared.u64"))
+		*ret_result = WORLD_SHARED - WORLD_WINDOW + a;
+	else if (ptx_is(text, op, "cvta.local.u64"))
+		*ret_result = WORLD_LOCAL + a;
 	else if (ptx_is(text, op, "isspacep.shared"))
-		result = a - WORLD_SHARED < WORLD_SHARED_SIZE;
+		*ret_result = a - WORLD_SHARED < WORLD_WINDOW;
 	else if (ptx_is(text, op, "isspacep.local"))
-		result = false;
+		*ret_result = a - WORLD_LOCAL < WORLD_WINDOW;
 	else
 		return false;
-	*reg(machine, operands[0].first) = result;
+	return true;
+}
+
+/* An instruction that computes. False: not known. */
+static bool compute(struct machine *machine, const struct ptx_statement *statement)
+{
+	const struct ptx_range *operands = statement->operands;
+	const struct ptx_text *text = machine->text;
+	struct vague vague = { .statement = statement };
+	u64 result;
+
+	if (ptx_is(text, statement->opcode, "mov.b64") && move_pair(machine, statement))
+		return true;
+	/* The second thread block of a cluster: its shared memory is the second window. */
+	if (statement->operand_count == 2 && ptx_is(text, operands[1].first, PATCH_HERE)) {
+		*reg(machine, operands[0].first) = WORLD_WINDOW + 1024;
+		return true;
+	}
+	for (u32 i = 0; i < 3 && i + 1 < statement->operand_count; i++)
+		vague.values[i] = operand(machine, operands[i + 1], &vague.vague[i]);
+	if (!calculate(machine, statement, vague.values, &result))
+		return false;
+	if (vague.vague[0] || vague.vague[1] || vague.vague[2])
+		set_vague(machine, operands[0].first, vague);
+	else
+		*reg(machine, operands[0].first) = result;
 	return true;
 }
 
@@ -284,8 +438,14 @@ static size_t find_target(struct machine *machine, size_t name, u64 index)
 
 enum run_end interpret(const struct ptx_module *module, struct world *world)
 {
-	struct machine machine = { .module = module, .text = module->text, .world = world };
+	static struct machine machine;
 	size_t at = module->functions[0].statement;
+
+	machine = (struct machine){ .module = module,
+				    .text = module->text,
+				    .world = world,
+				    .made_count = 2, /* the first one: nothing has written it */
+				    .state = world->state };
 
 	world->lowest = U64_MAX;
 	world->highest = 0;
@@ -301,7 +461,7 @@ enum run_end interpret(const struct ptx_module *module, struct world *world)
 		if (statement->kind != PTX_INSTRUCTION)
 			continue;
 		if (statement->guard &&
-		    (*reg(&machine, statement->guard) != 0) == statement->negated)
+		    (read_register(&machine, statement->guard) != 0) == statement->negated)
 			continue;
 		opcode = opcode_find(module->text, statement->opcode);
 		need(&machine, opcode != NULL);

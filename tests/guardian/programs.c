@@ -151,9 +151,14 @@ void make_program(struct program *program, bool wild)
 	*program = (struct program){ .wild = wild };
 	add(program, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param "
 		     ".u64 a)\n{\n"
-		     ".reg .b64 %%rd<9>;\n.reg .pred %%p<4>;\nld.param.u64 %%rd0, [a];\n");
+		     ".reg .b64 %%rd<10>;\n.reg .pred %%p<4>;\nld.param.u64 %%rd0, [a];\n");
+	for (unsigned i = 1; i < 4; i++)
+		if (!wild || draw(2))
+			add(program, "setp.gt.u64 %%p%u, %llu, 1;\n", i, draw(4));
+	/* Of some registers a wild program knows nothing. */
 	for (unsigned i = 1; i < 8; i++)
-		add(program, "mov.b64 %%rd%u, %llu;\n", i, draw(U64_MAX) >> draw(50));
+		if (!wild || draw(4))
+			add(program, "mov.b64 %%rd%u, %llu;\n", i, draw(U64_MAX) >> draw(50));
 	add(program, "mov.b64 %%rd9, 0;\nagain:\n");
 	for (u64 i = 0, count = 3 + draw(12); i < count; i++)
 		draw(4) == 0 ? add_jump(program) :
@@ -172,6 +177,7 @@ void make_world(struct world *world, enum patch_mode mode)
 	u64 size = mode == PATCH_4G ? 4ull << 30 : 32ull << 20;
 
 	memset(world, 0, sizeof(*world));
+	world->state = draw(U64_MAX);
 	if (mode == PATCH_CHECK || mode == PATCH_MODULO)
 		size -= 384; /* no power of two */
 	ck_assert(patch_bounds_set(&world->bounds, mode, 0x7fa200000000ull, size));

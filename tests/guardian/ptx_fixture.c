@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "ptx_fixture.h"
 
+#include "verify.h"
+
 const char *const corpus_files[] = {
 	"attention.triton36-sm90.ptx",
 	"bench.nvcc13-sm90.ptx",
@@ -65,4 +67,19 @@ char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pa
 					 .margin = PATCH_MARGIN_DEFAULT };
 
 	return patch_with(text, &options, err);
+}
+
+int verify_bytes(const char *bytes, struct sim_error *err)
+{
+	struct verify_report report;
+	struct ptx_text text;
+	int status = ptx_lex("in.ptx", bytes, strlen(bytes), &text, err);
+
+	if (status)
+		return status;
+	status = verify_text(&text, &report, err);
+	if (!status)
+		verify_report_destroy(&report);
+	ptx_text_destroy(&text);
+	return status;
 }

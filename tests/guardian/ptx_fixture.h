@@ -20,4 +20,7 @@ char *patch_with(const char *text, const struct patch_options *options, struct s
 char *patch_in_memory(const char *text, enum patch_mode mode, enum patch_pass pass,
 		      struct sim_error *err);
 
+/* Verify a text. Returns 0, or a negative enum sim_exit with the reason in *err. */
+int verify_bytes(const char *bytes, struct sim_error *err);
+
 #endif

@@ -45,7 +45,7 @@ static struct piece draw_word(void)
 {
 	static const char *const likely[] = {
 		"%gvmf_a",	 "%gvmf_t", "%gvmf_s",	"%gvmf_base", "%gvmf_u",
-		"%gvmf_p",	 "%gvmf_q", "%gvmf_i",	"%gvmf_h",    "%gvmf_l",
+		"%gvmf_p",	 "%gvmf_q", "%gvmf_i",	"%gvmf_h",    "%gvmf_r",
 		"%rd8",		 "%rd1",    "%p1",	"bra",	      "ld.global.u64",
 		"st.global.u64", "ld.u64",  "st.u64",	"and.b64",    "st.global.v2.u64",
 		"st.shared.u32", "or.b64",  "add.s64",	"xor.b64",    "isspacep.shared",
@@ -220,7 +220,7 @@ END_TEST
 START_TEST(edited_programs_that_nobody_verifies_leave_the_partition)
 {
 	draw_from("", 1);
-	try_edits(1000, false);
+	try_edits(2000, false);
 	ck_assert_uint_gt(left, 30);
 }
 END_TEST

@@ -131,6 +131,9 @@ static const struct {
 	{ "// hidden \\\nld.global.u32 %r1, [%rd1];", "backslash" },
 	{ "mov.u32 %gvmf_x, 1;", "a name that gvmfence uses" },
 	{ "brx.idx %r1, nowhere;", "its table of labels was not found" },
+	{ "t: .branchtargets u<2>; brx.idx %r1, t; u0: u1:",
+	  "its table of labels was not found" },
+	{ "setmaxnreg.dec.sync.aligned.u32 24;", "registers that come back" },
 	{ "ld.global.u32 %r1, [%rd1]", "" },
 };
 
@@ -181,8 +184,22 @@ START_TEST(each_mode_has_its_sequence)
 		       "mov.b64 %gvmf_a, {%gvmf_l, %gvmf_h};\n\tld.global.u8 %r1, [%gvmf_a];");
 	check_sequence("@!%p st.global.u16 [%rd1], %r1;", PATCH_CHECK,
 		       "mov.b64 %gvmf_s, %rd1;\n\tsub.s64 %gvmf_t, %gvmf_s, %gvmf_base;\n\t"
-		       "setp.ne.u32 %gvmf_p, 0, 0;\n\t@!%p setp.gt.u64 %gvmf_p, %gvmf_t, "
-		       "%gvmf_limit1;\n\t@%gvmf_p trap;\n\t@!%p st.global.u16 [%gvmf_s], %r1;");
+		       "min.u64 %gvmf_t, %gvmf_t, %gvmf_limit1;\n\t"
+		       "add.s64 %gvmf_a, %gvmf_t, %gvmf_base;\n\t"
+		       "setp.ne.and.u64 %gvmf_p, %gvmf_a, %gvmf_s, !%p;\n\t"
+		       "@%gvmf_p trap;\n\t@!%p st.global.u16 [%gvmf_a], %r1;");
+	check_sequence("ld.u16 %r1, [%rd1];", PATCH_CHECK,
+		       "add.s64 %gvmf_a, %gvmf_t, %gvmf_base;\n\t"
+		       "isspacep.shared %gvmf_r, %gvmf_s;\n\t"
+		       "isspacep.local %gvmf_q, %gvmf_s;\n\t"
+		       "or.pred %gvmf_q, %gvmf_q, %gvmf_r;\n\t"
+		       "selp.b64 %gvmf_u, %gvmf_shared, %gvmf_local, %gvmf_r;\n\t"
+		       "sub.s64 %gvmf_t, %gvmf_s, %gvmf_u;\n\t"
+		       "and.b64 %gvmf_t, %gvmf_t, 16777215;\n\t"
+		       "add.s64 %gvmf_t, %gvmf_t, %gvmf_u;\n\t"
+		       "selp.b64 %gvmf_a, %gvmf_t, %gvmf_a, %gvmf_q;\n\t"
+		       "setp.ne.u64 %gvmf_p, %gvmf_a, %gvmf_s;\n\t@%gvmf_p trap;\n\t"
+		       "ld.u16 %r1, [%gvmf_a];");
 	check_sequence("@!%p st.global.u16 [%rd1], %r1;", PATCH_COUNT,
 		       "mov.b64 %gvmf_s, %rd1;\n\tand.b64 %gvmf_t, %gvmf_s, %gvmf_mask1;\n\t"
 		       "or.b64 %gvmf_a, %gvmf_t, %gvmf_base;\n\t"
@@ -224,7 +241,9 @@ START_TEST(an_index_can_wrap_around_as_the_papers_does)
 		&options, &err);
 
 	ck_assert_msg(patched, "%s", err.text);
-	ck_assert_msg(strstr(patched, "rem.u32 %gvmf_i, %r1, 3;\n\t@%p brx.idx %gvmf_i, t;"),
+	ck_assert_msg(strstr(patched,
+			     "rem.u32 %gvmf_i, %r1, 3;\n\tmin.u32 %gvmf_i, %gvmf_i, 2;\n\t"
+			     "@%p brx.idx %gvmf_i, t;"),
 		      "%s", patched);
 	free(patched);
 }

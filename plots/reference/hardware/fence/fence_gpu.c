@@ -28,6 +28,12 @@
  *      comparison and one guarded instruction, and count has two of those. The kernels slow
  *      down by 40 % on average (check: 35 %).
  *
+ * Predictions for the second form of check and modulo, which confine what the first one has only
+ * tested (min() with a limit), written down before its first run (2026-11-29):
+ *   8. check adds 45 cycles to a dependent load and 50 with an offset (28 and 32 before), modulo
+ *      100 and 105 (84 and 89). The kernels slow down by 50 % and 130 % on average (35 % and
+ *      116 %). All else is as before, since no kernel of bench.cu has a generic access.
+ *
  * "./fence_gpu attack 80" attacks alone, with 80 accesses of each thread: 10,485,760 of each kind
  * and width. "./fence_gpu profile" launches each kernel of bench.cu once, for a profiler: README.md.
  */
