@@ -132,14 +132,40 @@ static int parse_version(struct parser *parser)
 	return 0;
 }
 
+/*
+ * .version, .target and .address_size stand once, in front of all else: the patcher writes
+ * behind them.
+ */
+static int refuse_late_header(struct parser *parser)
+{
+	static const char *const once[] = { ".version", ".target", ".address_size" };
+	const struct ptx_module *module = parser->module;
+
+	for (u32 i = 0; i < sizeof(once) / sizeof(*once); i++) {
+		if (!is(parser, once[i]))
+			continue;
+		for (size_t j = 0; j < module->statement_count; j++) {
+			const struct ptx_statement *before = &module->statements[j];
+
+			if (before->kind != PTX_HEADER)
+				return fail(parser, "it stands behind other statements");
+			if (ptx_is(parser->text, before->range.first, once[i]))
+				return fail(parser, "a second time");
+		}
+	}
+	return 0;
+}
+
 static int parse_header(struct parser *parser)
 {
+	int status = refuse_late_header(parser);
 	struct ptx_module *module = parser->module;
 	struct ptx_statement *statement = add_statement(parser, PTX_HEADER, PTX_NO_FUNCTION, 0);
 	size_t word = ptx_next(parser->text, parser->at);
 	bool size = is(parser, ".address_size");
-	int status = 0;
 
+	if (status)
+		return status;
 	if (!statement)
 		return -SIM_EXIT_RUNTIME;
 	if (is(parser, ".section"))

@@ -367,6 +367,29 @@ START_TEST(newer_isa_versions_are_refused)
 }
 END_TEST
 
+/* The patcher copies up to the headers, and then from the first function on. */
+START_TEST(headers_stand_once_and_in_front)
+{
+	static const char *const texts[] = {
+		".version 8.0\n.target sm_90\n.address_size 64\n.func f () { ret; }\n"
+		".address_size 64\n",
+		".version 8.0\n.target sm_90\n.func f () { ret; }\n.address_size 64\n",
+		".version 8.0\n.target sm_90\n.address_size 64\n.target sm_80\n",
+	};
+	static const char *const reasons[] = { "in.ptx:5: .address_size: a second time",
+					       "in.ptx:4: .address_size: it stands behind",
+					       "in.ptx:4: .target: a second time" };
+
+	for (u32 i = 0; i < 3; i++) {
+		struct sim_error err = { 0 };
+
+		ck_assert_ptr_null(patch_in_memory(texts[i], PATCH_FENCE, PATCH_CONST, &err));
+		ck_assert_msg(!strncmp(err.text, reasons[i], strlen(reasons[i])), "%s",
+			      err.text);
+	}
+}
+END_TEST
+
 static const struct {
 	const char *headers; /* of the file */
 	u32 target, version;
@@ -435,6 +458,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, an_index_can_wrap_around_as_the_papers_does);
 	tcase_add_test(tests, variables_and_confined_spaces_are_left_alone);
 	tcase_add_test(tests, newer_isa_versions_are_refused);
+	tcase_add_test(tests, headers_stand_once_and_in_front);
 	tcase_add_loop_test(tests, targets_and_versions_are_lowered, 0,
 			    (int)(sizeof(lowered) / sizeof(*lowered)));
 }

@@ -74,28 +74,5 @@ beside_a_kernel("cuModuleLoadData", lambda: cuda.cuModuleLoadData(C.byref(loaded
 beside_a_kernel("cuModuleGetGlobal", lambda: cuda.cuModuleGetGlobal_v2(C.byref(bounds), C.byref(size), loaded, b"bounds"))
 beside_a_kernel("cuMemcpyHtoD", lambda: cuda.cuMemcpyHtoD_v2(bounds, words, C.c_size_t(128)))
 beside_a_kernel("cuStreamSynchronize(NULL)", lambda: cuda.cuStreamSynchronize(None))
-
-
-def compile_text():
-    """PTX to machine code, without loading it."""
-    state, text, length = pointer(), C.create_string_buffer(ADD.replace(b"add", b"sum")), C.c_size_t()
-    code = pointer()
-    result = cuda.cuLinkCreate_v2(0, None, None, C.byref(state))
-    result = result or cuda.cuLinkAddData_v2(state, 1, text, C.c_size_t(len(text)), b"sum", 0, None, None)
-    result = result or cuda.cuLinkComplete(state, C.byref(code), C.byref(length))
-    machine_code.append(C.string_at(code, length.value) if not result else b"")
-    return result
-
-
-machine_code, library, kernel = [], pointer(), pointer()
-beside_a_kernel("cuLink, PTX to machine code", compile_text)
-beside_a_kernel("cuModuleLoadData of machine code", lambda: cuda.cuModuleLoadData(C.byref(pointer()), machine_code[0]))
-beside_a_kernel("cuLibraryLoadData of machine code",
-                lambda: cuda.cuLibraryLoadData(C.byref(library), machine_code[0], None, None, 0, None, None, 0))
-beside_a_kernel("cuLibraryGetKernel", lambda: cuda.cuLibraryGetKernel(C.byref(kernel), library, b"sum"))
-beside_a_kernel("cuLibraryGetGlobal",
-                lambda: cuda.cuLibraryGetGlobal(C.byref(bounds), C.byref(size), library, b"bounds"))
-beside_a_kernel("the first launch of it", lambda: cuda.cuLaunchKernel(
-    kernel, 1, 1, 1, 1, 1, 1, 0, other, (C.c_void_p * 1)(C.addressof(memory)), None))
 beside_a_kernel("cuModuleGetFunction", lambda: cuda.cuModuleGetFunction(C.byref(pointer()), early, b"add"))
 beside_a_kernel("cuModuleUnload", lambda: cuda.cuModuleUnload(loaded))
