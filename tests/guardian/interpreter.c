@@ -426,8 +426,10 @@ static size_t find_label(struct machine *machine, size_t name)
 /* The label with number @index of the table @name. */
 static size_t find_target(struct machine *machine, size_t name, u64 index)
 {
-	size_t list = find_label(machine, name) + 1;
-	size_t at = ptx_next(machine->text, machine->module->statements[list].range.first);
+	size_t list = find_label(machine, name) + 1, at;
+
+	need(machine, list < machine->module->statement_count);
+	at = ptx_next(machine->text, machine->module->statements[list].range.first);
 
 	for (; index; index--) {
 		at = ptx_next(machine->text, ptx_next(machine->text, at));
