@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # Measures simulated seconds per wall second, best of three: for the runs of vllm-diffusion, and for
-# a run whose link is never idle. The machine may be busy with other things: compare rows of one
+# a run whose link is never idle, and a million launches of guardian. The machine may be busy with other things: compare rows of one
 # run of this script, and not its runs with each other.
 set -eu
 
@@ -55,3 +55,20 @@ link_use() {
 measure saturation ghost
 printf '\nLink of saturation under ghost, both directions: %s %% of what the profile allows\n' \
 	"$(link_use saturation)"
+
+# launches MODE: more than a million kernels of 1 us, each launched by itself
+launches() {
+	"$gvmsim" run "$scenarios/guardian-fence.json" --set "system.mode=$1" --set duration=5s \
+		--set containers.tenant.app.kernel_time=1us --set containers.tenant.app.kernel_launch=3us \
+		--quiet --out "$work"
+	awk -v mode="$1" '
+		/"wall_seconds"/ { wall = $2 + 0 }
+		/"ended"/ { ended = $2 + 0 }
+		END { printf "%-8s %10d launches, %6.0f ns each, %6.0f ns of wall time\n", mode, ended,
+			5e9 / ended, 1e9 * wall / ended }' "$work/summary.json"
+}
+
+printf '\nLaunches of guardian, one kernel each:\n'
+for mode in none noprot fence; do
+	launches "$mode"
+done
