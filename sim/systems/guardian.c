@@ -62,6 +62,13 @@
  *                         group's limit the largest child gives; a child's gmem.limit.low
  *                         holds as far as the group's goes
  *
+ * Two levels
+ *
+ * A container with an mps.server of its own is outside: it is not fenced, has no partition, and
+ * its context takes turns with the common one. compute.timeslice says how long its turns are.
+ * Those of the common context have the default length, as long as it has two tenants or more:
+ * to the driver it is one TSG (sim/gpu/mps.c).
+ *
  * A virtual partition wastes no memory: half of a power of two that is never touched is never
  * there. Addresses are plenty, so a partition is not resized. A write to its gmem.limit.high
  * resizes the memory behind it.
@@ -192,6 +199,13 @@ struct guardian_tenant {
 	u64 found, found_rest;	   /* likewise, in ppm */
 };
 
+/* A container of a GPU that runs in the common context. */
+static bool is_tenant(const struct config *config, const struct cfg_container *container,
+		      size_t gpu)
+{
+	return config_is_on(config, container, gpu) && !*container->mps_server;
+}
+
 /* What an enabled container declares, or an equal power of two. */
 static u64 declared_bytes(const struct config *config, const struct cfg_container *container,
 			  u64 memory)
@@ -202,7 +216,7 @@ static u64 declared_bytes(const struct config *config, const struct cfg_containe
 	if (container->guardian.partition)
 		return container->guardian.partition;
 	for (size_t i = 0; i < config->container_count; i++)
-		count += config_is_on(config, &config->containers[i], gpu);
+		count += is_tenant(config, &config->containers[i], gpu);
 	while (bytes * 2 * count <= memory)
 		bytes *= 2;
 	return bytes;
@@ -255,7 +269,7 @@ static int guardian_check_gpu(struct cfg_load *load, const struct config *config
 		const struct cfg_container *container = &config->containers[i];
 		u64 declared;
 
-		if (!config_is_on(config, container, gpu))
+		if (!is_tenant(config, container, gpu))
 			continue;
 		declared = declared_bytes(config, container, profile->memory);
 		if (gvm_fence_table_open(&table, i, declared, guardian_mode(keys), &partition))
@@ -322,10 +336,11 @@ static void guardian_attach(struct cuda_context *context, const struct cfg_conta
 {
 	struct guardian *guardian = context->device->library_data;
 	const struct guardian_keys *keys = guardian->keys;
-	struct guardian_tenant *tenant = calloc(1, sizeof(*tenant));
+	struct guardian_tenant *tenant;
 	u64 memory = context->device->gpu->profile->memory;
 	struct gvm_fence_partition *partition;
 
+	tenant = *container->mps_server ? NULL : calloc(1, sizeof(*tenant));
 	context->library_data = tenant;
 	if (!tenant)
 		return;
@@ -401,6 +416,8 @@ static int guardian_read_file(struct cuda_context *context, const char *file, ch
 {
 	const struct guardian_tenant *tenant = context->library_data;
 
+	if (!tenant)
+		return -ENOENT;
 	if (!strcmp(file, "fence.sample"))
 		return snprintf(text, size, "%llu\n", tenant->every);
 	if (!strcmp(file, "fence.stat"))
@@ -418,7 +435,7 @@ static int guardian_write_file(struct cuda_context *context, const char *file, c
 	char *end;
 	u64 every;
 
-	if (strcmp(file, "fence.sample") != 0)
+	if (!tenant || strcmp(file, "fence.sample") != 0)
 		return -ENOENT;
 	every = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || (*end && *end != '\n') || every > 1000000000)
@@ -475,9 +492,21 @@ static bool guardian_pages_by_core(const struct config *config)
 	return keys->partitions == GUARDIAN_VIRTUAL && keys->memory == GUARDIAN_GHOST;
 }
 
+/* Is a container outside of the common context, so that contexts take turns? */
+static bool has_turns(const struct config *config)
+{
+	for (size_t i = 0; i < config->container_count; i++)
+		if (*config->containers[i].mps_server)
+			return true;
+	return false;
+}
+
 static bool guardian_honours(const struct config *config, const char *control_file)
 {
 	const struct guardian_keys *keys = config->system_keys;
+
+	if (!strcmp(control_file, "compute.timeslice"))
+		return has_turns(config);
 
 	if (!strcmp(control_file, "fence.sample"))
 		return keys->mode > GVM_FENCE_NOPROT;

@@ -170,3 +170,34 @@ END
 grep '"iterations"' fill/summary.json | tr -dc '0-9\n' >iterations
 both=$(awk '{ sum += $1 } END { print sum }' iterations)
 { [ "$both" -gt 450 ] && [ "$both" -lt 550 ]; } || fail "two that fill the SMs did $both iterations, and one 500"
+
+# Two levels: a container with an mps.server of its own is outside. It has no fence, needs no partition (the card has
+# 16 GB), and its context takes turns with the common one, by its time slice.
+outside() {
+	cat >outside.json <<-JSON
+	{"name": "outside", "duration": "1s", "seed": 1, "gpu": {"profile": "rtx-a4000-16g"},
+	 "system": {"name": "guardian", "native_when_alone": false},
+	 "containers": {
+	  "inside": {"guardian.partition": "8G",
+		"app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "10ms"}},
+	  "outside": {"guardian.partition": "64G", "mps.server": "$1", "compute.timeslice": "$2",
+		"app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "$3"}}}}
+	JSON
+	"$gvmsim" run outside.json --quiet --out outside 2>.err
+}
+rounds() {
+	awk -F, -v name="$1" '$1 == name && $12 == "completed" { n++ } END { print n + 0 }' outside/requests.csv
+}
+outside own 1ms 10ms || fail "outside: $(cat .err)"
+short=$(rounds outside)
+outside own 16ms 10ms || fail "outside: $(cat .err)"
+[ "$(rounds outside)" -gt $((2 * short)) ] || fail "a slice of 16 ms: $(rounds outside) rounds, of 1 ms: $short"
+# Alone on the GPU but for a container that does next to nothing, kernels outside take 10 ms, and not 10.563.
+sed 's/"app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "10ms"}},$/"app": {"type": "pages", "bytes": "2M", "kernel_blocks": 0, "kernel_time": "1ns", "pause": "400ms"}},/' \
+	outside.json >few.json
+"$gvmsim" run few.json --quiet --out outside || fail "few"
+awk -F, '$1 == "outside" && $12 == "completed" { n++; few += $6 - $4 < 10010000 } END { print n - few }' \
+	outside/requests.csv >slow
+[ "$(cat slow)" -lt 8 ] || fail "outside: $(cat slow) rounds are fenced"
+outside '' 1ms 10ms && fail "a partition of 64 GB fits into 16"
+grep -q 'outside.guardian.partition' .err || fail "outside: $(cat .err)"
