@@ -43,7 +43,7 @@ is() { # FILTER EXPECTED
 }
 "$1" stats "$work/in.ptx" >"$work/stats.json" || fail "a file with refused constructs is not counted"
 is '[.functions[].name]' '["good","bad"]'
-is '.functions[0] | [.kernel, .direct, .fenced, .inserted, .tables, .refused]' '[true,1,5,16,0,[]]'
+is '.functions[0] | [.kernel, .direct, .fenced, .inserted, .tables, .refused]' '[true,1,5,20,0,[]]'
 is '.functions[0].global' '{"loads":3,"stores":1,"atomics":0,"hints":1}'
 is '.functions[0] | [.shared.stores, .generic.atomics, .param.loads]' '[1,1,1]'
 is '.functions[1].refused | map(.line)' '[22,24]'
