@@ -69,6 +69,54 @@ START_TEST(fifth_partition_of_three_gigabytes_is_refused)
 }
 END_TEST
 
+/*
+ * Cards of a fleet, and what tenants that come one after the other have declared when the first one
+ * is refused: of 1 GB to half of the card, each size as often as any other, 1000 times. In docs/guardian.md.
+ */
+static const struct {
+	u64 gib;
+	u32 tenants[2];	 /* a hundred times the mean: powers of two, any size */
+	u32 declared[2]; /* percent of the card */
+} cards[] = {
+	{ 16, { 273, 326 }, { 71, 85 } },  { 24, { 250, 342 }, { 60, 85 } },
+	{ 40, { 253, 350 }, { 57, 84 } },  { 48, { 251, 351 }, { 58, 84 } },
+	{ 80, { 252, 356 }, { 56, 83 } },  { 96, { 248, 353 }, { 56, 83 } },
+	{ 141, { 255, 367 }, { 56, 84 } },
+};
+
+static void check_card(u32 number)
+{
+	const u64 card = cards[number].gib;
+	u64 tenants[2] = { 0 }, declared[2] = { 0 };
+
+	for (u32 run = 0; run < 1000; run++)
+		for (u32 any = 0; any < 2; any++) {
+			enum gvm_fence_mode mode = any ? GVM_FENCE_CHECK : GVM_FENCE_MASK;
+			u64 state = run, gib = 0, tenant;
+
+			table_of(any, card * GIB, GIB, 200);
+			for (tenant = 0;; tenant++) {
+				gib = 1 + draw_below(&state, (u32)card / 2);
+				if (open_status(tenant, gib * GIB, mode))
+					break;
+				declared[any] += gib;
+			}
+			tenants[any] += tenant;
+			gvm_fence_table_destroy(&table);
+		}
+	for (u32 any = 0; any < 2; any++) {
+		ck_assert_uint_eq(tenants[any] / 10, cards[number].tenants[any]);
+		ck_assert_uint_eq(declared[any] / 10 / card, cards[number].declared[any]);
+	}
+}
+
+START_TEST(powers_of_two_waste_a_part_of_each_card)
+{
+	for (u32 i = 0; i < ARRAY_SIZE(cards); i++)
+		check_card(i);
+}
+END_TEST
+
 /* Of any size, five fit, and 1 GB is left for a sixth. */
 START_TEST(five_partitions_of_any_size_fit)
 {
@@ -467,7 +515,8 @@ START_TEST(a_tenants_allocations_never_overlap_and_stay_inside)
 END_TEST
 
 TEST_MAIN("fence_table", nine_gigabytes_take_sixteen,
-	  fifth_partition_of_three_gigabytes_is_refused, five_partitions_of_any_size_fit,
+	  fifth_partition_of_three_gigabytes_is_refused,
+	  powers_of_two_waste_a_part_of_each_card, five_partitions_of_any_size_fit,
 	  each_mode_gets_a_partition_that_it_can_fence, bad_requests_are_refused,
 	  a_dead_tenants_share_is_free_at_once, a_refused_copy_is_counted,
 	  a_mode_can_change_where_the_partition_fits_it, buddies_merge_back,
