@@ -368,13 +368,13 @@ START_TEST(newer_isa_versions_are_refused)
 END_TEST
 
 /* The patcher copies up to the headers, and then from the first function on. */
+#define HEADERS ".version 8.0\n.target sm_90\n"
 START_TEST(headers_stand_once_and_in_front)
 {
 	static const char *const texts[] = {
-		".version 8.0\n.target sm_90\n.address_size 64\n.func f () { ret; }\n"
-		".address_size 64\n",
-		".version 8.0\n.target sm_90\n.func f () { ret; }\n.address_size 64\n",
-		".version 8.0\n.target sm_90\n.address_size 64\n.target sm_80\n",
+		HEADERS ".address_size 64\n.func f () { }\n.address_size 64\n",
+		HEADERS ".func f () { ret; }\n.address_size 64\n",
+		HEADERS ".address_size 64\n.target sm_80\n",
 	};
 	static const char *const reasons[] = { "in.ptx:5: .address_size: a second time",
 					       "in.ptx:4: .address_size: it stands behind",
