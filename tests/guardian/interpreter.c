@@ -2,6 +2,7 @@
 #include "interpreter.h"
 
 #include <setjmp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,11 +30,11 @@ struct machine {
 	u32 names[REGISTERS]; /* tokens + 1 */
 	u64 values[REGISTERS];
 	u32 vague[REGISTERS]; /* 0: the value holds */
-	struct vague made[VAGUE_MAX];
-	u32 made_count;
-	u32 count; /* of registers */
-	u64 state; /* of draw_any() */
+	u32 count;	      /* of registers */
+	u64 state;	      /* of draw_any() */
 	jmp_buf unknown;
+	u32 made_count;
+	struct vague made[VAGUE_MAX];
 };
 
 /* What this interpreter does not know, or cannot hold, ends the run. */
@@ -443,12 +444,14 @@ enum run_end interpret(const struct ptx_module *module, struct world *world)
 	static struct machine machine;
 	size_t at = module->functions[0].statement;
 
-	machine = (struct machine){ .module = module,
-				    .text = module->text,
-				    .world = world,
-				    .made_count = 2, /* the first one: nothing has written it */
-				    .state = world->state };
-
+	/* But for what is made: that is long, and written before it is read. */
+	memset(&machine, 0, offsetof(struct machine, made));
+	machine.module = module;
+	machine.text = module->text;
+	machine.world = world;
+	machine.state = world->state;
+	machine.made[1] = (struct vague){ 0 }; /* nothing has written it */
+	machine.made_count = 2;
 	world->lowest = U64_MAX;
 	world->highest = 0;
 	if (setjmp(machine.unknown))
