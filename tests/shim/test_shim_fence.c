@@ -2,7 +2,7 @@
 /* GVM_FENCE: code is fenced as it is loaded, and memory comes from one partition. */
 #include "runs.h"
 
-static const char *const fences[] = { "fence", "once", "4g", "check", "modulo" };
+static const char *const fences[] = { "fence", "once", "4g", "check", "modulo", "count" };
 
 #define FENCED_IMAGES                                                                \
 	"plain.fatbin: 0 bounds of %s, around memory, mask right\nas a library: 0\n" \
@@ -15,7 +15,7 @@ START_TEST(images_are_fenced_or_refused)
 	struct program program;
 	char expected[1024], variables[128];
 
-	for (int i = 0; i < 5; i++) {
+	for (size_t i = 0; i < sizeof(fences) / sizeof(fences[0]); i++) {
 		const char *bytes = i == 2 ? "4294967296" : "536870912";
 
 		forget_files();
