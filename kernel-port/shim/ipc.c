@@ -69,6 +69,14 @@ static void refuse(const char *why)
 		  why);
 }
 
+/* Why the driver answers no call of IPC: it has not begun, has ended, or the context has failed. */
+static cu_result state_of_driver(const struct shim_real *real)
+{
+	size_t free_bytes, total;
+
+	return real->cuMemGetInfo_v2(&free_bytes, &total);
+}
+
 SHIM_EXPORT cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
 {
 	const struct shim_real *real = shim_real();
@@ -82,6 +90,9 @@ SHIM_EXPORT cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr
 	if (!handle || !memory_find(real, ptr, &found) ||
 	    (found.kind != SHIM_REDIRECTED && found.kind != SHIM_EXPORTED))
 		return real->cuIpcGetMemHandle(handle, ptr);
+	result = state_of_driver(real);
+	if (result != CU_OK)
+		return result;
 	if (!passing_open(&made.name)) {
 		refuse("this process cannot hand memory on, as the shim's thread or socket is "
 		       "missing: do not close descriptors that are not yours");
@@ -221,6 +232,9 @@ static cu_result open_ours(const struct shim_real *real, cu_ptr *ptr,
 	cu_result result;
 	int device;
 
+	result = state_of_driver(real);
+	if (result != CU_OK)
+		return result;
 	if (!ptr || flags & ~CU_IPC_PEER)
 		return CU_INVALID_VALUE;
 	if (!memory_current(real, &device, &context) || passing_is_own(handle->name))
@@ -289,12 +303,16 @@ static bool close_locked(cu_ptr ptr, struct opened **ret_gone)
 SHIM_EXPORT cu_result cuIpcCloseMemHandle(cu_ptr ptr)
 {
 	const struct shim_real *real = shim_real();
+	struct pinned_gone mapping;
 	struct opened *gone = NULL;
-	struct CUctx_st *popped;
-	bool ours, pushed;
+	cu_result result;
+	bool ours;
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
+	result = list_count ? state_of_driver(real) : CU_OK;
+	if (result != CU_OK)
+		return result;
 	pthread_mutex_lock(&ipc_lock);
 	ours = close_locked(ptr, &gone);
 	pthread_mutex_unlock(&ipc_lock);
@@ -302,12 +320,9 @@ SHIM_EXPORT cu_result cuIpcCloseMemHandle(cu_ptr ptr)
 		return real->cuIpcCloseMemHandle(ptr);
 	if (!gone)
 		return CU_OK;
-	/* Kernels may still use it. */
-	pushed = real->cuCtxPushCurrent_v2(gone->context) == CU_OK;
-	real->cuCtxSynchronize();
-	unmap(real, gone);
-	if (pushed)
-		real->cuCtxPopCurrent_v2(&popped);
+	mapping = (struct pinned_gone){ gone->ptr,    gone->mapped,  gone->mapped,
+					gone->memory, gone->context, NULL };
+	pinned_drop(real, &mapping);
 	free(gone);
 	return CU_OK;
 }

@@ -80,7 +80,9 @@ static void place(const struct shim_real *real, cu_ptr ptr, u64 bytes, u64 range
 		return;
 	/* All of its range: advice for a part of it would cut it in two in the kernel. */
 	real->cuMemAdvise(ptr, range ? range : bytes, CU_ADVISE_LOCATION, device);
-	if (shim_settings.place != SHIM_PLACE_PREFETCH || !real->cuMemPrefetchAsync)
+	/* A prefetch may break a capture. */
+	if (shim_settings.place != SHIM_PLACE_PREFETCH || !real->cuMemPrefetchAsync ||
+	    streams_any_capture())
 		return;
 	if (real->cuStreamCreate(&stream, CU_STREAM_NONBLOCKING) != CU_OK)
 		return;
@@ -222,6 +224,19 @@ static cu_result free_now(cu_ptr ptr, struct CUstream_st *stream)
 	return partition_free(ptr) ? CU_OK : CU_INVALID_VALUE;
 }
 
+/* cuMemFree() of what @stream may still use. It breaks no capture of another stream. */
+static cu_result free_behind(cu_ptr ptr, struct CUstream_st *stream)
+{
+	const struct shim_real *real = shim_real();
+	unsigned int mode = streams_relax(real);
+	cu_result result;
+
+	real->cuStreamSynchronize(stream);
+	result = free_now(ptr, stream);
+	streams_strict(real, mode);
+	return result;
+}
+
 /*
  * The books come first: once the driver has freed it, another thread may get the same address.
  * If the driver then refuses, the memory is still there and is entered again.
@@ -241,11 +256,8 @@ cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_
 	pinned = known && freed.kind == SHIM_EXPORTED;
 	result = pinned ? CU_NOT_SUPPORTED : call(ptr, stream);
 	if (pinned || (known && freed.kind == SHIM_REDIRECTED && result == CU_NOT_SUPPORTED &&
-		       call != free_now)) {
-		if (call != free_now)
-			shim_real()->cuStreamSynchronize(stream);
-		result = free_now(ptr, stream);
-	}
+		       call != free_now))
+		result = call == free_now ? free_now(ptr, stream) : free_behind(ptr, stream);
 	if (known && result != CU_OK)
 		books_restore(&freed);
 	if (known)

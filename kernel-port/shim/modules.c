@@ -142,8 +142,8 @@ static cu_result fence_image(const struct shim_real *real, const struct image *i
  */
 static cu_result write_bounds(const struct shim_real *real, cu_ptr ptr, size_t bytes)
 {
-	unsigned int mode = CU_CAPTURE_RELAXED;
 	struct patch_bounds bounds;
+	unsigned int mode;
 	struct CUctx_st *context;
 	cu_result result;
 	int device;
@@ -151,11 +151,11 @@ static cu_result write_bounds(const struct shim_real *real, cu_ptr ptr, size_t b
 	if (bytes != sizeof(bounds) || !memory_current(real, &device, &context) ||
 	    !partition_bounds(real, device, &bounds))
 		return CU_OUT_OF_MEMORY;
-	real->cuThreadExchangeStreamCaptureMode(&mode);
+	mode = streams_relax(real);
 	result = real->cuMemcpyHtoD_v2(ptr, &bounds, sizeof(bounds));
 	if (result == CU_OK)
 		result = real->cuStreamSynchronize(NULL);
-	real->cuThreadExchangeStreamCaptureMode(&mode);
+	streams_strict(real, mode);
 	return result;
 }
 

@@ -49,6 +49,9 @@ struct pinned {
 
 static struct pinned *list;
 static _Atomic u32 list_count;
+/* Memory that was given back while a stream was captured. Also under list_lock. */
+static struct pinned_gone *late;
+static _Atomic u32 late_count;
 static u64 next_id = 1;
 static pthread_mutex_t pin_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -292,7 +295,7 @@ static bool key_of(cu_ptr ptr, struct pinned_key *ret_key)
 }
 
 /* The memory has no user in this process any more. It is there until other processes end, too. */
-static cu_result drop(const struct shim_real *real, const struct pinned *gone)
+static cu_result drop(const struct shim_real *real, const struct pinned_gone *gone)
 {
 	cu_result result = real->cuMemUnmap(gone->ptr, gone->mapped);
 
@@ -301,6 +304,70 @@ static cu_result drop(const struct shim_real *real, const struct pinned *gone)
 	real->cuMemAddressFree(gone->ptr, gone->range);
 	real->cuMemRelease(gone->memory);
 	return CU_OK;
+}
+
+static struct pinned_gone gone_of(const struct pinned *entry)
+{
+	return (struct pinned_gone){ entry->ptr,    entry->mapped,  entry->range,
+				     entry->memory, entry->context, NULL };
+}
+
+/* As cuMemFree() does: kernels may still use it. */
+static cu_result await_and_drop(const struct shim_real *real, const struct pinned_gone *gone)
+{
+	bool pushed = real->cuCtxPushCurrent_v2(gone->context) == CU_OK;
+	struct CUctx_st *popped;
+	cu_result result;
+
+	real->cuCtxSynchronize();
+	result = drop(real, gone);
+	if (pushed)
+		real->cuCtxPopCurrent_v2(&popped);
+	return result;
+}
+
+cu_result pinned_drop(const struct shim_real *real, const struct pinned_gone *gone)
+{
+	struct pinned_gone *kept = streams_any_capture() ? malloc(sizeof(*kept)) : NULL;
+
+	if (!kept)
+		return await_and_drop(real, gone);
+	pthread_mutex_lock(&list_lock);
+	*kept = *gone;
+	kept->next = late;
+	late = kept;
+	late_count++;
+	pthread_mutex_unlock(&list_lock);
+	return CU_OK;
+}
+
+static struct pinned_gone *take_late(void)
+{
+	struct pinned_gone *gone;
+
+	pthread_mutex_lock(&list_lock);
+	gone = late;
+	if (gone) {
+		late = gone->next;
+		late_count--;
+	}
+	pthread_mutex_unlock(&list_lock);
+	return gone;
+}
+
+/* One at a time, as no wait is made under list_lock. Meanwhile no context goes. */
+void pinned_drop_late(const struct shim_real *real)
+{
+	while (late_count && !streams_any_capture()) {
+		struct pinned_gone *gone;
+
+		cold_stop();
+		gone = take_late();
+		if (gone)
+			await_and_drop(real, gone);
+		cold_go_on();
+		free(gone);
+	}
 }
 
 /* Nothing moves meanwhile. */
@@ -315,8 +382,11 @@ static cu_result swap(const struct shim_real *real, const struct shim_allocation
 		return result;
 	enter(made);
 	/* Freed meanwhile, which no program may do: its memory goes. */
-	if (!books_turn(allocation->ptr, allocation->serial, SHIM_EXPORTED))
-		drop(real, take_out(allocation->ptr));
+	if (!books_turn(allocation->ptr, allocation->serial, SHIM_EXPORTED)) {
+		struct pinned_gone gone = gone_of(take_out(allocation->ptr));
+
+		drop(real, &gone);
+	}
 	return CU_OK;
 }
 
@@ -416,22 +486,20 @@ cu_result pinned_make(const struct shim_real *real, cu_ptr ptr, struct pinned_ke
 bool pinned_free(cu_ptr ptr, cu_result *ret_result)
 {
 	const struct shim_real *real = shim_real();
-	struct pinned *gone = take_out(ptr);
-	struct CUctx_st *popped;
-	bool pushed;
+	struct pinned *entry = take_out(ptr);
+	struct pinned_gone gone;
 
-	if (!gone)
+	if (!entry)
 		return false;
-	/* As cuMemFree() does: kernels may still use it. */
-	pushed = real->cuCtxPushCurrent_v2(gone->context) == CU_OK;
-	real->cuCtxSynchronize();
-	*ret_result = drop(real, gone);
-	if (pushed)
-		real->cuCtxPopCurrent_v2(&popped);
+	gone = gone_of(entry);
+	/* Where the driver frees no memory now, as in a capture, it says so of none, too. */
+	*ret_result = real->cuMemFree_v2(0);
 	if (*ret_result == CU_OK)
-		free(gone);
+		*ret_result = pinned_drop(real, &gone);
+	if (*ret_result == CU_OK)
+		free(entry);
 	else
-		enter(gone);
+		enter(entry);
 	return true;
 }
 
@@ -465,18 +533,32 @@ int pinned_descriptor(const struct shim_real *real, const struct pinned_key *key
 /* Memory of cuMemAlloc() goes with its context, but not this one. */
 void pinned_forget_context(const struct CUctx_st *context)
 {
+	struct pinned_gone **late_link = &late;
 	struct pinned **link = &list;
 
 	pthread_mutex_lock(&list_lock);
 	while (*link) {
-		struct pinned *gone = *link;
+		struct pinned *entry = *link;
+		struct pinned_gone gone = gone_of(entry);
 
-		if (gone->context != context) {
-			link = &gone->next;
+		if (entry->context != context) {
+			link = &entry->next;
 			continue;
 		}
-		*link = gone->next;
+		*link = entry->next;
 		list_count--;
+		drop(shim_real(), &gone);
+		free(entry);
+	}
+	while (*late_link) {
+		struct pinned_gone *gone = *late_link;
+
+		if (gone->context != context) {
+			late_link = &gone->next;
+			continue;
+		}
+		*late_link = gone->next;
+		late_count--;
 		drop(shim_real(), gone);
 		free(gone);
 	}
@@ -490,4 +572,6 @@ void pinned_reset(void)
 	pthread_mutex_init(&list_lock, NULL);
 	list = NULL;
 	list_count = 0;
+	late = NULL;
+	late_count = 0;
 }

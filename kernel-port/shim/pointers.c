@@ -110,9 +110,11 @@ SHIM_EXPORT cu_result cuMemGetAddressRange_v2(cu_ptr *start, size_t *bytes, cu_p
 }
 
 /* Memory for other devices has to be device memory from its first day. */
-static void cannot_export(const char *call, atomic_flag *told)
+static void cannot_export(const char *call, cu_result result, atomic_flag *told)
 {
-	if (atomic_flag_test_and_set(told))
+	/* In a capture, and in a context that has failed, the driver refuses it of any memory. */
+	if ((result != CU_INVALID_VALUE && result != CU_NOT_SUPPORTED) ||
+	    atomic_flag_test_and_set(told))
 		return;
 	shim_warn("%s: memory of cuMemAlloc() is managed and cannot be exported; start this "
 		  "program with GVM_SHIM_MANAGED=0, which counts and limits it all the same",
@@ -133,7 +135,7 @@ SHIM_EXPORT cu_result cuPointerSetAttribute(const void *value, unsigned int attr
 	result = real->cuPointerSetAttribute(value, attribute, ptr);
 	if (result != CU_OK && attribute == CU_POINTER_SYNC_MEMOPS &&
 	    is_other(real, ptr, &found))
-		cannot_export("cuPointerSetAttribute", &told);
+		cannot_export("cuPointerSetAttribute", result, &told);
 	return result;
 }
 
@@ -149,6 +151,6 @@ SHIM_EXPORT cu_result cuMemGetHandleForAddressRange(void *handle, cu_ptr ptr, si
 		return CU_NOT_INITIALIZED;
 	result = real->cuMemGetHandleForAddressRange(handle, ptr, bytes, type, flags);
 	if (result != CU_OK && is_other(real, ptr, &found))
-		cannot_export("cuMemGetHandleForAddressRange", &told);
+		cannot_export("cuMemGetHandleForAddressRange", result, &told);
 	return result;
 }

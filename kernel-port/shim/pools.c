@@ -49,6 +49,7 @@ static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int
 		.location_type = CU_LOCATION_DEVICE,
 		.location_id = device,
 	};
+	unsigned int mode;
 	cu_result result;
 
 	if (!shim_settings.managed || !fact->managed || !real->cuMemPoolCreate)
@@ -56,8 +57,10 @@ static struct CUmemPoolHandle_st *managed_pool(const struct shim_real *real, int
 	pthread_mutex_lock(&pools_lock);
 	if (!pools->tried) {
 		pools->tried = true;
+		mode = streams_relax(real); /* the application did not ask for it */
 		result = real->cuMemPoolCreate(&pools->ours,
 					       (const struct CUmemPoolProps_st *)&props);
+		streams_strict(real, mode);
 		if (result != CU_OK) {
 			pools->ours = NULL;
 			shim_log("GPU %d: no pool of managed memory (error %u): stream-ordered "
@@ -103,34 +106,57 @@ static bool is_redirected(const struct CUmemPoolHandle_st *pool)
 	return redirected;
 }
 
+/* The driver is asked first, since it does not answer in each state of a process. */
+
 SHIM_EXPORT cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
 {
 	const struct shim_real *real = shim_real();
-	struct CUmemPoolHandle_st *ours = NULL;
+	struct CUmemPoolHandle_st *ours;
+	cu_result result;
 
 	if (!real || !real->cuDeviceGetDefaultMemPool)
 		return CU_NOT_INITIALIZED;
-	if (pool && valid(device))
-		ours = managed_pool(real, device);
-	if (!ours)
-		return real->cuDeviceGetDefaultMemPool(pool, device);
-	*pool = ours;
+	result = real->cuDeviceGetDefaultMemPool(pool, device);
+	if (result != CU_OK || !pool || !valid(device))
+		return result;
+	ours = managed_pool(real, device);
+	if (ours)
+		*pool = ours;
 	return CU_OK;
 }
 
 SHIM_EXPORT cu_result cuDeviceGetMemPool(struct CUmemPoolHandle_st **pool, int device)
 {
 	const struct shim_real *real = shim_real();
-	struct CUmemPoolHandle_st *ours = NULL;
+	struct CUmemPoolHandle_st *ours;
+	cu_result result;
 
 	if (!real || !real->cuDeviceGetMemPool)
 		return CU_NOT_INITIALIZED;
-	if (pool && valid(device))
-		ours = chosen_pool(device) ? chosen_pool(device) : managed_pool(real, device);
+	result = real->cuDeviceGetMemPool(pool, device);
+	if (result != CU_OK || !pool || !valid(device))
+		return result;
+	ours = chosen_pool(device);
 	if (!ours)
-		return real->cuDeviceGetMemPool(pool, device);
-	*pool = ours;
+		ours = managed_pool(real, device);
+	if (ours)
+		*pool = ours;
 	return CU_OK;
+}
+
+/*
+ * May the application choose a pool now? The driver refuses that in a capture, say, and breaks the
+ * capture. It is given the current pool again.
+ */
+static cu_result may_choose(const struct shim_real *real, int device)
+{
+	struct CUmemPoolHandle_st *current = NULL;
+	cu_result result;
+
+	if (!real->cuDeviceGetMemPool)
+		return CU_OK;
+	result = real->cuDeviceGetMemPool(&current, device);
+	return result == CU_OK ? real->cuDeviceSetMemPool(device, current) : result;
 }
 
 /*
@@ -141,16 +167,15 @@ SHIM_EXPORT cu_result cuDeviceGetMemPool(struct CUmemPoolHandle_st **pool, int d
 static cu_result choose(const struct shim_real *real, int device,
 			struct CUmemPoolHandle_st *pool, struct CUmemPoolHandle_st **ret_chosen)
 {
+	bool redirected = is_redirected(pool);
 	struct CUmemPoolHandle_st *current = NULL;
 	cu_result result;
 
-	if (is_redirected(pool)) {
-		*ret_chosen = pool;
-		return CU_OK;
-	}
-	if (pool == managed_pool(real, device)) {
-		*ret_chosen = NULL;
-		return CU_OK;
+	if (redirected || pool == managed_pool(real, device)) {
+		result = may_choose(real, device);
+		if (result == CU_OK)
+			*ret_chosen = redirected ? pool : NULL;
+		return result;
 	}
 	result = real->cuDeviceSetMemPool(device, pool);
 	if (result == CU_OK && real->cuDeviceGetMemPool &&
@@ -398,18 +423,30 @@ SHIM_EXPORT cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes,
 	return pool_allocate(ptr, bytes, NULL, stream, true);
 }
 
+/* Of no pool: the driver says what is wrong. */
+static cu_result from_pool(cu_ptr *ptr, size_t bytes, struct CUmemPoolHandle_st *pool,
+			   struct CUstream_st *stream, bool per_thread)
+{
+	const struct shim_real *real = shim_real();
+
+	if (pool || !real)
+		return pool_allocate(ptr, bytes, pool, stream, per_thread);
+	return per_thread ? real->cuMemAllocFromPoolAsync_ptsz(ptr, bytes, NULL, stream) :
+			    real->cuMemAllocFromPoolAsync(ptr, bytes, NULL, stream);
+}
+
 SHIM_EXPORT cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
 					      struct CUmemPoolHandle_st *pool,
 					      struct CUstream_st *stream)
 {
-	return pool ? pool_allocate(ptr, bytes, pool, stream, false) : CU_INVALID_VALUE;
+	return from_pool(ptr, bytes, pool, stream, false);
 }
 
 SHIM_EXPORT cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
 						   struct CUmemPoolHandle_st *pool,
 						   struct CUstream_st *stream)
 {
-	return pool ? pool_allocate(ptr, bytes, pool, stream, true) : CU_INVALID_VALUE;
+	return from_pool(ptr, bytes, pool, stream, true);
 }
 
 /* Also for memory of cuMemAlloc(): what the driver says to that is passed on. */

@@ -37,7 +37,7 @@
  *
  * Locks, outermost first: passing_lock, worker_lock, poll_lock, pin_lock, move_lock,
  * books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is held over a call of
- * the driver that can wait for the GPU, but move_lock over a copy of cold.c or pinned.c,
+ * the driver that can wait for the GPU, but move_lock over a copy or a wait of cold.c or pinned.c,
  * pin_lock, and modules_lock and below it partition_lock, under which none of the others is
  * taken. opening_lock is held over the answer of another process, and only ipc_lock is taken
  * below it. Nothing is taken below ipc_lock and list_lock of pinned.c.
@@ -407,6 +407,22 @@ int pinned_descriptor(const struct shim_real *real, const struct pinned_key *key
  */
 cu_result pinned_map(const struct shim_real *real, cu_ptr ptr, u64 bytes,
 		     unsigned long long memory, int home, int user);
+/* Mapped memory that the application has given back. */
+struct pinned_gone {
+	cu_ptr ptr;
+	u64 mapped, range; /* the memory's and the addresses' bytes */
+	unsigned long long memory;
+	struct CUctx_st *context;
+	struct pinned_gone *next;
+};
+
+/*
+ * Unmap and release @gone behind the GPU's work: now, or, as a wait for the GPU breaks a capture,
+ * by pinned_drop_late(). CU_OK, or why it cannot be unmapped.
+ */
+cu_result pinned_drop(const struct shim_real *real, const struct pinned_gone *gone);
+/* For the worker: what was left for later, once no stream is captured. */
+void pinned_drop_late(const struct shim_real *real);
 void pinned_forget_context(const struct CUctx_st *context);
 void pinned_reset(void);
 
@@ -510,6 +526,12 @@ bool streams_capturing(struct CUstream_st *stream);
 /* Is any stream? */
 bool streams_any_capture(void);
 void streams_capture_began(void);
+/*
+ * What this thread calls from here on is for the shim, and breaks no capture of the application.
+ * Returns the mode that streams_strict() sets again. A wait for the GPU breaks one all the same.
+ */
+unsigned int streams_relax(const struct shim_real *real);
+void streams_strict(const struct shim_real *real, unsigned int mode);
 void streams_capture_ended(void);
 /* The application destroys a stream, or a context has gone: its work counts as ended. */
 void streams_forget(struct CUstream_st *stream);

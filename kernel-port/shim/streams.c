@@ -275,6 +275,23 @@ void streams_capture_ended(void)
 
 	while (now && !atomic_compare_exchange_weak(&captures, &now, now - 1))
 		;
+	shim_wake_if_idle(); /* memory may wait for it: pinned.c */
+}
+
+unsigned int streams_relax(const struct shim_real *real)
+{
+	unsigned int mode = CU_CAPTURE_RELAXED;
+
+	if (!real->cuThreadExchangeStreamCaptureMode ||
+	    real->cuThreadExchangeStreamCaptureMode(&mode) != CU_OK)
+		return CU_CAPTURE_RELAXED;
+	return mode;
+}
+
+void streams_strict(const struct shim_real *real, unsigned int mode)
+{
+	if (mode != CU_CAPTURE_RELAXED)
+		real->cuThreadExchangeStreamCaptureMode(&mode);
 }
 
 void streams_launched(struct CUstream_st *stream, u64 kernels)

@@ -64,11 +64,12 @@ SHIM_EXPORT cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
 
 	if (!real)
 		return CU_NOT_INITIALIZED;
-	if (!handle || !prop || wanted->location_type != CU_LOCATION_DEVICE)
+	/* No such device, or a driver that has not begun or has ended: it says so. */
+	if (!handle || !prop || wanted->location_type != CU_LOCATION_DEVICE ||
+	    real->cuDeviceTotalMem_v2(&total, wanted->location_id) != CU_OK)
 		return real->cuMemCreate(handle, bytes, prop, flags);
 	if (shim_settings.fence != SHIM_NO_FENCE)
 		return memory_not_fenced("cuMemCreate");
-	real->cuDeviceTotalMem_v2(&total, wanted->location_id);
 	if (!memory_charge(wanted->location_id, SHIM_DEVICE, bytes, total))
 		return CU_OUT_OF_MEMORY;
 	result = real->cuMemCreate(handle, bytes, prop, flags);

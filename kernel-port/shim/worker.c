@@ -123,11 +123,8 @@ static void wait_for_work(u64 timeout_ns)
 static void *work(void *unused)
 {
 	const struct shim_real *real = shim_real();
-	unsigned int mode = CU_CAPTURE_RELAXED;
 
-	/* Calls of this thread must not spoil a capture of another one. */
-	if (real->cuThreadExchangeStreamCaptureMode)
-		real->cuThreadExchangeStreamCaptureMode(&mode);
+	streams_relax(real); /* for ever */
 	while (!stopping && !shim_lost()) {
 		u64 began_ns = own_time_ns();
 		u64 pending = streams_poll(real);
@@ -138,6 +135,7 @@ static void *work(void *unused)
 			turns_apply();
 		if (cold_due())
 			cold_apply(real);
+		pinned_drop_late(real);
 		if (!pending) {
 			/*
 			 * A launch or an allocation behind this wakes us up: we

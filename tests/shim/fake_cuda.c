@@ -21,12 +21,14 @@
 
 #include "fake_inside.h"
 
-#define NODES	      64
-#define BLOCKS	      65536
-#define DEVICES	      2
-#define WRONG_THREAD  908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
-#define WRONG_CONTEXT 201 /* CUDA_ERROR_INVALID_CONTEXT */
-#define WRONG_HANDLE  400 /* CUDA_ERROR_INVALID_HANDLE */
+#define NODES	       64
+#define BLOCKS	       65536
+#define DEVICES	       2
+#define WRONG_THREAD   908 /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
+#define WRONG_CONTEXT  201 /* CUDA_ERROR_INVALID_CONTEXT */
+#define WRONG_HANDLE   400 /* CUDA_ERROR_INVALID_HANDLE */
+#define ILLEGAL_STATE  401
+#define CAPTURE_BROKEN 901 /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
 
 struct CUctx_st {
 	int device;
@@ -73,6 +75,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long launches, ended, events_live, after_end;
 static unsigned long device_asks; /* calls of cuCtxGetDevice */
 bool fake_initialized;
+unsigned int fake_captures;
+static bool captures_broken;
+static __thread unsigned int thread_mode;
 static bool held;
 static bool finished;
 
@@ -191,6 +196,7 @@ FAKE cu_result cuInit(unsigned int flags)
 
 FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int device)
 {
+	MEASURED();
 	(void)device;
 	if (!fake_initialized)
 		return CU_NOT_INITIALIZED;
@@ -203,24 +209,28 @@ FAKE cu_result cuDeviceGetAttribute(int *value, unsigned int attribute, int devi
 
 FAKE cu_result cuDeviceGetCount(int *count)
 {
+	MEASURED();
 	*count = DEVICES;
 	return CU_OK;
 }
 
 FAKE cu_result cuDeviceCanAccessPeer(int *can, int device, int peer)
 {
+	MEASURED();
 	*can = device != peer;
 	return CU_OK;
 }
 
 FAKE cu_result cuDeviceGetPCIBusId(char *text, int length, int device)
 {
+	MEASURED();
 	snprintf(text, (size_t)length, "0000:0%d:00.0", device + 1);
 	return CU_OK;
 }
 
 FAKE cu_result cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
 {
+	MEASURED();
 	primary[device].owners++;
 	*context = &primary[device];
 	return CU_OK;
@@ -228,18 +238,21 @@ FAKE cu_result cuDevicePrimaryCtxRetain(struct CUctx_st **context, int device)
 
 FAKE cu_result cuDevicePrimaryCtxRelease_v2(int device)
 {
+	MEASURED();
 	primary[device].owners--;
 	return CU_OK;
 }
 
 FAKE cu_result cuDevicePrimaryCtxReset_v2(int device)
 {
+	MEASURED();
 	primary[device].owners = 0;
 	return CU_OK;
 }
 
 FAKE cu_result cuDevicePrimaryCtxGetState(int device, unsigned int *flags, int *active)
 {
+	MEASURED();
 	*flags = 0;
 	*active = primary[device].owners > 0;
 	return CU_OK;
@@ -247,8 +260,17 @@ FAKE cu_result cuDevicePrimaryCtxGetState(int device, unsigned int *flags, int *
 
 FAKE cu_result cuCtxDestroy_v2(struct CUctx_st *context)
 {
+	MEASURED();
 	(void)context;
 	return CU_OK;
+}
+
+FAKE cu_result cuCtxCreate_v2(struct CUctx_st **context, unsigned int flags, int device)
+{
+	(void)flags;
+	*context = calloc(1, sizeof(**context));
+	(*context)->device = device;
+	return cuCtxPushCurrent_v2(*context);
 }
 
 FAKE cu_result cuCtxSetCurrent(struct CUctx_st *context)
@@ -260,6 +282,7 @@ FAKE cu_result cuCtxSetCurrent(struct CUctx_st *context)
 
 FAKE cu_result cuCtxGetCurrent(struct CUctx_st **context)
 {
+	MEASURED();
 	*context = depth ? stack[depth - 1] : NULL;
 	return CU_OK;
 }
@@ -271,6 +294,7 @@ FAKE void fake_lose_context(struct CUctx_st *context)
 
 FAKE cu_result cuCtxPushCurrent_v2(struct CUctx_st *context)
 {
+	MEASURED();
 	if (context->lost)
 		return WRONG_CONTEXT;
 	stack[depth++] = context;
@@ -279,12 +303,14 @@ FAKE cu_result cuCtxPushCurrent_v2(struct CUctx_st *context)
 
 FAKE cu_result cuCtxPopCurrent_v2(struct CUctx_st **context)
 {
+	MEASURED();
 	*context = stack[--depth];
 	return CU_OK;
 }
 
 FAKE cu_result cuCtxGetDevice(int *device)
 {
+	MEASURED();
 	__atomic_fetch_add(&device_asks, 1, __ATOMIC_SEQ_CST);
 	*device = depth ? stack[depth - 1]->device : 0;
 	return depth ? CU_OK : 201;
@@ -294,6 +320,7 @@ FAKE cu_result cuCtxGetDevice(int *device)
 
 FAKE cu_result cuStreamCreate(struct CUstream_st **stream, unsigned int flags)
 {
+	MEASURED();
 	(void)flags;
 	*stream = calloc(1, sizeof(**stream));
 	return cuCtxGetCurrent(&(*stream)->context);
@@ -301,6 +328,7 @@ FAKE cu_result cuStreamCreate(struct CUstream_st **stream, unsigned int flags)
 
 FAKE cu_result cuStreamGetCtx(struct CUstream_st *stream, struct CUctx_st **context)
 {
+	MEASURED();
 	if (!stream_of(stream, false)->context)
 		return cuCtxGetCurrent(context);
 	*context = stream->context;
@@ -309,12 +337,15 @@ FAKE cu_result cuStreamGetCtx(struct CUstream_st *stream, struct CUctx_st **cont
 
 FAKE cu_result cuStreamDestroy_v2(struct CUstream_st *stream)
 {
+	MEASURED();
 	free(stream);
 	return CU_OK;
 }
 
 FAKE cu_result cuStreamSynchronize(struct CUstream_st *stream)
 {
+	MEASURED_AS(fake_is_beside_capture(stream) ? "cuStreamSynchronize:other_stream" :
+						     __func__);
 	while (held)
 		usleep(100);
 	if (!stream)
@@ -324,11 +355,13 @@ FAKE cu_result cuStreamSynchronize(struct CUstream_st *stream)
 
 FAKE cu_result cuCtxSynchronize(void)
 {
+	MEASURED();
 	return cuStreamSynchronize(NULL);
 }
 
 FAKE cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags)
 {
+	MEASURED();
 	(void)flags;
 	*event = calloc(1, sizeof(**event));
 	__atomic_fetch_add(&events_live, 1, __ATOMIC_SEQ_CST);
@@ -337,6 +370,7 @@ FAKE cu_result cuEventCreate(struct CUevent_st **event, unsigned int flags)
 
 FAKE cu_result cuEventRecord(struct CUevent_st *event, struct CUstream_st *stream)
 {
+	MEASURED();
 	struct CUctx_st *context = stream_of(stream, false)->context;
 
 	if (context && context != event->context)
@@ -370,12 +404,14 @@ static void compute_for_a_query(void)
 
 FAKE cu_result cuEventQuery(struct CUevent_st *event)
 {
+	MEASURED();
 	compute_for_a_query();
 	return event->after <= ended ? CU_OK : CU_NOT_READY;
 }
 
 FAKE cu_result cuEventDestroy_v2(struct CUevent_st *event)
 {
+	MEASURED();
 	free(event);
 	__atomic_fetch_sub(&events_live, 1, __ATOMIC_SEQ_CST);
 	return CU_OK;
@@ -383,8 +419,27 @@ FAKE cu_result cuEventDestroy_v2(struct CUevent_st *event)
 
 FAKE cu_result cuThreadExchangeStreamCaptureMode(unsigned int *mode)
 {
-	*mode = 0;
+	unsigned int now = thread_mode;
+
+	MEASURED();
+	thread_mode = *mode;
+	*mode = now;
 	return CU_OK;
+}
+
+bool fake_is_beside_capture(struct CUstream_st *stream)
+{
+	return fake_captures && !stream_of(stream, false)->capture;
+}
+
+bool fake_is_relaxed(void)
+{
+	return thread_mode == CU_CAPTURE_RELAXED;
+}
+
+void fake_break_captures(void)
+{
+	captures_broken = true;
 }
 
 /* Launches. */
@@ -395,6 +450,7 @@ FAKE cu_result cuThreadExchangeStreamCaptureMode(unsigned int *mode)
 FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *offset,
 				  size_t *size)
 {
+	MEASURED();
 	if (!f || index > 1)
 		return CU_INVALID_VALUE;
 	*offset = 8 * index;
@@ -402,11 +458,20 @@ FAKE cu_result cuFuncGetParamInfo(struct CUfunc_st *f, size_t index, size_t *off
 	return CU_OK;
 }
 
+FAKE cu_result cuKernelGetParamInfo(struct CUkern_st *kernel, size_t index, size_t *offset,
+				    size_t *size)
+{
+	MEASURED();
+	(void)kernel, (void)index, (void)offset, (void)size;
+	return CU_INVALID_VALUE;
+}
+
 FAKE cu_result cuLaunchKernel(struct CUfunc_st *f, unsigned int gx, unsigned int gy,
 			      unsigned int gz, unsigned int bx, unsigned int by,
 			      unsigned int bz, unsigned int shared, struct CUstream_st *stream,
 			      void **parameters, void **extra)
 {
+	MEASURED();
 	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
 	return start(stream_of(stream, false), (void (*)(void **))(uintptr_t)f, parameters);
 }
@@ -416,6 +481,7 @@ FAKE cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, unsigne
 				   unsigned int bz, unsigned int shared,
 				   struct CUstream_st *stream, void **parameters, void **extra)
 {
+	MEASURED();
 	(void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)shared, (void)extra;
 	return start(stream_of(stream, true), (void (*)(void **))(uintptr_t)f, parameters);
 }
@@ -423,6 +489,7 @@ FAKE cu_result cuLaunchKernel_ptsz(struct CUfunc_st *f, unsigned int gx, unsigne
 FAKE cu_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, struct CUfunc_st *f,
 				void **parameters, void **extra)
 {
+	MEASURED();
 	const struct shim_launch_config *launch = (const struct shim_launch_config *)config;
 
 	(void)extra;
@@ -435,12 +502,14 @@ FAKE cu_result cuLaunchCooperativeKernel(struct CUfunc_st *f, unsigned int gx, u
 					 unsigned int bz, unsigned int shared,
 					 struct CUstream_st *stream, void **parameters)
 {
+	MEASURED();
 	return cuLaunchKernel(f, gx, gy, gz, bx, by, bz, shared, stream, parameters, NULL);
 }
 
 FAKE cu_result cuLaunchCooperativeKernelMultiDevice(struct CUDA_LAUNCH_PARAMS_st *list,
 						    unsigned int count, unsigned int flags)
 {
+	MEASURED();
 	const struct shim_launch_params *launch = (const struct shim_launch_params *)list;
 
 	(void)flags;
@@ -478,6 +547,7 @@ FAKE void fake_graph_add_memory(struct CUgraph_st *graph)
 FAKE cu_result cuGraphGetNodes(struct CUgraph_st *graph, struct CUgraphNode_st **nodes,
 			       size_t *count)
 {
+	MEASURED();
 	if (nodes)
 		for (size_t i = 0; i < *count; i++)
 			nodes[i] = &graph->nodes[i];
@@ -487,6 +557,7 @@ FAKE cu_result cuGraphGetNodes(struct CUgraph_st *graph, struct CUgraphNode_st *
 
 FAKE cu_result cuGraphNodeGetType(struct CUgraphNode_st *node, unsigned int *type)
 {
+	MEASURED();
 	*type = node->type;
 	return CU_OK;
 }
@@ -494,6 +565,7 @@ FAKE cu_result cuGraphNodeGetType(struct CUgraphNode_st *node, unsigned int *typ
 FAKE cu_result cuGraphChildGraphNodeGetGraph(struct CUgraphNode_st *node,
 					     struct CUgraph_st **graph)
 {
+	MEASURED();
 	*graph = node->child;
 	return CU_OK;
 }
@@ -501,6 +573,7 @@ FAKE cu_result cuGraphChildGraphNodeGetGraph(struct CUgraphNode_st *node,
 FAKE cu_result cuGraphInstantiateWithFlags(struct CUgraphExec_st **exec,
 					   struct CUgraph_st *graph, unsigned long long flags)
 {
+	MEASURED();
 	(void)flags;
 	*exec = calloc(1, sizeof(**exec));
 	(*exec)->graph = *graph;
@@ -511,12 +584,14 @@ FAKE cu_result cuGraphInstantiateWithFlags(struct CUgraphExec_st **exec,
 FAKE cu_result cuGraphInstantiate_v2(struct CUgraphExec_st **exec, struct CUgraph_st *graph,
 				     struct CUgraphNode_st **node, char *log, size_t size)
 {
+	MEASURED();
 	(void)node, (void)log, (void)size;
 	return cuGraphInstantiateWithFlags(exec, graph, 0);
 }
 
 FAKE cu_result cuGraphExecDestroy(struct CUgraphExec_st *exec)
 {
+	MEASURED();
 	free(exec);
 	return CU_OK;
 }
@@ -524,6 +599,7 @@ FAKE cu_result cuGraphExecDestroy(struct CUgraphExec_st *exec)
 FAKE cu_result cuGraphNodeSetEnabled(struct CUgraphExec_st *exec, struct CUgraphNode_st *node,
 				     unsigned int enabled)
 {
+	MEASURED();
 	exec->disabled[node - exec->source->nodes] = !enabled;
 	return CU_OK;
 }
@@ -545,83 +621,41 @@ static void run_graph(const struct CUgraph_st *graph, const bool *disabled,
 
 FAKE cu_result cuGraphLaunch(struct CUgraphExec_st *exec, struct CUstream_st *stream)
 {
+	MEASURED();
 	run_graph(&exec->graph, exec->disabled, stream_of(stream, false));
 	return CU_OK;
 }
 
 FAKE cu_result cuStreamBeginCapture_v2(struct CUstream_st *stream, unsigned int mode)
 {
+	MEASURED();
 	(void)mode;
+	if (stream->capture)
+		return ILLEGAL_STATE;
 	stream->capturer = pthread_self();
+	fake_captures++;
 	return fake_graph_create(&stream->capture);
 }
 
 FAKE cu_result cuStreamEndCapture(struct CUstream_st *stream, struct CUgraph_st **graph)
 {
-	if (!pthread_equal(stream->capturer, pthread_self()))
+	MEASURED();
+	if (stream->capture && !pthread_equal(stream->capturer, pthread_self()))
 		return WRONG_THREAD;
-	*graph = stream->capture;
+	if (!stream->capture)
+		return ILLEGAL_STATE;
+	*graph = captures_broken ? NULL : stream->capture;
 	stream->capture = NULL;
-	return CU_OK;
+	fake_captures--;
+	if (*graph)
+		return CU_OK;
+	captures_broken = false;
+	return CAPTURE_BROKEN;
 }
 
 FAKE cu_result cuStreamIsCapturing(struct CUstream_st *stream, unsigned int *status)
 {
-	*status = stream_of(stream, false)->capture != NULL;
+	MEASURED();
+	*status = stream_of(stream, false)->capture ? 1 + captures_broken : 0;
 	return CU_OK;
-}
-
-/* The first version, which the CUDA runtime asks for. */
-FAKE cu_result cuDevicePrimaryCtxReset(int device)
-{
-	fflush(stdout);
-	return cuDevicePrimaryCtxReset_v2(device);
-}
-
-/*
- * What a later driver may have: a call with one more argument, of the same name. It writes
- * what no other call does.
- */
-FAKE cu_result cuMemAlloc_v3(cu_ptr *ptr, size_t bytes, unsigned int flags)
-{
-	*ptr = flags ? 3 : 0;
-	return bytes ? CU_OK : CU_INVALID_VALUE;
-}
-
-/* How a statically linked CUDA runtime finds all of them. */
-
-struct entry {
-	const char *name;
-	int version;
-	bool per_thread;
-	void *call;
-};
-
-#define ENTRY(symbol, name, version, per_thread) \
-	{ name, version, per_thread, (void *)(symbol) },
-static const struct entry entries[] = {
-	FAKE_CALLS(ENTRY){ "cuMemAlloc", 99000, false, (void *)cuMemAlloc_v3 },
-	{ "cuDevicePrimaryCtxReset", 7000, false, (void *)cuDevicePrimaryCtxReset },
-	{ "cuIpcOpenMemHandle", 4010, false, (void *)cuIpcOpenMemHandle },
-};
-
-FAKE cu_result cuGetProcAddress_v2(const char *symbol, void **pfn, int version, uint64_t flags,
-				   unsigned int *found)
-{
-	const struct entry *best = NULL;
-
-	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-		const struct entry *entry = &entries[i];
-
-		if (strcmp(entry->name, symbol) != 0 || entry->version > version ||
-		    (entry->per_thread && !(flags & CU_PROC_PER_THREAD)))
-			continue;
-		if (!best || entry->per_thread > best->per_thread ||
-		    entry->version > best->version)
-			best = entry;
-	}
-	*pfn = best ? best->call : NULL;
-	if (found)
-		*found = !best;
-	return best ? CU_OK : CU_SYMBOL_NOT_FOUND;
 }

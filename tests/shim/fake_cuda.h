@@ -12,6 +12,8 @@
 /* Of CUDA, and not hooked. */
 cu_result cuInit(unsigned int flags);
 cu_result cuCtxSetCurrent(struct CUctx_st *context);
+cu_result cuCtxCreate_v2(struct CUctx_st **context, unsigned int flags, int device);
+cu_result cuModuleGetFunction(struct CUfunc_st **f, struct CUmod_st *module, const char *name);
 cu_result cuMemPoolGetAttribute(struct CUmemPoolHandle_st *pool, unsigned int attribute,
 				void *value);
 
@@ -28,6 +30,8 @@ void fake_release(void);
 void fake_stay(const char *call);
 /* Wait until it is there. */
 void fake_await_stay(void);
+/* The process is in this state from now on: fake_states.c. */
+void fake_state(const char *name);
 /* Meanwhile the first @count of all launches have ended. */
 void fake_end_first(unsigned long count);
 /* The process ends, and the driver has closed its files. */

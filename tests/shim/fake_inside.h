@@ -8,6 +8,31 @@
 /* cuInit() was called. */
 extern bool fake_initialized;
 
+/*
+ * fake_states.c: what NVIDIA's driver answered to this call in the state that the program says it
+ * is in. CU_OK: as the call itself says. Each call of the library begins with it; for one that it
+ * makes of its own, @outer is false, and nothing is looked up.
+ */
+cu_result fake_measured(const char *call, bool outer);
+bool fake_begin_call(void);
+void fake_end_call(const bool *outer);
+#define MEASURED_AS(name)                                                                      \
+	__attribute__((cleanup(fake_end_call))) const bool measured_outer = fake_begin_call(); \
+	do {                                                                                   \
+		cu_result measured = fake_measured(name, measured_outer);                      \
+                                                                                               \
+		if (measured != CU_OK)                                                         \
+			return measured;                                                       \
+	} while (0)
+#define MEASURED() MEASURED_AS(__func__)
+
+/* fake_cuda.c: streams that are captured, and whether this thread may call what breaks captures. */
+extern unsigned int fake_captures;
+bool fake_is_relaxed(void);
+bool fake_is_beside_capture(struct CUstream_st *stream);
+/* A call was made that breaks all captures. */
+void fake_break_captures(void);
+
 struct fake_memory {
 	unsigned long live; /* blocks that are not freed */
 	unsigned long wrong_frees;

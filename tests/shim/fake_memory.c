@@ -204,17 +204,20 @@ static cu_result allocate(cu_ptr *ptr, size_t bytes, bool managed)
 
 FAKE cu_result cuMemAlloc_v2(cu_ptr *ptr, size_t bytes)
 {
+	MEASURED();
 	return allocate(ptr, bytes, false);
 }
 
 FAKE cu_result cuMemAllocManaged(cu_ptr *ptr, size_t bytes, unsigned int flags)
 {
+	MEASURED();
 	return flags ? allocate(ptr, bytes, true) : CU_INVALID_VALUE;
 }
 
 FAKE cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t width, size_t height,
 				  unsigned int element)
 {
+	MEASURED();
 	(void)element;
 	*pitch = (width + 511) / 512 * 512;
 	return allocate(ptr, *pitch * height, false);
@@ -222,6 +225,7 @@ FAKE cu_result cuMemAllocPitch_v2(cu_ptr *ptr, size_t *pitch, size_t width, size
 
 FAKE cu_result cuMemFree_v2(cu_ptr ptr)
 {
+	MEASURED();
 	if (getenv("FAKE_NO_FREE"))
 		return CU_INVALID_VALUE;
 	return give_back(ptr) ? CU_OK : CU_INVALID_VALUE;
@@ -231,6 +235,7 @@ FAKE cu_result cuMemAllocFromPoolAsync(cu_ptr *ptr, size_t bytes,
 				       struct CUmemPoolHandle_st *pool,
 				       struct CUstream_st *stream)
 {
+	MEASURED_AS(fake_is_beside_capture(stream) ? "cuMemAllocAsync:other_stream" : __func__);
 	cu_result result;
 
 	(void)stream;
@@ -249,11 +254,13 @@ FAKE cu_result cuMemAllocFromPoolAsync_ptsz(cu_ptr *ptr, size_t bytes,
 					    struct CUmemPoolHandle_st *pool,
 					    struct CUstream_st *stream)
 {
+	MEASURED();
 	return cuMemAllocFromPoolAsync(ptr, bytes, pool, stream);
 }
 
 FAKE cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
 {
+	MEASURED_AS(fake_is_beside_capture(stream) ? "cuMemAllocAsync:other_stream" : __func__);
 	int device = 0;
 
 	cuCtxGetDevice(&device);
@@ -262,12 +269,14 @@ FAKE cu_result cuMemAllocAsync(cu_ptr *ptr, size_t bytes, struct CUstream_st *st
 
 FAKE cu_result cuMemAllocAsync_ptsz(cu_ptr *ptr, size_t bytes, struct CUstream_st *stream)
 {
+	MEASURED();
 	return cuMemAllocAsync(ptr, bytes, stream);
 }
 
 /* As driver 580 on an H200: what cuMemAlloc() gave is freed, what cuMemAllocManaged() gave is not. */
 FAKE cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
 {
+	MEASURED_AS(fake_is_beside_capture(stream) ? "cuMemFreeAsync:other_stream" : __func__);
 	const struct block *block = block_of(ptr);
 
 	(void)stream;
@@ -278,12 +287,14 @@ FAKE cu_result cuMemFreeAsync(cu_ptr ptr, struct CUstream_st *stream)
 
 FAKE cu_result cuMemFreeAsync_ptsz(cu_ptr ptr, struct CUstream_st *stream)
 {
+	MEASURED();
 	return cuMemFreeAsync(ptr, stream);
 }
 
 FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 			       const struct CUmemPoolProps_st *props)
 {
+	MEASURED();
 	const struct shim_pool_props *wanted = (const struct shim_pool_props *)props;
 	unsigned int type = wanted->type;
 
@@ -299,6 +310,7 @@ FAKE cu_result cuMemPoolCreate(struct CUmemPoolHandle_st **pool,
 /* Where it was the current one, the default pool is that again. */
 FAKE cu_result cuMemPoolDestroy(struct CUmemPoolHandle_st *pool)
 {
+	MEASURED();
 	for (int i = 0; i < DEVICES; i++) {
 		if (pool == &default_pool[i])
 			return CU_INVALID_VALUE;
@@ -320,12 +332,14 @@ FAKE cu_result cuMemPoolGetAttribute(struct CUmemPoolHandle_st *pool, unsigned i
 
 FAKE cu_result cuDeviceGetMemPool(struct CUmemPoolHandle_st **pool, int device)
 {
+	MEASURED();
 	*pool = current_pool[device];
 	return CU_OK;
 }
 
 FAKE cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int device)
 {
+	MEASURED();
 	if (!fake_initialized)
 		return CU_NOT_INITIALIZED;
 	*pool = &default_pool[device];
@@ -335,6 +349,7 @@ FAKE cu_result cuDeviceGetDefaultMemPool(struct CUmemPoolHandle_st **pool, int d
 /* As driver 580 on an H200: a pool of managed memory does not become the current one. */
 FAKE cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
 {
+	MEASURED();
 	if (pool->type != CU_ALLOC_MANAGED)
 		current_pool[device] = pool;
 	return CU_OK;
@@ -342,6 +357,7 @@ FAKE cu_result cuDeviceSetMemPool(int device, struct CUmemPoolHandle_st *pool)
 
 FAKE cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
+	MEASURED();
 	(void)device;
 	if (!fake_initialized)
 		return CU_NOT_INITIALIZED;
@@ -351,6 +367,7 @@ FAKE cu_result cuDeviceTotalMem_v2(size_t *bytes, int device)
 
 FAKE cu_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total)
 {
+	MEASURED();
 	*total = memory();
 	*free_bytes = *total - in_use();
 	return CU_OK;
@@ -392,6 +409,7 @@ static cu_result end_array(void *array)
 FAKE cu_result cuArrayCreate_v2(struct CUarray_st **array,
 				const struct CUDA_ARRAY_DESCRIPTOR_st *asked)
 {
+	MEASURED();
 	const struct shim_array *flat = (const struct shim_array *)asked;
 
 	*array = flat->channels == 3 ? NULL : new_array(flat->width);
@@ -401,12 +419,14 @@ FAKE cu_result cuArrayCreate_v2(struct CUarray_st **array,
 FAKE cu_result cuArray3DCreate_v2(struct CUarray_st **array,
 				  const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked)
 {
+	MEASURED();
 	*array = new_array(((const struct shim_array3d *)asked)->width);
 	return *array ? CU_OK : CU_INVALID_VALUE;
 }
 
 FAKE cu_result cuArrayDestroy(struct CUarray_st *array)
 {
+	MEASURED();
 	return end_array(array);
 }
 
@@ -414,6 +434,7 @@ FAKE cu_result cuMipmappedArrayCreate(struct CUmipmappedArray_st **array,
 				      const struct CUDA_ARRAY3D_DESCRIPTOR_st *asked,
 				      unsigned int levels)
 {
+	MEASURED();
 	(void)levels;
 	*array = new_array(((const struct shim_array3d *)asked)->width);
 	return *array ? CU_OK : CU_INVALID_VALUE;
@@ -421,11 +442,13 @@ FAKE cu_result cuMipmappedArrayCreate(struct CUmipmappedArray_st **array,
 
 FAKE cu_result cuMipmappedArrayDestroy(struct CUmipmappedArray_st *array)
 {
+	MEASURED();
 	return end_array(array);
 }
 
 FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr ptr)
 {
+	MEASURED();
 	const struct block *block = block_of(ptr);
 
 	if (!block)
@@ -461,23 +484,29 @@ FAKE cu_result cuPointerGetAttribute(void *data, unsigned int attribute, cu_ptr 
 FAKE cu_result cuPointerGetAttributes(unsigned int count, unsigned int *attributes, void **data,
 				      cu_ptr ptr)
 {
+	MEASURED();
 	for (unsigned int i = 0; i < count; i++)
 		cuPointerGetAttribute(data[i], attributes[i], ptr);
 	return CU_OK;
 }
 
-/* Managed memory is not for other devices of the bus. Driver 580 on an H200 says CU_OK. */
+/*
+ * With FAKE_NO_DEVICES managed memory is not for other devices of the bus. Driver 580 on an H200
+ * says CU_OK.
+ */
 FAKE cu_result cuPointerSetAttribute(const void *value, unsigned int attribute, cu_ptr ptr)
 {
+	MEASURED();
 	const struct block *block = block_of(ptr);
 
 	if (!value || attribute != CU_POINTER_SYNC_MEMOPS || !block)
 		return CU_INVALID_VALUE;
-	return block->managed ? CU_NOT_SUPPORTED : CU_OK;
+	return block->managed && getenv("FAKE_NO_DEVICES") ? CU_NOT_SUPPORTED : CU_OK;
 }
 
 FAKE cu_result cuMemGetAddressRange_v2(cu_ptr *start, size_t *bytes, cu_ptr ptr)
 {
+	MEASURED();
 	cu_ptr at;
 	size_t size;
 
@@ -506,6 +535,7 @@ struct handle {
 
 FAKE cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
 {
+	MEASURED();
 	const struct block *block = block_of(ptr);
 	struct handle made = { "driver", ptr, (int)getpid() };
 
@@ -518,6 +548,7 @@ FAKE cu_result cuIpcGetMemHandle(struct CUipcMemHandle_st *handle, cu_ptr ptr)
 FAKE cu_result cuIpcOpenMemHandle_v2(cu_ptr *ptr, struct CUipcMemHandle_st handle,
 				     unsigned int flags)
 {
+	MEASURED();
 	struct handle given;
 
 	memcpy(&given, &handle, sizeof(given));
@@ -533,6 +564,7 @@ FAKE cu_result cuIpcOpenMemHandle_v2(cu_ptr *ptr, struct CUipcMemHandle_st handl
 FAKE cu_result cuIpcOpenMemHandle(cu_ptr *ptr, struct CUipcMemHandle_st handle,
 				  unsigned int flags)
 {
+	MEASURED();
 	cu_result result = cuIpcOpenMemHandle_v2(ptr, handle, flags);
 
 	*ptr += result == CU_OK;
@@ -541,11 +573,13 @@ FAKE cu_result cuIpcOpenMemHandle(cu_ptr *ptr, struct CUipcMemHandle_st handle,
 
 FAKE cu_result cuIpcCloseMemHandle(cu_ptr ptr)
 {
+	MEASURED();
 	return ptr == OPENED || ptr == OPENED + 1 ? CU_OK : CU_INVALID_VALUE;
 }
 
 FAKE cu_result cuMemAdvise(cu_ptr ptr, size_t bytes, unsigned int advice, int device)
 {
+	MEASURED();
 	const struct block *block = block_of(ptr);
 
 	(void)advice;
@@ -556,6 +590,7 @@ FAKE cu_result cuMemAdvise(cu_ptr ptr, size_t bytes, unsigned int advice, int de
 FAKE cu_result cuMemPrefetchAsync(cu_ptr ptr, size_t bytes, int device,
 				  struct CUstream_st *stream)
 {
+	MEASURED();
 	(void)stream;
 	if (device == CU_DEVICE_CPU)
 		to_host++;

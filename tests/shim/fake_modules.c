@@ -16,6 +16,7 @@ struct CUmod_st {
 FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 				  unsigned int count, unsigned int *options, void **values)
 {
+	MEASURED();
 	(void)count, (void)options, (void)values;
 	*module = calloc(1, sizeof(**module));
 	/* Text has a zero behind it; a binary has one among its first bytes. */
@@ -25,21 +26,37 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 
 FAKE cu_result cuModuleLoadData(struct CUmod_st **module, const void *image)
 {
+	MEASURED();
 	return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
 }
 
 FAKE cu_result cuModuleLoadFatBinary(struct CUmod_st **module, const void *image)
 {
+	MEASURED();
 	return cuModuleLoadDataEx(module, image, 0, NULL, NULL);
 }
 
 FAKE cu_result cuModuleLoad(struct CUmod_st **module, const char *path)
 {
+	MEASURED();
 	return cuModuleLoadDataEx(module, path, 0, NULL, NULL);
+}
+
+static void do_nothing(void **parameters)
+{
+	(void)parameters;
+}
+
+FAKE cu_result cuModuleGetFunction(struct CUfunc_st **f, struct CUmod_st *module,
+				   const char *name)
+{
+	*f = (struct CUfunc_st *)(uintptr_t)do_nothing;
+	return module && name ? CU_OK : CU_INVALID_VALUE;
 }
 
 FAKE cu_result cuModuleUnload(struct CUmod_st *module)
 {
+	MEASURED();
 	free(module);
 	return CU_OK;
 }
@@ -47,6 +64,7 @@ FAKE cu_result cuModuleUnload(struct CUmod_st *module)
 FAKE cu_result cuModuleGetGlobal_v2(cu_ptr *ptr, size_t *bytes, struct CUmod_st *module,
 				    const char *name)
 {
+	MEASURED();
 	if (!strstr(module->text, name))
 		return CU_SYMBOL_NOT_FOUND;
 	*ptr = (cu_ptr)(uintptr_t)module->bounds;
@@ -68,6 +86,7 @@ FAKE cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image,
 				 unsigned int *library_options, void **library_values,
 				 unsigned int library_count)
 {
+	MEASURED();
 	(void)library_options, (void)library_values, (void)library_count;
 	return cuModuleLoadDataEx((struct CUmod_st **)library, image, count, options, values);
 }
@@ -75,6 +94,7 @@ FAKE cu_result cuLibraryLoadData(struct CUlib_st **library, const void *image,
 FAKE cu_result cuLibraryGetGlobal(cu_ptr *ptr, size_t *bytes, struct CUlib_st *library,
 				  const char *name)
 {
+	MEASURED();
 	struct CUctx_st *context = NULL;
 
 	if (cuCtxGetCurrent(&context) != CU_OK || !context)
@@ -84,6 +104,7 @@ FAKE cu_result cuLibraryGetGlobal(cu_ptr *ptr, size_t *bytes, struct CUlib_st *l
 
 FAKE cu_result cuLibraryUnload(struct CUlib_st *library)
 {
+	MEASURED();
 	return cuModuleUnload((struct CUmod_st *)library);
 }
 
@@ -106,6 +127,7 @@ void fake_make_staged_copy(void)
  */
 FAKE cu_result cuMemcpyHtoD_v2(cu_ptr to, const void *from, size_t bytes)
 {
+	MEASURED();
 	fake_make_staged_copy();
 	if (bytes > sizeof(staged.bytes) || !getenv("FAKE_STAGED")) {
 		memcpy((void *)(uintptr_t)to, from, bytes);

@@ -196,6 +196,7 @@ static cu_ptr find_addresses(size_t bytes, size_t alignment)
 FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, cu_ptr address,
 				   unsigned long long flags)
 {
+	MEASURED();
 	const char *room = getenv("FAKE_ROOM");
 	bool has_room;
 	cu_ptr at;
@@ -223,6 +224,7 @@ FAKE cu_result cuMemAddressReserve(cu_ptr *ptr, size_t bytes, size_t alignment, 
 
 FAKE cu_result cuMemAddressFree(cu_ptr ptr, size_t bytes)
 {
+	MEASURED();
 	cu_result result = CU_INVALID_VALUE;
 
 	pthread_mutex_lock(&lock);
@@ -242,6 +244,7 @@ FAKE cu_result cuMemGetAllocationGranularity(size_t *bytes,
 					     const struct CUmemAllocationProp_st *prop,
 					     unsigned int option)
 {
+	MEASURED();
 	*bytes = PAGE;
 	return prop && option <= 1 ? CU_OK : CU_INVALID_VALUE;
 }
@@ -262,6 +265,7 @@ static cu_result take_place(unsigned long long *handle, const struct memory *mad
 FAKE cu_result cuMemCreate(unsigned long long *handle, size_t bytes,
 			   const struct CUmemAllocationProp_st *prop, unsigned long long flags)
 {
+	MEASURED();
 	const struct shim_allocation_prop *wanted = (const struct shim_allocation_prop *)prop;
 	struct memory made = { .bytes = bytes,
 			       .device = wanted->location_id,
@@ -290,6 +294,7 @@ static void end_if_unused(struct memory *memory)
 
 FAKE cu_result cuMemRelease(unsigned long long handle)
 {
+	MEASURED();
 	struct memory *memory;
 
 	pthread_mutex_lock(&lock);
@@ -304,6 +309,7 @@ FAKE cu_result cuMemRelease(unsigned long long handle)
 
 FAKE cu_result cuMemRetainAllocationHandle(unsigned long long *handle, void *address)
 {
+	MEASURED();
 	struct mapping *mapping;
 
 	pthread_mutex_lock(&lock);
@@ -328,6 +334,7 @@ static struct mapping *free_mapping(void)
 FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long long handle,
 			unsigned long long flags)
 {
+	MEASURED();
 	struct mapping *place;
 	struct memory *memory;
 	cu_result result = CU_INVALID_VALUE;
@@ -349,6 +356,7 @@ FAKE cu_result cuMemMap(cu_ptr ptr, size_t bytes, size_t offset, unsigned long l
 
 FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 {
+	MEASURED();
 	struct mapping *mapping;
 
 	pthread_mutex_lock(&lock);
@@ -369,6 +377,7 @@ FAKE cu_result cuMemUnmap(cu_ptr ptr, size_t bytes)
 FAKE cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccessDesc_st *access,
 			      size_t count)
 {
+	MEASURED();
 	const struct shim_access *wanted = (const struct shim_access *)access;
 	struct mapping *mapping;
 
@@ -389,6 +398,7 @@ FAKE cu_result cuMemSetAccess(cu_ptr ptr, size_t bytes, const struct CUmemAccess
 FAKE cu_result cuMemExportToShareableHandle(void *shared, unsigned long long handle,
 					    unsigned int type, unsigned long long flags)
 {
+	MEASURED();
 	const struct memory *memory;
 	int fd = -1;
 
@@ -406,6 +416,7 @@ FAKE cu_result cuMemExportToShareableHandle(void *shared, unsigned long long han
 FAKE cu_result cuMemImportFromShareableHandle(unsigned long long *handle, void *shared,
 					      unsigned int type)
 {
+	MEASURED();
 	struct memory made = { .fd = dup((int)(intptr_t)shared),
 			       .for_others = true,
 			       .imported = true,
@@ -425,6 +436,7 @@ FAKE cu_result cuMemImportFromShareableHandle(unsigned long long *handle, void *
 FAKE cu_result cuMemGetAllocationPropertiesFromHandle(struct CUmemAllocationProp_st *prop,
 						      unsigned long long handle)
 {
+	MEASURED();
 	struct shim_allocation_prop_whole *whole = (struct shim_allocation_prop_whole *)prop;
 	const struct memory *memory = memory_of(handle);
 
@@ -438,6 +450,7 @@ FAKE cu_result cuMemGetAllocationPropertiesFromHandle(struct CUmemAllocationProp
 
 FAKE cu_result cuMemcpyDtoD_v2(cu_ptr to, cu_ptr from, size_t bytes)
 {
+	MEASURED();
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
 	return CU_OK;
 }

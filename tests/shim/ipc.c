@@ -218,6 +218,32 @@ static void task_ipc_capture(int number)
 	CHECK(cu.cuStreamEndCapture(stream, &graph));
 }
 
+static bool is_mapped(cu_ptr ptr)
+{
+	return !msync((void *)(uintptr_t)ptr, 4096, MS_ASYNC);
+}
+
+/* Exported memory is freed while a stream is captured: its addresses are its own until later. */
+static void task_ipc_free_captured(int number)
+{
+	struct CUstream_st *stream;
+	struct CUgraph_st *graph;
+	cu_ptr ptr;
+
+	open_device();
+	CHECK(cu.cuMemAlloc_v2(&ptr, (unsigned int)number * MIB));
+	CHECK(cu.cuIpcGetMemHandle(&handle, ptr));
+	CHECK(cu.cuStreamCreate(&stream, 0));
+	CHECK(cu.cuStreamBeginCapture_v2(stream, CU_CAPTURE_RELAXED));
+	CHECK(cu.cuMemFree_v2(ptr));
+	usleep(50000);
+	printf("in the capture: mapped %d, free %u\n", is_mapped(ptr), cu.cuMemFree_v2(ptr));
+	CHECK(cu.cuStreamEndCapture(stream, &graph));
+	for (int i = 0; i < 1000 && is_mapped(ptr); i++)
+		usleep(10000);
+	printf("behind it: mapped %d\n", is_mapped(ptr));
+}
+
 /* A child lives on when its parent, which has exported memory, has ended. */
 static void task_ipc_fork(int number)
 {
@@ -356,6 +382,7 @@ const struct task ipc_tasks[] = {
 	{ "ipc_first", task_ipc_first },
 	{ "ipc_reset", task_ipc_reset },
 	{ "ipc_capture", task_ipc_capture },
+	{ "ipc_free_captured", task_ipc_free_captured },
 	{ "ipc_fork", task_ipc_fork },
 	{ "ipc_close_all", task_ipc_close_all },
 	{ "ipc_beside_maps", task_ipc_beside_maps },

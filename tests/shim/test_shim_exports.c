@@ -73,11 +73,6 @@ bool shim_lost(void)
 	return false;
 }
 
-bool streams_any_capture(void)
-{
-	return false;
-}
-
 const struct shim_real *shim_real(void)
 {
 	return &driver;

@@ -525,6 +525,19 @@ START_TEST(memory_is_exported_before_a_capture_or_behind_it)
 }
 END_TEST
 
+/* To wait for the GPU would break the capture. */
+START_TEST(memory_that_is_freed_in_a_capture_goes_behind_it)
+{
+	struct program program;
+
+	run(&program, true, "ask", "ipc_free_captured", 2, NULL);
+	ck_assert_str_eq(program.out,
+			 "in the capture: mapped 1, free 1\nbehind it: mapped 0\n");
+	ck_assert_int_eq(last_number("report", " live "), 0);
+	ck_assert_int_eq(last_number("log", " current "), 0);
+}
+END_TEST
+
 /* Its child is no exporter, and does not keep the socket. */
 START_TEST(a_child_of_an_exporter_exports_nothing)
 {
@@ -589,6 +602,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, exported_memory_counts_once);
 	tcase_add_test(tests, exported_memory_goes_with_its_context);
 	tcase_add_test(tests, memory_is_exported_before_a_capture_or_behind_it);
+	tcase_add_test(tests, memory_that_is_freed_in_a_capture_goes_behind_it);
 	tcase_add_test(tests, a_child_of_an_exporter_exports_nothing);
 	tcase_add_test(tests, a_program_that_closes_all_descriptors_exports_nothing);
 }

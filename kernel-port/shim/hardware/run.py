@@ -7,7 +7,8 @@
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
 # rates. On request: calls (ns of a call), pairs (steps a second, five turns of processes), resident (GVM_RESIDENT),
 # pressure (the Python package), pools (answers about memory pools), running (timeslices of running programs by gvmctl), beyond
-# (arrays and other memory without an address), ranges (addresses of managed memory, exports, what allocations cost); resident, pressure and running need gvmd and gvmctl in the folder TOOLS.
+# (arrays and other memory without an address), ranges (addresses of managed memory, exports, what allocations cost), states (each call in each state of a process), shared
+# (IPC beside MPS), cards (two cards); resident, pressure and running need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -40,7 +41,7 @@ def say(text, file="results.txt"):
 
 
 def command(name):
-    if name in PYTHON + ["resident", "pressure"]:
+    if name in PYTHON + ["resident", "pressure", "nccl_ranks"]:
         return ["python3", os.path.join(PROGRAMS, name + ".py")]
     return [os.path.join(PROGRAMS, "bin", name)]
 
@@ -276,10 +277,7 @@ def places():
         r = run("sample", {}, label, args=("50",), extra=extra)
         say("places %-8s rc %s %s launched %s known %s" % (
             label, r["rc"], "same" if r["hash"] and r["hash"] == plain["hash"] else r["hash"], list(r["launched"].values()), r["known"]))
-    pipe = tempfile.mkdtemp()
-    mps = dict(os.environ, CUDA_MPS_PIPE_DIRECTORY=pipe, CUDA_MPS_LOG_DIRECTORY=pipe)
-    try:
-        subprocess.run(["nvidia-cuda-mps-control", "-d"], env=mps, timeout=20)
+    def beside_mps(pipe):
         r = run("sample", {}, "mps", args=("50",), extra={"CUDA_MPS_PIPE_DIRECTORY": pipe}, timeout=40)
         say("places %-8s rc %s %s launched %s known %s %s" % (
             "mps", r["rc"], "same" if r["hash"] and r["hash"] == plain["hash"] else r["hash"], list(r["launched"].values()), r["known"],
@@ -287,8 +285,19 @@ def places():
         r = run("sample", COUNTED, "mps counted", args=("50",), extra={"CUDA_MPS_PIPE_DIRECTORY": pipe}, timeout=40)
         say("places %-8s rc %s %s launched %s" % ("mps, 0", r["rc"], "same" if r["hash"] and r["hash"] == plain["hash"] else r["hash"],
                                                 list(r["launched"].values())))
+
+    with_mps(beside_mps)
+
+
+# Call @work with the folder of an MPS server's pipes, and end the server.
+def with_mps(work):
+    pipe = tempfile.mkdtemp()
+    mps = dict(os.environ, CUDA_MPS_PIPE_DIRECTORY=pipe, CUDA_MPS_LOG_DIRECTORY=pipe)
+    try:
+        subprocess.run(["nvidia-cuda-mps-control", "-d"], env=mps, timeout=20)
+        work(pipe)
     except Exception as wrong:
-        say("places mps: %r" % wrong)
+        say("mps: %r" % wrong)
     finally:
         try:
             subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=mps, timeout=20)
@@ -424,6 +433,42 @@ def pools():
             " ".join(re.findall(r"^cpu (.* [01])$", r["out"], re.M))))
 
 
+VARIANTS = (("plain", None), ("managed", {}), ("counted", COUNTED))
+
+
+# Each call in each state of a process: the table of each variant in OUT, and what differs.
+def states():
+    tables = {}
+    for label, shim in VARIANTS:
+        tables[label] = run("states", shim, label, timeout=240)["out"]
+        with open(os.path.join(OUT, "states-%s.txt" % label), "w") as f:
+            f.write(tables[label])
+    for label in ("managed", "counted"):
+        pairs = [p for p in itertools.zip_longest(tables["plain"].splitlines(), tables[label].splitlines()) if p[0] != p[1]]
+        say("states %s: %d answers, %d differ" % (label, len(tables[label].splitlines()), len(pairs)))
+        for pair in pairs:
+            say("states %s: '%s' is '%s'" % (label, *pair))
+
+
+# Programs that share memory between processes, in each variant. EXTRA is for their environment.
+def compare(jobs, extra=None):
+    done = {(name, args, label): run(name, shim, label, args=args, extra=dict(more, **(extra or {})))
+            for name, args, more in jobs for label, shim in VARIANTS}
+    for (name, args, label), r in done.items():
+        same = [line for line in r["out"].splitlines() if not line.startswith(("1024 bytes", "outlive: without"))] == [
+            line for line in done[(name, args, "plain")]["out"].splitlines() if not line.startswith(("1024 bytes", "outlive: without"))]
+        say("%s %-8s rc %s %s, %d exports; %s" % (" ".join((name,) + args), label, r["rc"], "same" if same else "DIFFERS",
+                                                 r["log"].count("are exported"), " | ".join(r["out"].splitlines())))
+
+
+def shared():
+    with_mps(lambda pipe: compare([("ipc", (), {}), ("ipc", ("outlive",), {}), ("torch_ipc", (), {})], {"CUDA_MPS_PIPE_DIRECTORY": pipe}))
+
+
+def cards():
+    compare([("cards", (), {})] + [("nccl_ranks", (), {"NCCL_CUMEM_ENABLE": cumem}) for cumem in "01"])
+
+
 def about():
     for c in (["nvidia-smi", "--query-gpu=name,driver_version,memory.total,memory.used", "--format=csv,noheader"],
               ["uname", "-r"], ["id", "-u"], ["sh", "-c", "ldd --version | head -1; nvcc --version | tail -2; ls -la /dev/nvidia* | head"],
@@ -446,7 +491,8 @@ for part in PARTS:
     try:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
          "places": places, "resident": resident, "pressure": pressure, "calls": calls,
-         "pairs": pairs, "pools": pools, "running": running, "beyond": beyond, "ranges": ranges}[part]()
+         "pairs": pairs, "pools": pools, "running": running, "beyond": beyond, "ranges": ranges,
+         "states": states, "shared": shared, "cards": cards}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))
