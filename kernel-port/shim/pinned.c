@@ -328,8 +328,15 @@ static cu_result await_and_drop(const struct shim_real *real, const struct pinne
 
 cu_result pinned_drop(const struct shim_real *real, const struct pinned_gone *gone)
 {
-	struct pinned_gone *kept = streams_any_capture() ? malloc(sizeof(*kept)) : NULL;
+	struct pinned_gone *kept;
+	cu_result result;
 
+	if (streams_disturb()) {
+		result = await_and_drop(real, gone);
+		streams_disturbed();
+		return result;
+	}
+	kept = malloc(sizeof(*kept));
 	if (!kept)
 		return await_and_drop(real, gone);
 	pthread_mutex_lock(&list_lock);
@@ -358,7 +365,7 @@ static struct pinned_gone *take_late(void)
 /* One at a time, as no wait is made under list_lock. Meanwhile no context goes. */
 void pinned_drop_late(const struct shim_real *real)
 {
-	while (late_count && !streams_any_capture()) {
+	while (late_count && streams_disturb()) {
 		struct pinned_gone *gone;
 
 		cold_stop();
@@ -366,6 +373,7 @@ void pinned_drop_late(const struct shim_real *real)
 		if (gone)
 			await_and_drop(real, gone);
 		cold_go_on();
+		streams_disturbed();
 		free(gone);
 	}
 }
@@ -409,9 +417,10 @@ static cu_result create_and_swap(const struct shim_real *real,
 	return result;
 }
 
-/* NULL: it may be swapped now. */
+/* NULL: it may be swapped now. @captured: a stream is. */
 static const char *refusal(const struct shim_real *real,
-			   const struct shim_allocation *allocation, cu_result *ret_result)
+			   const struct shim_allocation *allocation, bool captured,
+			   cu_result *ret_result)
 {
 	u64 range = allocation->range_bytes;
 
@@ -423,7 +432,7 @@ static const char *refusal(const struct shim_real *real,
 		return "memory of cuMemAlloc() is managed, and this driver cannot make it "
 		       "device memory at its address";
 	*ret_result = CU_IN_CAPTURE;
-	if (streams_any_capture())
+	if (captured)
 		return "memory of cuMemAlloc() is managed and cannot be exported for the first "
 		       "time while a stream is captured: export it earlier";
 	*ret_result = CU_INVALID_VALUE;
@@ -437,6 +446,7 @@ static cu_result pin_locked(const struct shim_real *real, cu_ptr ptr,
 	struct CUctx_st *popped;
 	struct pinned *made;
 	cu_result result;
+	bool may_wait;
 
 	if (key_of(ptr, ret_key))
 		return CU_OK;
@@ -455,9 +465,12 @@ static cu_result pin_locked(const struct shim_real *real, cu_ptr ptr,
 	made->context = allocation.context;
 	result = real->cuCtxPushCurrent_v2(allocation.context);
 	if (result == CU_OK) {
-		*ret_why = refusal(real, &allocation, &result);
+		may_wait = streams_disturb();
+		*ret_why = refusal(real, &allocation, !may_wait, &result);
 		if (!*ret_why)
 			result = create_and_swap(real, &allocation, made);
+		if (may_wait)
+			streams_disturbed();
 		real->cuCtxPopCurrent_v2(&popped);
 	}
 	if (result != CU_OK) {

@@ -527,6 +527,12 @@ bool streams_capturing(struct CUstream_st *stream);
 bool streams_any_capture(void);
 void streams_capture_began(void);
 /*
+ * May a call be made now that would break a capture? Then a capture that begins waits for
+ * streams_disturbed().
+ */
+bool streams_disturb(void);
+void streams_disturbed(void);
+/*
  * What this thread calls from here on is for the shim, and breaks no capture of the application.
  * Returns the mode that streams_strict() sets again. A wait for the GPU breaks one all the same.
  */

@@ -42,7 +42,7 @@ static struct shim_stream streams[STREAMS_MAX];
 static _Atomic u32 stream_count;   /* places ever used */
 static _Atomic u64 generation = 1; /* changes when a stream goes: caches are stale then */
 static _Atomic u32 captures;
-static _Atomic bool recording;
+static _Atomic u32 disturbing;	/* calls under way that would break a capture */
 static _Atomic u32 device_used; /* a bit for each */
 static _Atomic u64
 	lost_launched[SHIM_DEVICES]; /* of places that were used again; all have ended */
@@ -259,14 +259,28 @@ bool streams_capturing(struct CUstream_st *stream)
 }
 
 /*
- * An event that is recorded while a capture begins may spoil it. So a capture waits for the
- * record that is under way, and none is made until the last capture has ended.
+ * An event that is recorded while a capture begins may spoil it, and so does a wait for the GPU.
+ * So a capture waits for what is under way, and none is made until the last capture has ended.
  */
 void streams_capture_began(void)
 {
 	atomic_fetch_add(&captures, 1);
-	for (int i = 0; recording && i < 100000; i++)
+	for (int i = 0; disturbing && i < 100000; i++)
 		sched_yield();
+}
+
+bool streams_disturb(void)
+{
+	atomic_fetch_add(&disturbing, 1);
+	if (!captures)
+		return true;
+	atomic_fetch_sub(&disturbing, 1);
+	return false;
+}
+
+void streams_disturbed(void)
+{
+	atomic_fetch_sub(&disturbing, 1);
 }
 
 void streams_capture_ended(void)
@@ -344,12 +358,11 @@ static bool add_mark(const struct shim_real *real, struct shim_stream *entry)
 /* Mark what was launched since the last mark. Under the marks' lock. */
 static void mark_next(const struct shim_real *real, struct shim_stream *entry)
 {
-	if (entry->thread || entry->gone || captures)
+	if (entry->thread || entry->gone || !streams_disturb())
 		return;
-	recording = true;
-	if (!captures && !add_mark(real, entry))
+	if (!add_mark(real, entry))
 		give_up(entry, false);
-	recording = false;
+	streams_disturbed();
 }
 
 static void poll_stream(const struct shim_real *real, struct shim_stream *entry)
@@ -471,7 +484,7 @@ void streams_reset(void)
 	moves = 0;
 	generation++;
 	captures = 0;
-	recording = false;
+	disturbing = 0;
 	device_used = 0;
 }
 

@@ -32,6 +32,15 @@ bool streams_any_capture(void)
 	return false;
 }
 
+bool streams_disturb(void)
+{
+	return true;
+}
+
+void streams_disturbed(void)
+{
+}
+
 unsigned int streams_relax(const struct shim_real *real)
 {
 	(void)real;
