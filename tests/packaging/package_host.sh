@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 #
 # The package gvm-dkms on a fresh Debian, in a folder: refused, installed, upgraded and purged, with the real
-# source of Debian's open driver. The package's modules boot in a virtual
+# source of an open driver: Debian's, or that of TREE, its folder kernel-open. The package's modules boot in a virtual
 # machine: a limit holds, and gvm-first-boot passes. After the purge the list of all files is equal to that from before.
 # Ends with 77, ctest's SKIP code, where host.inc says so.
 #
-#   package_host.sh SOURCE SOFTGPU OUT
+#   package_host.sh SOURCE SOFTGPU OUT [TREE]
 set -eu
 . "$(dirname "$0")/host.inc"
-host_make "package on a host" "$1" "$2" "$3"
+host_make "package on a host" "$1" "$2" "$3" "${4:-}"
 driver_source "$root/usr/src/nvidia-$version"
 
 # Two versions of the package.

@@ -126,7 +126,7 @@ expect warn "driver flavour" "not loaded" "hooks|driver source"
 good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" 550.54.15
 source_tree usr/src/nvidia-550.54.15 550.54.15 "Dual MIT/GPL"
 expect missing hooks "no hooks for 550.54.15"
-for version in 580.142 590.48.01 595.45.04; do
+for version in 575.64.05 580.105.08 580.142 590.48.01 595.45.04; do
 	good_host && driver "NVIDIA UNIX Open Kernel Module for x86_64" $version
 	source_tree usr/src/nvidia-$version $version "Dual MIT/GPL"
 	expect ok hooks "$version"
