@@ -93,6 +93,34 @@ make_gvmd() {
 	done
 }
 
+# shared NAME SOURCE...: a library, for any processor: QEMU's is an old one
+shared() {
+	name=$1
+	shift
+	"$cc" -std=gnu11 -O1 -Wall -Werror -fPIC -shared -fvisibility=hidden -fno-strict-aliasing -D_GNU_SOURCE \
+		-Wl,-Bsymbolic -Wl,-soname,"$name" -I "$source/sim" -I "$source/sim/core/include" \
+		-I "$source/sim/engine/port_threads" -I "$source/kernel-port/guardian" -I "$source/kernel-port/linux" \
+		-I "$source/kernel-port/shim" -o "$out/root/shim/$name" "$@" -ldl -lpthread
+}
+
+# The shim, the CUDA driver library of its tests, and an application with their libraries.
+make_shim() {
+	mkdir -p "$out/root/shim"
+	shared libcuda.so.1 "$source"/tests/shim/fake_*.c
+	guardian=$(find "$source/kernel-port/guardian" -maxdepth 1 -name '*.c' ! -name main.c ! -name 'cmd_*.c' ! -name source.c)
+	# shellcheck disable=SC2086 # a list of names without blanks
+	shared libgvm_shim.so "$source"/kernel-port/shim/*.c $guardian "$source/sim/core/fence/address_fence.c" \
+		"$source/sim/core/fence/fence_heap.c" "$source/sim/engine/error.c" "$source/sim/engine/port/alloc.c" \
+		"$source/sim/engine/port/common.c" "$source/sim/engine/port/lock_order.c" "$source/sim/engine/port/rbtree.c" \
+		"$source/sim/engine/port_threads/port_threads.c"
+	"$cc" -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -I "$source/kernel-port/shim" -I "$source/kernel-port/fakegpu" \
+		-I "$source/kernel-port/linux" -I "$tools" -o "$out/root/shim/application" "$source/tests/kernel/shim_application.c" "$tools/fakegpu_lib.c" \
+		-ldl -lpthread
+	for file in application libgvm_shim.so libcuda.so.1; do
+		copy_libraries "$out/root/shim/$file"
+	done
+}
+
 # compile_uvm TREE SOURCE...: init, which knows the ioctls of nvidia-uvm
 compile_uvm() {
 	uvm=$1
@@ -139,6 +167,7 @@ make_initramfs() {
 		case ${GVM_TEST:-policies} in
 		policies) make_gvmd ;;
 		runtime) make_gvmd && make_runtime ;;
+		shim) make_shim ;;
 		esac
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else

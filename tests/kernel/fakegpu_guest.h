@@ -178,6 +178,7 @@ void test_refused(void);
 void test_victims(void);
 void test_parts(void);
 void test_runtime(void);
+void test_shim(void);
 void test_evictor(void);
 void test_signals(void);
 void test_swap(void);

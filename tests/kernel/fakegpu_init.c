@@ -48,12 +48,15 @@ static const struct fakegpu_test fakegpu_tests[] = {
  * These tests change the machine for good, load the module in another way, or take long. Each
  * runs only when it is named, and alone.
  */
+/* clang-format off */
 static const struct fakegpu_test fakegpu_lone_tests[] = {
 	{ "lockdown", test_lockdown },
 	{ "neighbours", test_neighbours },
 	{ "parts", test_parts },
 	{ "runtime", test_runtime },
+	{ "shim", test_shim },
 };
+/* clang-format on */
 
 /* Run the tests that the list @wanted names; NULL: all. */
 static void run_tests(const struct fakegpu_test *tests, size_t count, const char *wanted)
