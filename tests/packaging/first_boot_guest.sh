@@ -4,7 +4,8 @@
 # gvm-first-boot in a virtual machine with the package's own files: gvm-dkms exchanges the modules by rmmod, depmod
 # and modprobe, and an application on the software GPU meets the real control files. Only the first check, the host's
 # parts, has a stand-in: the machine has no card. ROOT is a Debian in which the package is installed, UVM the
-# folder kernel-open of its driver.
+# folder kernel-open of its driver. Then the way back where a host does not come up: it boots with
+# module_blacklist=gvm,gvm_nvidia, the hooked module loads by itself, and the application runs.
 #
 #   first_boot_guest.sh SOURCE ROOT UVM OUT
 set -eu
@@ -64,6 +65,17 @@ mount -t devtmpfs dev /dev
 mount -t debugfs debugfs /sys/kernel/debug
 echo "tap: begin"
 cd /tmp
+if grep -q module_blacklist /proc/cmdline; then
+	depmod
+	modprobe nvidia-uvm
+	echo "loads $(modinfo -n nvidia-uvm)"
+	tenant &
+	sleep 5
+	kill -0 $! && echo "the application runs"
+	ls /sys/module | grep -E '^(gvm|gvm_nvidia)$' || echo "no module of ours is there"
+	stty -echo </dev/console
+	echo b >/proc/sysrq-trigger
+fi
 status=0
 gvm-first-boot --seconds 5 -- tenant || status=$?
 [ "$status" = 0 ] || cat gvm-first-boot/steps.log gvm-first-boot/application.log
@@ -87,3 +99,16 @@ if ! grep -q '^first boot ended with 0$' "$out/guest.log" ||
 	exit 1
 fi
 echo "gvm-first-boot: all 12 checks on the software GPU; $log"
+
+log=$out/recovery.log
+boot "${GVM_BOOT_SECONDS:-300}" "$root/boot/vmlinuz-$kernel" "$out/initramfs.cpio" oops=panic slub_debug=- \
+	module_blacklist=gvm,gvm_nvidia >"$log" 2>&1 || true
+guest_log "$log" >"$out/recovery.guest"
+if ! grep -q '^loads .*/updates/gvm/nvidia-uvm.ko' "$out/recovery.guest" ||
+	! grep -q '^the application runs$' "$out/recovery.guest" ||
+	! grep -q '^no module of ours is there$' "$out/recovery.guest"; then
+	tail -n 60 "$out/recovery.guest" >&2
+	echo "a boot with module_blacklist=gvm,gvm_nvidia: failed; $log" >&2
+	exit 1
+fi
+echo "with module_blacklist=gvm,gvm_nvidia the application runs without gvm.ko; $log"
