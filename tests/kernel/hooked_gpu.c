@@ -23,14 +23,7 @@
 #define SLOWER	      5u
 #define WORDS_A_PAGE  (SOFTGPU_PAGE / sizeof(uint64_t))
 #define CLIENT_OF_PID 16u
-/*
- * nvidia-uvm takes 64 chunks from RM at once and keeps those that it does not need yet. For a
- * moment they are in no list. An evictor that counts free chunks in that moment finds too few,
- * and evicts one block too many, by chance. With this the driver takes one chunk at a time.
- */
-#define KEEP_NONE    "uvm_perf_pma_batch_nonpinned_order=0"
-
-#define SHUFFLE_STEP 7919u /* a prime above the number of pieces */
+#define SHUFFLE_STEP  7919u /* a prime above the number of pieces */
 
 struct hooked_mapping {
 	uint64_t va, bytes;
@@ -114,7 +107,7 @@ void gpu_load(const char *parameters)
 	snprintf(softgpu_parameters, sizeof(softgpu_parameters), "vidmem_mb=%u",
 		 RESERVED_MB + 2 * gpu_chunks);
 	guest_check(hooked_begin(&keeper, true, softgpu_parameters,
-				 evictors ? "evictors=1" : "", evictors ? KEEP_NONE : ""),
+				 evictors ? "evictors=1" : ""),
 		    "nvidia-uvm on a software GPU of %u chunks", gpu_chunks);
 }
 

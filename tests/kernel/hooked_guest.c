@@ -131,9 +131,8 @@ static bool hooked_empty(pid_t owner)
 static uint64_t unload_state __attribute__((aligned(8)));
 
 bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
-		  const char *parameters, const char *uvm_parameters)
+		  const char *parameters)
 {
-	char uvm[128];
 	UVM_TEST_REGISTER_UNLOAD_STATE_BUFFER_PARAMS unload = {
 		.unload_state_buf = (uintptr_t)&unload_state,
 	};
@@ -146,8 +145,7 @@ bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softg
 	}
 	status = guest_load("softgpu", softgpu_parameters);
 	guest_check(status == 0, "load softgpu: %s", guest_error_name(status));
-	snprintf(uvm, sizeof(uvm), NO_DEBUG_PROCFS " %s", uvm_parameters);
-	status = softgpu_load_uvm(uvm);
+	status = softgpu_load_uvm(NO_DEBUG_PROCFS);
 	guest_check(status == 0, "load nvidia-uvm: %s", guest_error_name(status));
 	if (!guest_check(softgpu_open(), "both have a device"))
 		return false;

@@ -39,11 +39,11 @@ void hooked_mount(void);
 
 /*
  * Load the modules and become a tenant, which keeps the GPU. @managed: with gvm.ko, and
- * with these parameters of gvm_nvidia.ko. @uvm_parameters: more of nvidia-uvm.ko. Returns whether
- * it could. finish: the opposite, with a look at what is left.
+ * with these parameters of gvm_nvidia.ko. Returns whether it could. finish: the opposite, with a
+ * look at what is left.
  */
 bool hooked_begin(struct softgpu_tenant *tenant, bool managed, const char *softgpu_parameters,
-		  const char *parameters, const char *uvm_parameters);
+		  const char *parameters);
 void hooked_finish(struct softgpu_tenant *tenant, bool managed);
 
 /*

@@ -96,8 +96,7 @@ static void run_test(const struct hooked_test *test)
 	long seconds = guest_seconds();
 
 	guest_log("# part %s", test->name);
-	if (hooked_begin(&tenant, test->managed, test->softgpu_parameters, test->parameters,
-			 "")) {
+	if (hooked_begin(&tenant, test->managed, test->softgpu_parameters, test->parameters)) {
 		unsigned long long ns = guest_task_ns();
 
 		test->run(&tenant);

@@ -88,7 +88,7 @@ void test_mig(void)
 	struct hooked_process second;
 
 	softgpu_instance = 1;
-	if (hooked_begin(&tenant, true, MIG, "", "")) {
+	if (hooked_begin(&tenant, true, MIG, "")) {
 		no_instance();
 		second = hooked_start(second_life, 2);
 		hooked_wait_ready(&second);

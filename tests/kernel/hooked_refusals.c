@@ -66,7 +66,7 @@ void test_ats(void)
 	struct softgpu_tenant tenant;
 	int log = guest_log_open();
 
-	if (hooked_begin(&tenant, true, "ats=1", "", "")) {
+	if (hooked_begin(&tenant, true, "ats=1", "")) {
 		bool ats = has_pageable(&tenant);
 		unsigned int lines = guest_log_count(log, ": ATS");
 		long long charged = hooked_get(getpid(), "gmem.current");

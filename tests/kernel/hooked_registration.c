@@ -87,7 +87,7 @@ void test_numbers(void)
 	struct softgpu_tenant tenant;
 	char path[64];
 
-	if (hooked_begin(&tenant, true, "gpus=2", "", "")) {
+	if (hooked_begin(&tenant, true, "gpus=2", "")) {
 		softgpu_detach(&tenant);
 		guest_check(softgpu_use(1), "there is a second GPU");
 		guest_check(softgpu_attach(&tenant, 1001) == 0, "it alone is used");
