@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "guest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -503,6 +504,86 @@ bool guest_list_has(const char *list, const char *name)
 			return true;
 	}
 	return false;
+}
+
+/* Read a file of /proc/PID. Returns false if the thread has gone. */
+static bool read_of_thread(const char *pid, const char *name, char *text, size_t size)
+{
+	char path[300];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, size - 1);
+	if (fd >= 0)
+		close(fd);
+	if (length <= 0)
+		return false;
+	text[length] = '\0';
+	return true;
+}
+
+/* The state of a thread: "PID (NAME) S ..." sleeps. 0: its name does not begin so. */
+static char thread_state(const char *pid, const char *name)
+{
+	char text[256];
+	const char *begin, *end;
+
+	if (!read_of_thread(pid, "stat", text, sizeof(text)))
+		return 0;
+	begin = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (!begin || !end || strncmp(begin + 1, name, strlen(name)) != 0)
+		return 0;
+	return end[1] && end[2] ? end[2] : 0;
+}
+
+/*
+ * A thread had the state S; does it sleep? The state alone does not tell. One that goes to wait
+ * has it before it looks for work, and still has it when it has found some. On a busy host it
+ * may lose its processor just there. wchan is 0 as long as the scheduler has the thread to run.
+ * If the state is S before and after that, the thread was off the processor in between: so the
+ * first S was no look for work, or that work is done by the second one.
+ */
+static bool is_asleep(const char *pid, const char *name)
+{
+	char wchan[128];
+
+	return read_of_thread(pid, "wchan", wchan, sizeof(wchan)) && strcmp(wchan, "0") != 0 &&
+	       thread_state(pid, name) == 'S';
+}
+
+/* Returns whether all of these threads sleep. *ret_there: there is one. */
+static bool are_threads_asleep(const char *name, bool *ret_there)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	bool asleep = true;
+	char state;
+
+	*ret_there = false;
+	while (processes && asleep && (entry = readdir(processes))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		state = thread_state(entry->d_name, name);
+		if (!state)
+			continue;
+		*ret_there = true;
+		asleep = state == 'S' && is_asleep(entry->d_name, name);
+	}
+	if (processes)
+		closedir(processes);
+	return asleep;
+}
+
+bool guest_wait_for_threads(const char *name)
+{
+	bool there;
+
+	while (!are_threads_asleep(name, &there))
+		usleep(1000);
+	return there;
 }
 
 long guest_seconds(void)

@@ -116,6 +116,14 @@ unsigned long guest_number(const char *name, unsigned long otherwise);
 /* Whether a list of names, with commas between them, has this one. */
 bool guest_list_has(const char *list, const char *name);
 
+/*
+ * Wait until each thread of the kernel whose name begins with @name has done its work and
+ * sleeps. What is work for them has to be there already: who gives it has woken the thread. One
+ * thing is not seen: a thread in the middle of its work that waits for a signal or an event.
+ * Returns whether there is such a thread.
+ */
+bool guest_wait_for_threads(const char *name);
+
 /* Seconds since the machine was started. */
 long guest_seconds(void);
 

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "replay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -13,79 +12,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Read a file of /proc/PID. Returns false if the thread has gone. */
-static bool read_of_thread(const char *pid, const char *name, char *text, size_t size)
-{
-	char path[300];
-	ssize_t length;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (fd >= 0)
-		close(fd);
-	if (length <= 0)
-		return false;
-	text[length] = '\0';
-	return true;
-}
-
-/* The state of a thread of gvm.ko: "PID (gvm evictor) S ..." sleeps. 0: it is another one. */
-static char worker_state(const char *pid)
-{
-	char text[256], state;
-
-	if (!read_of_thread(pid, "stat", text, sizeof(text)))
-		return 0;
-	if (sscanf(text, "%*d (gvm evictor) %c", &state) != 1 &&
-	    sscanf(text, "%*d (gvm faults) %c", &state) != 1)
-		return 0;
-	return state;
-}
-
 /*
- * Is it a thread of gvm.ko that works? The state alone does not tell. A thread that goes to wait
- * has the state S before it looks for work, and still has it when it has found some. On a busy
- * host it may lose its processor just there. wchan is 0 as long as the scheduler has the thread
- * to run. Between the two looks at the state the thread was off the processor, so the first S
- * was no look for work, or that work is done by the second one.
- */
-static bool is_busy_worker(const char *pid)
-{
-	char state = worker_state(pid);
-	char wchan[128];
-
-	if (!state)
-		return false;
-	return state != 'S' || !read_of_thread(pid, "wchan", wchan, sizeof(wchan)) ||
-	       strcmp(wchan, "0") == 0 || worker_state(pid) != 'S';
-}
-
-static bool are_workers_busy(void)
-{
-	DIR *processes = opendir("/proc");
-	struct dirent *entry;
-	bool busy = false;
-
-	while (processes && !busy && (entry = readdir(processes)))
-		busy = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-		       is_busy_worker(entry->d_name);
-	if (processes)
-		closedir(processes);
-	return busy;
-}
-
-/*
- * A batch of faults wakes the evictors before it is replayed. A woken thread counts as busy
- * even if it does not run yet. So when a kernel has ended, every thread with work is seen.
- * There is one exception: a thread also sleeps when it waits for a full copy engine's queue.
- * The few evictions here fill no queue.
+ * A batch of faults wakes the evictors before it is replayed. So when a kernel has ended, every
+ * thread with work is seen. There is one exception: a thread also sleeps when it waits for a
+ * full copy engine's queue. The few evictions here fill no queue.
  */
 void replay_settle(void)
 {
-	while (are_workers_busy())
-		sleep_ms(1);
+	guest_wait_for_threads("gvm faults");
+	guest_wait_for_threads("gvm evictor");
 }
 
 static int touch_block(int context, uint64_t va, uint64_t seed,
