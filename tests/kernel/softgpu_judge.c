@@ -12,6 +12,7 @@
 
 #define JUDGE_PATH_MAX	128
 #define JUDGE_SETTLE_US 5000
+#define JUDGE_THREAD	"UVM global queu" /* its name, of which older kernels keep 15 letters */
 
 static struct judge_process judge_processes[PATTERN_PROCESSES];
 static struct {
@@ -23,6 +24,7 @@ static const struct judge_observer *judge_observer;
 static const struct judge_limits *judge_limits; /* NULL: there are no limits */
 static uint64_t judge_errors;
 static bool judge_skips_all; /* invalidates of all translations are left out */
+static bool judge_cpu_takes; /* the CPU faults */
 
 static void judge_line(const char *text)
 {
@@ -77,7 +79,7 @@ static void judge_copy(const struct softgpu_event *event)
 	known = last[in].chunk == vidmem / PATTERN_BLOCK_PAGES / SOFTGPU_PAGE;
 	transcript_copy(in, known, known ? last[in].range : 0,
 			(known ? last[in].block : 0) * PATTERN_BLOCK_PAGES + page,
-			event->bytes / SOFTGPU_PAGE, 1);
+			event->bytes / SOFTGPU_PAGE, judge_cpu_takes ? 0 : 1);
 }
 
 /* What is not of managed memory is left out. */
@@ -141,8 +143,10 @@ static void judge_cpu(const struct pattern_walk *walk)
 	judge_errors += judge_ask(walk->range, (struct judge_call){ .what = JUDGE_WRITE,
 								    .walk = *walk }) != 0;
 	judge_skips_all = true;
+	judge_cpu_takes = true;
 	judge_drain();
 	judge_skips_all = false;
+	judge_cpu_takes = false;
 }
 
 static void judge_map(unsigned int range, unsigned int process, size_t blocks, bool on_host)
@@ -193,10 +197,10 @@ static void judge_migrate(unsigned int range, bool to_gpu)
 	judge_drain();
 }
 
-/* The driver's kernel thread gets the CPU as soon as this one sleeps. */
+/* The driver's thread maps what was evicted. */
 static void judge_wait_for_thread(void)
 {
-	usleep(20000);
+	judge_errors += !guest_wait_for_threads(JUDGE_THREAD);
 	judge_drain();
 	transcript_settled();
 }

@@ -152,7 +152,10 @@ bool pattern_throttles(const struct pattern *pattern);
  */
 void transcript_begin(const struct pattern *pattern, void (*line)(const char *text));
 void transcript_fault(unsigned int range, size_t page);
-/* @known: it is known where the pages belong. */
+/*
+ * @known: it is known where the pages belong. @copies: how many copies it is. 0: the CPU faults,
+ * on one page of 4 KB after the other, and the model takes pages together.
+ */
 void transcript_copy(bool in, bool known, unsigned int range, size_t page, size_t pages,
 		     unsigned int copies);
 /* Translations of a block's pages are invalidated. */

@@ -32,6 +32,14 @@ static struct gvm_range *model_ranges[PATTERN_RANGES_MAX];
 static const struct gvm_mmu_ops *model_mmu; /* of the simulated GPU */
 static const struct pattern *model_pattern;
 static struct gvm_unevictable model_rm; /* what RM has taken */
+static bool model_cpu_takes;		/* the CPU faults */
+
+/* The faults of the batch in service, in the order of their pages. */
+static struct {
+	unsigned int range;
+	const size_t *pages;
+	size_t count;
+} model_faults;
 
 struct model_set {
 	const char *name;
@@ -60,17 +68,42 @@ static void model_line(const char *text)
 	puts(text);
 }
 
+static bool model_has_faulted(unsigned int range, size_t page)
+{
+	for (size_t i = 0; i < model_faults.count; i++)
+		if (model_faults.range == range && model_faults.pages[i] == page)
+			return true;
+	return false;
+}
+
+/*
+ * How many copies the stock driver makes of a run that the host has in one piece: it copies the
+ * pages of 4 KB that faulted and those that it prefetched apart.
+ */
+static unsigned int model_copies_in(unsigned int range, size_t first, size_t pages)
+{
+	unsigned int copies = 1;
+
+	for (size_t i = 1; i < pages; i++)
+		copies += model_has_faulted(range, first + i) !=
+			  model_has_faulted(range, first + i - 1);
+	return copies;
+}
+
 /* A copy of the model's, with the block that the chunk belongs to. */
 static void model_copied(const struct gvm_page_run *run, bool in)
 {
+	size_t first = (size_t)run->index * PATTERN_BLOCK_PAGES +
+		       (size_t)run->first_page * SMALL_PAGES;
+	size_t pages = (size_t)run->page_count * SMALL_PAGES;
+	unsigned int copies = run->pieces;
 	unsigned int range = 0;
 
 	while (model_ranges[range] != run->range)
 		ck_assert_uint_lt(++range, PATTERN_RANGES_MAX);
-	transcript_copy(in, true, range,
-			(size_t)run->index * PATTERN_BLOCK_PAGES +
-				(size_t)run->first_page * SMALL_PAGES,
-			(size_t)run->page_count * SMALL_PAGES, run->pieces);
+	if (in && copies == 1 && model_policy == &world_stock)
+		copies = model_copies_in(range, first, pages);
+	transcript_copy(in, true, range, first, pages, model_cpu_takes ? 0 : copies);
 }
 
 static int model_copy_in(void *gpu, const struct gvm_page_run *run, struct gvm_fence *fence)
@@ -160,9 +193,11 @@ static void model_cpu(const struct pattern_walk *walk)
 		masks[page / PATTERN_BLOCK_PAGES] |=
 			1u << page % PATTERN_BLOCK_PAGES / SMALL_PAGES;
 	}
+	model_cpu_takes = true;
 	for (u32 i = 0; i < range->block_count; i++)
 		if (masks[i])
 			ck_assert_int_eq(nvuvm_cpu_touch(world_nvuvm(), range, i, masks[i]), 0);
+	model_cpu_takes = false;
 }
 
 static int model_page_order(const void *a, const void *b)
@@ -191,7 +226,11 @@ static void model_batch(struct gvm_range *range, unsigned int number, const size
 		};
 		transcript_fault(number, unsorted[i]);
 	}
+	model_faults.range = number;
+	model_faults.pages = pages;
+	model_faults.count = count;
 	nvuvm_service(world_nvuvm(), range, faults, count, &fence);
+	model_faults.count = 0;
 	nvuvm_batch_end(world_nvuvm());
 	ck_assert_int_eq(world_gpu.device.ops->flush_and_replay(&world_gpu, &fence), 0);
 	transcript_replay();
