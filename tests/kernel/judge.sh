@@ -65,11 +65,12 @@ if ! grep -q '^out ' "$out/driver"; then
 	exit 1
 fi
 
-# How many copies the driver makes of its runs is compared for the stock driver alone.
-awk -v names="$expected" -v discards="$discards" -v sums="$([ "$system" != stock ] || echo 1)" '
+# Copies to the host that the CPU causes are not counted, but they are in the record of the published driver.
+awk -v names="$expected" -v discards="$discards" -v sums="$([ "$system" != stock ] || echo 1)" \
+	-v recorded="$([ "$system" != gvm ] || echo 1)" '
 	function compared(total) {
-		if (!sums)
-			sub(/ copies .*/, "", total)
+		if (recorded)
+			sub(/ out [0-9]*$/, "", total)
 		return total
 	}
 	function compare(name,    i, longest, where) {

@@ -77,13 +77,15 @@ static bool model_has_faulted(unsigned int range, size_t page)
 }
 
 /*
- * How many copies the stock driver makes of a run that the host has in one piece: it copies the
- * pages of 4 KB that faulted and those that it prefetched apart.
+ * How many copies the driver makes of a run that the host has in one piece: it copies the pages
+ * of 4 KB that faulted and those that it prefetched apart. A block that it promotes is one copy.
  */
 static unsigned int model_copies_in(unsigned int range, size_t first, size_t pages)
 {
 	unsigned int copies = 1;
 
+	if (model_policy != &world_stock && pages == PATTERN_BLOCK_PAGES)
+		return 1;
 	for (size_t i = 1; i < pages; i++)
 		copies += model_has_faulted(range, first + i) !=
 			  model_has_faulted(range, first + i - 1);
@@ -101,7 +103,7 @@ static void model_copied(const struct gvm_page_run *run, bool in)
 
 	while (model_ranges[range] != run->range)
 		ck_assert_uint_lt(++range, PATTERN_RANGES_MAX);
-	if (in && copies == 1 && model_policy == &world_stock)
+	if (in && copies == 1)
 		copies = model_copies_in(range, first, pages);
 	transcript_copy(in, true, range, first, pages, model_cpu_takes ? 0 : copies);
 }
