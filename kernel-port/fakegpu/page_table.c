@@ -3,7 +3,7 @@
  * Page tables. An access goes through them with their lock held, 4 KB at a time. So no access
  * is under way after unmap has returned, as after a TLB invalidation.
  *
- * The core maps a page while its data is still on its way. A real driver pushes the PTE behind
+ * The core maps a page while its data is still on its way. A real driver pushes the PTE after
  * the copy. Here a PTE names the copies and clears that have to be done before it counts.
  */
 #include "fakegpu.h"

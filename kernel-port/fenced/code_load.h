@@ -16,7 +16,7 @@ cu_result code_load(const struct tenant *tenant, const struct confined *confined
 		    struct CUmod_st **ret_module);
 
 /*
- * The bounds that each kernel of a text that verifies has behind its own parameters, base
+ * The bounds that each kernel of a text that verifies has after its own parameters, base
  * first. Returns how many words; 0: they are constants, which code_load() has written.
  */
 u32 code_parameters(const struct tenant *tenant, const struct confined *confined,

@@ -68,7 +68,7 @@ cu_result gpu_write(const struct gpu *gpu, cu_ptr to, const void *from, size_t b
 {
 	cu_result result = gpu->cuda.cuMemcpyHtoD_v2(to, from, bytes);
 
-	/* A copy of pageable memory may be under way behind its call (CUDA, "API synchronization"). */
+	/* A copy of pageable memory may be under way after its call (CUDA, "API synchronization"). */
 	return result == CU_OK ? gpu->cuda.cuStreamSynchronize(NULL) : result;
 }
 

@@ -28,7 +28,7 @@ void sample_forget(struct tenant *tenant, u32 slot);
 
 /*
  * The function to launch in the place of @function: its copy that counts, or itself.
- * *ret_counted: sample_launched() has to follow, behind the launch in its stream.
+ * *ret_counted: sample_launched() has to follow, after the launch in its stream.
  */
 struct CUfunc_st *sample_pick(struct tenant *tenant, struct tenant_function *function,
 			      bool *ret_counted);

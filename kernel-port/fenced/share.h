@@ -27,9 +27,9 @@ struct sample_module {
 	u64 seen;		 /* wild accesses of launches that have ended */
 };
 
-/* A counted launch: what its module had found behind it. */
+/* A counted launch: what its module had found after it. */
 struct sample_slot {
-	struct CUevent_st *copied;    /* behind the copy of @found */
+	struct CUevent_st *copied;    /* after the copy of @found */
 	struct sample_module *module; /* NULL: the slot is free, or the module is unloaded */
 };
 
@@ -56,7 +56,7 @@ struct sample {
 
 /*
  * A stream, and what of its work has not ended yet, for the watch. The client's thread queues a
- * mark behind a launch if the watch waits for nothing. Launches behind the mark have none of
+ * mark after a launch if the watch waits for nothing. Launches after the mark have none of
  * their own: once the mark has passed, the watch waits until the stream is empty. The watch
  * queues no mark itself: its thread would block where the stream's queue is full.
  */
@@ -65,7 +65,7 @@ struct tenant_stream {
 	struct CUevent_st *mark;
 	_Atomic u64 marked_ns; /* since when the watch waits; 0: for nothing */
 	_Atomic bool whole;    /* for the whole stream, and not for the mark */
-	_Atomic bool more;     /* there was a launch behind the mark */
+	_Atomic bool more;     /* there was a launch after the mark */
 };
 
 #define TENANT_BOUNDS 3u /* words of bounds in a kernel's parameters, at most */
@@ -75,7 +75,7 @@ struct tenant_function {
 	u32 module;
 	u32 count;     /* of parameters */
 	u32 bytes;     /* of all of them */
-	u32 bounds_at; /* where bounds stand behind them; of modules that have them in parameters */
+	u32 bounds_at; /* where bounds stand after them; of modules that have them in parameters */
 	u32 offsets[FENCED_PARAMS_MAX], sizes[FENCED_PARAMS_MAX];
 	char *name;		   /* NULL: without sampling */
 	struct CUfunc_st *counted; /* of the module's copy that counts; NULL: not asked for */

@@ -148,7 +148,7 @@ static u32 find_place(const struct tenant *tenant, const struct CUfunc_st *drive
 
 /*
  * Where bounds stand in the parameters of @driver_function: they are the last ones, as the verifier
- * has proven, so at the next multiple of 8 behind the others. *ret_own: how many others there are.
+ * has proven, so at the next multiple of 8 after the others. *ret_own: how many others there are.
  * False: the driver says something else.
  */
 static bool find_bounds(const struct tenant *tenant, struct CUfunc_st *driver_function,
@@ -177,7 +177,7 @@ static bool find_bounds(const struct tenant *tenant, struct CUfunc_st *driver_fu
 }
 
 /*
- * The places and sizes of @driver_function's parameters, without bounds behind them. False: there
+ * The places and sizes of @driver_function's parameters, without bounds after them. False: there
  * are more than a message has room for; said in one line.
  */
 static bool read_parameters(const struct tenant *tenant, struct CUfunc_st *driver_function,
@@ -278,7 +278,7 @@ struct tenant_function *tenant_function_of(struct tenant *tenant, u64 number)
 }
 
 /*
- * Queue a mark behind the launch if none is outstanding: so the watch costs little. If the watch
+ * Queue a mark after the launch if none is outstanding: so the watch costs little. If the watch
  * waits for an empty stream, a mark takes its place: a client that launches on and on has no
  * empty stream.
  */

@@ -71,7 +71,7 @@ void watch_result(const struct tenant *tenant, cu_result result)
 }
 
 /*
- * The work that the watch has waited for since @since has ended. If there were launches behind
+ * The work that the watch has waited for since @since has ended. If there were launches after
  * it, wait until the stream is empty.
  */
 static void go_on(struct tenant_stream *stream, u64 since, u64 now)

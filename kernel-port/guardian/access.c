@@ -6,7 +6,7 @@
 /* Offsets are added as 32-bit or 64-bit constants; none that is used in earnest is larger. */
 #define OFFSET_MAX (1ull << 40)
 
-/* The next modifier of an opcode behind *@at; its length with the dot, or 0. */
+/* The next modifier of an opcode after *@at; its length with the dot, or 0. */
 static size_t next_modifier(const char *word, size_t length, size_t *at)
 {
 	size_t end = *at;

@@ -14,7 +14,7 @@
 
 /* A text that verifies. Owned by the caller: confine_text(), then confined_destroy(). */
 struct confined {
-	char *bytes; /* with a zero behind them */
+	char *bytes; /* with a zero after them */
 	size_t size;
 	struct verify_report report; /* of the verifier alone */
 };

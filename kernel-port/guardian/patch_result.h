@@ -37,7 +37,7 @@ struct patch_refusal {
 
 /* Owned by the caller: patch_module() or patch_count(), then patch_result_destroy(). */
 struct patch_result {
-	char *bytes; /* the patched module, with a zero behind it */
+	char *bytes; /* the patched module, with a zero after it */
 	size_t size;
 	struct patch_counts *functions; /* of each function, in the module's order */
 	size_t function_count;

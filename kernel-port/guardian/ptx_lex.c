@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define WORD_SHOWN_MAX 60
-#define FILE_SHOWN_MAX 400 /* so that the reason behind it has room in a message */
+#define FILE_SHOWN_MAX 400 /* so that the reason after it has room in a message */
 
 static bool is_space(char c)
 {
@@ -149,7 +149,7 @@ int ptx_lex(const char *file, const char *bytes, size_t size, struct ptx_text *r
 			for (size_t i = 0; i < token.length; i++) {
 				line += bytes[at + i] == '\n';
 				/*
-				 * A line comment goes on behind a carriage
+				 * A line comment goes on after a carriage
 				 * return alone, in ptxas.
 				 */
 				if (bytes[at + i] == '\r' &&

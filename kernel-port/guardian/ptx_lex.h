@@ -35,7 +35,7 @@ enum ptx_token_kind {
 	PTX_STRING,
 	PTX_WORD, /* a name, a number, a directive or an opcode with its modifiers */
 	PTX_MARK, /* one character of punctuation */
-	PTX_END,  /* behind the last byte; no bytes */
+	PTX_END,  /* after the last byte; no bytes */
 };
 
 struct ptx_token {
@@ -77,10 +77,10 @@ bool ptx_is_endless(const struct ptx_text *text, u64 steps);
 /* A hash of the bytes of token @at, and of @more. */
 u64 ptx_hash(const struct ptx_text *text, size_t at, u64 more);
 
-/* The next token behind @at that is neither space nor comment; at most that of PTX_END. */
+/* The next token after @at that is neither space nor comment; at most that of PTX_END. */
 size_t ptx_next(const struct ptx_text *text, size_t at);
 
-/* Parse token @at as an unsigned integer: decimal, 0x, 0b or 0 octal, with a U behind it. */
+/* Parse token @at as an unsigned integer: decimal, 0x, 0b or 0 octal, with a U after it. */
 bool ptx_number(const struct ptx_text *text, size_t at, u64 *ret_value);
 
 /*

@@ -57,7 +57,7 @@ static struct ptx_statement *add_statement(struct parser *parser, enum ptx_state
 	return statement;
 }
 
-/* Go behind the end of a statement: a semicolon outside of braces and parentheses. */
+/* Go after the end of a statement: a semicolon outside of braces and parentheses. */
 static int skip_statement(struct parser *parser, struct ptx_statement *statement)
 {
 	int depth = 0;
@@ -134,7 +134,7 @@ static int parse_version(struct parser *parser)
 
 /*
  * .version, .target and .address_size stand once, in front of all else: the patcher writes
- * behind them.
+ * after them.
  */
 static int refuse_late_header(struct parser *parser)
 {
@@ -189,7 +189,7 @@ struct head {
 	u32 name, parameters, parameters_end;
 };
 
-/* Go to the brace or the semicolon behind a head. */
+/* Go to the brace or the semicolon after a head. */
 static int parse_head(struct parser *parser, struct head *ret_head)
 {
 	u32 depth = 0, open = 0;
@@ -228,7 +228,7 @@ static int parse_head(struct parser *parser, struct head *ret_head)
 }
 
 /*
- * Cut the operands of an instruction at commas outside of brackets; ends behind the semicolon.
+ * Cut the operands of an instruction at commas outside of brackets; ends after the semicolon.
  */
 static int parse_operands(struct parser *parser, struct ptx_statement *statement)
 {
@@ -292,7 +292,7 @@ static int parse_instruction(struct parser *parser, struct ptx_statement *statem
 	return parse_operands(parser, statement);
 }
 
-/* ".loc 1 2 3", and "function_name NAME + 4, inlined_at 1 2 3" behind it. No semicolon. */
+/* ".loc 1 2 3", and "function_name NAME + 4, inlined_at 1 2 3" after it. No semicolon. */
 static int parse_loc(struct parser *parser, struct ptx_statement *statement)
 {
 	return skip_line(parser, statement);

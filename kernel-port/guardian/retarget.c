@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "sm_90": 90. 0: no number behind it, or a letter behind the number. */
+/* "sm_90": 90. 0: no number after it, or a letter after the number. */
 static u32 plain_capability(const struct ptx_text *text, size_t at)
 {
 	const char *word = text->bytes + text->tokens[at].start;

@@ -50,7 +50,7 @@ static int add(struct variables *variables, size_t *room, u32 name, bool global)
 	return 0;
 }
 
-/* The number behind .align; 0: ptxas will refuse it. */
+/* The number after .align; 0: ptxas will refuse it. */
 static u64 align_of(const struct ptx_text *text, size_t at)
 {
 	u64 align = 0;
@@ -100,7 +100,7 @@ static int read_statement(struct variables *variables, size_t *room,
 				 ptx_is(text, at, ".v4") ? 4 :
 							   vector;
 			type = type_bytes(text, at) ? type_bytes(text, at) : type;
-			/* The number behind .align is no name. */
+			/* The number after .align is no name. */
 			if (ptx_is(text, at, ".align")) {
 				at = ptx_next(text, at);
 				align = align_of(text, at);
@@ -186,7 +186,7 @@ static u64 align_up(u64 bytes, u32 align)
 	return (bytes + align - 1) & ~(u64)(align - 1);
 }
 
-/* Lay out the constants that are @shown, or the others, behind @end bytes. */
+/* Lay out the constants that are @shown, or the others, after @end bytes. */
 static u64 lay_out(const struct variables *variables, u64 end, bool shown)
 {
 	for (size_t i = 0; i < variables->count; i++) {

@@ -268,7 +268,7 @@ static int verify_confined(struct verifier *verifier, const struct memory_access
 	return 0;
 }
 
-/* Device memory: inside of a variable of the module, or behind a fence. */
+/* Device memory: inside of a variable of the module, or after a fence. */
 static int verify_device_memory(struct verifier *verifier, const struct memory_access *access)
 {
 	const struct flow_address *address = &access->address;

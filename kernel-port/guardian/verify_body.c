@@ -113,7 +113,7 @@ static int verify_instruction(struct verifier *verifier,
 			  0;
 }
 
-/* Cut an instruction; the verifier stands behind it afterwards. */
+/* Cut an instruction; the verifier stands after it afterwards. */
 static int read_instruction(struct verifier *verifier, struct flow_instruction *ret_instruction)
 {
 	const struct ptx_text *text = verifier->text;
@@ -256,7 +256,7 @@ static bool step_numbers(struct verifier *verifier, u32 count)
 	return !count;
 }
 
-/* What stands behind the first word of ".loc 1 2 3, function_name NAME+4, inlined_at 1 2 3". */
+/* What stands after the first word of ".loc 1 2 3, function_name NAME+4, inlined_at 1 2 3". */
 static bool step_loc(struct verifier *verifier)
 {
 	if (!step_numbers(verifier, 3))
@@ -283,7 +283,7 @@ static bool step_loc(struct verifier *verifier)
 }
 
 /*
- * What stands behind the first word of a header: ".file 1 "x.cu", 2, 3",
+ * What stands after the first word of a header: ".file 1 "x.cu", 2, 3",
  * ".target sm_90, debug".
  */
 static bool step_header(struct verifier *verifier, bool file)
@@ -377,7 +377,7 @@ static int verify_statement(struct verifier *verifier)
 	return status ? status : verify_instruction(verifier, &instruction);
 }
 
-/* From behind the brace that opens a body to behind the one that closes it. */
+/* From after the brace that opens a body to after the one that closes it. */
 int verify_body(struct verifier *verifier)
 {
 	int status = 0;

@@ -6,7 +6,7 @@
 #include "verify_names.h"
 
 /*
- * From behind the brace that opens a body to behind the one that closes it.
+ * From after the brace that opens a body to after the one that closes it.
  * 0 or -SIM_EXIT_USER.
  */
 int verify_body(struct verifier *verifier);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * Registers of a fence. Masks and limits have a number behind the name. @bound: it is loaded at the
+ * Registers of a fence. Masks and limits have a number after the name. @bound: it is loaded at the
  * start of the function, and never written again.
  */
 static const struct {

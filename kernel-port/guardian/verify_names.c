@@ -195,7 +195,7 @@ int verify_variables(struct verifier *verifier, size_t first, size_t end, enum n
 		}
 		status = add_name(verifier, kind, name, bytes);
 		*all_bytes += bytes;
-		/* Over an initial value, to the comma behind it. */
+		/* Over an initial value, to the comma after it. */
 		for (u32 depth = 0; at < end; at = ptx_next(text, at)) {
 			if (ptx_is(text, at, "{") || ptx_is(text, at, "("))
 				depth++;
@@ -232,7 +232,7 @@ bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier
 }
 
 /*
- * Does a directive stand behind the word at @at without a space,
+ * Does a directive stand after the word at @at without a space,
  * ".visible.global", "f.noreturn"? ptxas reads two words there. Opcodes have
  * their modifiers so, but none of these.
  */
@@ -258,7 +258,7 @@ static bool is_joined(const struct ptx_text *text, size_t at)
 /*
  * Directives that change what verified code does. A .pragma may have registers spilled to
  * shared memory, where any store reaches them. A function that is said not to return may do so,
- * to any code behind the call.
+ * to any code after the call.
  */
 static int refuse_directives(const struct verifier *verifier)
 {

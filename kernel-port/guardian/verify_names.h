@@ -34,7 +34,7 @@ struct verifier {
 	bool in_entry; /* in the body of the last entry of the report */
 	bool prologue; /* only loads of bounds so far, in this function */
 	u32 depth;
-	size_t body; /* behind the brace that opens this function */
+	size_t body; /* after the brace that opens this function */
 	size_t at;
 };
 

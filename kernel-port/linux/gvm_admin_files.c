@@ -130,7 +130,7 @@ static const struct file_operations gvm_devices_fops = {
 
 /*
  * Where the settings of a command begin: words such as "gmem.limit.high=20G" or
- * "GPU-<uuid>/gmem.limit.high=20G" behind a path. The path may have blanks, too, so words are
+ * "GPU-<uuid>/gmem.limit.high=20G" after a path. The path may have blanks, too, so words are
  * read from the end. Without settings it is the end of @command.
  */
 static char *gvm_cgroups_settings(char *command)

@@ -74,7 +74,7 @@ static bool grow_locked(void)
 }
 
 /*
- * The entries behind a removed one may have been put there because of it:
+ * The entries after a removed one may have been put there because of it:
  * they are inserted again.
  */
 static void remove_locked(struct shim_allocation *entry)

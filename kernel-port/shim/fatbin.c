@@ -50,7 +50,7 @@ struct entry {
 	uint64_t text_bytes; /* when it is unpacked */
 };
 
-/* The bytes of a length that LZ4 continues behind its four bits. False: the input ends. */
+/* The bytes of a length that LZ4 continues after its four bits. False: the input ends. */
 static int lz4_length(const unsigned char **in, const unsigned char *end, size_t *length)
 {
 	unsigned char more = 255;

@@ -22,10 +22,10 @@ struct fatbin_text {
 
 /*
  * Find the PTX of @image for a GPU of compute capability @capability (90: 9.0): the
- * newest that the GPU can run. The image is text with a zero behind it, a cubin, a fat
+ * newest that the GPU can run. The image is text with a zero after it, a cubin, a fat
  * binary, or a pointer to one as compilers emit it.
  *
- * @size: of an image that was read from a file, with FATBIN_PAD bytes of zero behind it. In a
+ * @size: of an image that was read from a file, with FATBIN_PAD bytes of zero after it. In a
  * file a pointer is FATBIN_WRONG. FATBIN_MEMORY: the image is the application's, its length is
  * not known, and it is trusted as the driver trusts it.
  */

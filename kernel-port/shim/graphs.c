@@ -305,7 +305,7 @@ SHIM_EXPORT cu_result cuStreamBeginCaptureToGraph_ptsz(
 /*
  * A capture that became invalid ends with an error, too. A stream that only joined it,
  * or another thread, cannot end it. So the stream itself tells: it is captured before
- * the call and not behind it.
+ * the call and not after it.
  */
 static cu_result end_capture(cu_result result, bool was_capturing, struct CUstream_st *stream)
 {

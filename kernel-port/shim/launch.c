@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Launches are counted behind the driver's call, if it succeeded: what is counted has been
+ * Launches are counted after the driver's call, if it succeeded: what is counted has been
  * queued. A launch into a stream that is being captured runs nothing and is not counted.
  */
 #include "fence.h"

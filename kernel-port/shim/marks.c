@@ -2,7 +2,7 @@
 /*
  * Events on a stream, which say how many of its launches have ended; see shim.h.
  *
- * An event that is recorded behind a full queue is passed a whole queue later. So several are
+ * An event that is recorded after a full queue is passed a whole queue later. So several are
  * under way at a time, a look of the worker apart. With one alone an eager framework's 1022
  * queued kernels were reported as 1022 to 2044.
  */

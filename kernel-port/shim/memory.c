@@ -242,7 +242,7 @@ static cu_result free_behind(cu_ptr ptr, struct CUstream_st *stream)
  * If the driver then refuses, the memory is still there and is entered again.
  *
  * cuMemFreeAsync() frees what cuMemAlloc() gave, but not the managed memory in its place, nor
- * what is pinned: that is freed behind the stream's work.
+ * what is pinned: that is freed after the stream's work.
  */
 cu_result memory_free(cu_ptr ptr, cu_result (*call)(cu_ptr ptr, struct CUstream_st *stream),
 		      struct CUstream_st *stream)

@@ -138,7 +138,7 @@ static cu_result fence_image(const struct shim_real *real, const struct image *i
 
 /*
  * Write the bounds to @ptr. No capture of the application is disturbed. A copy of pageable memory
- * may be under way behind its call, and not all streams wait for the default one: we do.
+ * may be under way after its call, and not all streams wait for the default one: we do.
  */
 static cu_result write_bounds(const struct shim_real *real, cu_ptr ptr, size_t bytes)
 {
@@ -240,7 +240,7 @@ static struct loaded *take_out(const struct CUlib_st *library)
 }
 
 /*
- * Read a file with FATBIN_PAD zeros behind it. *ret_bytes is the caller's to free. Otherwise
+ * Read a file with FATBIN_PAD zeros after it. *ret_bytes is the caller's to free. Otherwise
  * the file is refused: the driver would load it without a fence.
  */
 static cu_result read_file(const char *path, char **ret_bytes, struct image *ret_image)

@@ -40,7 +40,7 @@ bool shared_wanted(void)
 	return *shim_settings.container && !failed;
 }
 
-/* Field 22 of /proc/PID/stat, behind the command's name. 0: it cannot be read. */
+/* Field 22 of /proc/PID/stat, after the command's name. 0: it cannot be read. */
 static u64 start_of(u64 pid)
 {
 	char path[64];

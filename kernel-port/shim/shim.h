@@ -396,7 +396,7 @@ u64 pinned_range(const struct shim_real *real, u64 bytes);
  */
 cu_result pinned_make(const struct shim_real *real, cu_ptr ptr, struct pinned_key *ret_key,
 		      const char **ret_why);
-/* Free what is pinned at @ptr, behind the GPU's work. False: nothing is. */
+/* Free what is pinned at @ptr, after the GPU's work. False: nothing is. */
 bool pinned_free(cu_ptr ptr, cu_result *ret_result);
 /* A descriptor of pinned memory, which the caller closes; -1: there is no such memory. */
 int pinned_descriptor(const struct shim_real *real, const struct pinned_key *key,
@@ -510,7 +510,7 @@ bool marks_move(const struct shim_real *real, struct shim_marks *marks,
  */
 cu_result marks_take(const struct shim_real *real, struct shim_marks *marks,
 		     _Atomic u64 *ended);
-/* Is there a mark behind @launches already? */
+/* Is there a mark after @launches already? */
 bool marks_has(const struct shim_marks *marks, u64 launches);
 /*
  * Give up all marks; with @destroy also their events, which otherwise went with their context.

@@ -2,7 +2,7 @@
 /*
  * Launches by stream, and how many have ended (GVM 4.4).
  *
- * A launch adds to its stream's count. At each look the worker records an event behind what
+ * A launch adds to its stream's count. At each look the worker records an event after what
  * was launched since the last one, and asks for earlier ones: when one has come, all before
  * it has ended (marks.c). So a burst is complete at its last event, however short, and a
  * launch costs an addition.

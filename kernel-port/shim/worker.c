@@ -20,7 +20,7 @@
 #include "shim.h"
 
 /*
- * Looks at streams, and writing of control files, each take 0.5 % of a processor at most: behind
+ * Looks at streams, and writing of control files, each take 0.5 % of a processor at most: after
  * one is a pause of this many times what it took. On an H200 looks that were 2 ms apart took 2 %
  * to 4 %, and writing the files at each end of work 1.3 % (docs/shim.md).
  */
@@ -59,7 +59,7 @@ static u64 own_time_ns(void)
 	return (u64)time.tv_sec * 1000000000ull + (u64)time.tv_nsec;
 }
 
-/* How long to pause behind what took @took_ns of this thread. */
+/* How long to pause after what took @took_ns of this thread. */
 static u64 pause_after(u64 took_ns, u64 least_ns, u64 most_ns)
 {
 	u64 pause_ns = took_ns * PAUSE_SHARE;
@@ -138,7 +138,7 @@ static void *work(void *unused)
 		pinned_drop_late(real);
 		if (!pending) {
 			/*
-			 * A launch or an allocation behind this wakes us up: we
+			 * A launch or an allocation after this wakes us up: we
 			 * see it, or it sees us idle.
 			 */
 			shim_set_idle(true);
@@ -150,7 +150,7 @@ static void *work(void *unused)
 				  earlier(cold_round_ns(), unwritten_ns));
 		shim_set_idle(false);
 	}
-	streams_poll(real); /* an event behind the last launches, and a look at it */
+	streams_poll(real); /* an event after the last launches, and a look at it */
 	streams_poll(real);
 	return unused;
 }

@@ -279,7 +279,7 @@ static NV_STATUS softgpu_pma_ask_pages(struct softgpu_part *part, NvU64 *ret_add
 	part->gpu->stats.pma_demands++;
 	softgpu_hold(part->gpu, SOFTGPU_HOLD_DEMAND);
 	/*
-	 * UVM takes the end for the first address behind the range: "address + size > end"
+	 * UVM takes the end for the first address after the range: "address + size > end"
 	 * fails.
 	 */
 	return evict(pma->evict_data, SOFTGPU_CHUNK, ret_address, 1, pma->begin * SOFTGPU_CHUNK,

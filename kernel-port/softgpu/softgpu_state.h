@@ -270,7 +270,7 @@ struct softgpu_pma {
 	u64 end;
 	/* RM asks UVM for these pages: none of them is allocated until UVM answers. Under lock. */
 	u64 wanted;
-	u64 wanted_end;		       /* the page behind it; 0: there is none */
+	u64 wanted_end;		       /* the page after it; 0: there is none */
 	UvmPmaStatistics statistics;   /* read by UVM without a lock */
 	struct rw_semaphore callbacks; /* guards the three that follow */
 	uvmPmaEvictPagesCallback evict_pages;

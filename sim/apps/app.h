@@ -62,7 +62,7 @@ static inline bool app_is_late(const struct app_env *env)
 	return env->end_ns && eng_now() > env->end_ns;
 }
 
-/* The present date, but not behind the end of the run: a date for a log, by the same rules. */
+/* The present date, but not after the end of the run: a date for a log, by the same rules. */
 static inline u64 app_now_ns(const struct app_env *env)
 {
 	return app_is_late(env) ? env->end_ns : eng_now();

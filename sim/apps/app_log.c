@@ -55,7 +55,7 @@ static int scratch_open(const char *folder)
 	return fd;
 }
 
-/* Write @count records behind those in the scratch file. Returns 0 or -1. */
+/* Write @count records after those in the scratch file. Returns 0 or -1. */
 static int scratch_write(const struct app_log *log, size_t count)
 {
 	const char *bytes = (const char *)log->records;

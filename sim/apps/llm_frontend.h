@@ -59,7 +59,7 @@ u64 llm_frontend_request(struct llm_frontend *frontend, const struct cfg_fronten
 			 const struct cfg_host *host, u64 now_ns, u32 tokens);
 
 /*
- * A step of the engine ended at @now_ns. The API server works on @tokens of its tokens, behind
+ * A step of the engine ended at @now_ns. The API server works on @tokens of its tokens, after
  * the first @before. Returns when they leave.
  */
 u64 llm_frontend_send(struct llm_frontend *frontend, const struct cfg_frontend *cfg,

@@ -22,7 +22,7 @@
  * "keep": an answer is late, and none is lost. Their KV is gone, so they are preempted
  * (Scheduler.reset_prefix_cache(reset_running_requests=True)): after the wake they are at the
  * front of the waiting queue, in order, and compute everything again. Prefixes are forgotten.
- * Requests that arrive meanwhile wait behind them.
+ * Requests that arrive meanwhile wait after them.
  *
  * After level 2, vLLM's caller loads the weights from disk (reload_weights()). As at the start,
  * reading the disk takes no time here: weights come from the host's memory.

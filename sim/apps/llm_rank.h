@@ -10,7 +10,7 @@
  * bytes. What lies between the products has the whole hidden size in each rank: the two
  * additions with norm of a layer. Norms and biases are counted as cut, too: less than 0.1 %.
  *
- * The parts are added up by two all-reduces a layer: behind attention and behind the MLP. Each
+ * The parts are added up by two all-reduces a layer: after attention and after the MLP. Each
  * is a kernel of the step, and takes the time of a ring (app_reduce_ns()). Left out: the
  * all-reduce of the embedding and the gathering of logits, one of each a step.
  *

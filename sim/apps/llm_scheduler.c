@@ -20,7 +20,7 @@
  *
  *  1. Running requests in the order of their admission, each with what it misses or what is
  *     left of the budget. Decoding requests are mostly in front of it, so that they go on while
- *     long prompts are computed in chunks behind them. If the pool has no block for one of
+ *     long prompts are computed in chunks after them. If the pool has no block for one of
  *     them, the request admitted last is preempted: its blocks are freed, it has to compute
  *     everything again, what it generated included, and goes to the front of the waiting queue.
  *     This is repeated until there is a block, or the request at hand has preempted itself.

@@ -99,7 +99,7 @@ bool llm_scheduler_can_finish(const struct llm_scheduler *scheduler,
 			      const struct llm_request *request);
 
 /*
- * Queue a request behind all others. -EINVAL: it can never run; it stays the submitter's.
+ * Queue a request after all others. -EINVAL: it can never run; it stays the submitter's.
  */
 int llm_scheduler_add(struct llm_scheduler *scheduler, struct llm_request *request);
 

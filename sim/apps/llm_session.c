@@ -79,7 +79,7 @@ int llm_session_emit(struct llm_server *server, struct llm_session *session, u64
 	u64 now = llm_frontend_note(&server->frontend, &server->cfg->frontend,
 				    &server->env->config->host, sent_ns);
 	u64 gone_ns = min(server->drop_ns, (u64)server->env->config->duration);
-	/* A stop whose date has passed is late, behind an event that takes long. */
+	/* A stop whose date has passed is late, after an event that takes long. */
 	u64 stop_ns = server->stop_ns < eng_now() ? ENG_NEVER : server->stop_ns;
 
 	/* The client or the server has gone when it would come, or the run has ended. */

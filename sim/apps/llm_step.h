@@ -24,7 +24,7 @@
 struct cfg_llm;
 struct llm_step;
 
-/* All-reduces of a layer: behind attention, and behind the MLP. */
+/* All-reduces of a layer: after attention, and after the MLP. */
 #define LLM_LAYER_REDUCTIONS 2
 
 /* The tokens that a step computes. */

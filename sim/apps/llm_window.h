@@ -48,7 +48,7 @@ struct llm_window_groups llm_window_group(const struct cfg_llm *cfg);
 /* Bytes of a KV block: of block_tokens tokens in the layers of one group. */
 u64 llm_window_block_bytes(const struct cfg_llm *cfg);
 
-/* The keys that a layer with @window reads for @tokens tokens behind @computed ones. */
+/* The keys that a layer with @window reads for @tokens tokens after @computed ones. */
 u64 llm_window_read(u64 window, u64 computed, u64 tokens);
 
 /* Pairs of a query and a key: query number i of @tokens sees @computed + i keys, or @window. */

@@ -27,10 +27,10 @@
 struct cfg_phases {
 	char tensors[PHASES_JSON_MAX]; /* the declaration, as JSON */
 	char phases[PHASES_JSON_MAX];
-	u64 efficiency;	       /* ppm of gpu.flops_bf16 */
-	u64 memory_efficiency; /* ppm of gpu.memory_bandwidth */
-	bool overlap;	       /* arithmetic and memory traffic of a phase overlap */
-	u64 kernel_launch;     /* ns of host time of a launch, reference host */
+	u64 efficiency;			  /* ppm of gpu.flops_bf16 */
+	u64 memory_efficiency;		  /* ppm of gpu.memory_bandwidth */
+	bool overlap;			  /* arithmetic and memory traffic of a phase overlap */
+	u64 kernel_launch;		  /* ns of host time of a launch, reference host */
 	char host_times[PHASES_JSON_MAX]; /* a list, as JSON: see struct phases_program */
 	u64 boot; /* ns that its process starts ahead of the container's start */
 	struct cfg_app_trace trace;
@@ -97,7 +97,7 @@ struct phases_node {
 	char name[CFG_NAME_MAX];
 	bool group;
 	bool once; /* in the first iteration only */
-	u32 end;   /* index behind its last child, or behind itself */
+	u32 end;   /* index after its last child, or after itself */
 	struct phases_work work;
 	struct phases_work small; /* in an iteration after pressure */
 };

@@ -134,7 +134,7 @@ static void put_settings(struct table *table, size_t column, const char *text)
 	while (strlen(text) > SETTINGS_CHARS) {
 		size_t length = SETTINGS_CHARS;
 
-		/* Behind a comma, if there is one. */
+		/* After a comma, if there is one. */
 		while (length && text[length - 1] != ',')
 			length--;
 		length = length ? length : SETTINGS_CHARS;

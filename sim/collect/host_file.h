@@ -32,7 +32,7 @@ static inline bool host_file_is_setting(const struct gvm_control_file *file)
 int host_file_read(int dir, const struct gvm_control_file *file, struct host_value *ret_value);
 
 /*
- * The number behind @key in the text of a reading with lines of a key and a number, "high 7 oom
+ * The number after @key in the text of a reading with lines of a key and a number, "high 7 oom
  * 1". False: it has no such key.
  */
 bool host_file_number(const char *text, const char *key, u64 *ret_number);

@@ -231,7 +231,7 @@ static size_t known_length(const struct cfg_schema *schema, const char *path,
 }
 
 /*
- * Write the next part of @key's path behind @parent. The name of a control file, with its dots,
+ * Write the next part of @key's path after @parent. The name of a control file, with its dots,
  * is one part. False: the path does not begin with @parent.
  */
 static bool child_name(const char *parent, const struct cfg_key *key, char *name, size_t size)

@@ -36,7 +36,7 @@ int config_find_data(const char *kind, const char *name, char *ret_path, size_t 
 		     struct sim_error *err);
 
 /*
- * Find the file @name that a user names: below @folder, as it is or with @ending behind it
+ * Find the file @name that a user names: below @folder, as it is or with @ending after it
  * ("/config.json"; "" is none). Writes its absolute path. False: there is none.
  */
 bool cfg_path_find(const char *folder, const char *name, const char *ending, char *ret_path,

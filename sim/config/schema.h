@@ -218,7 +218,7 @@ bool cfg_keys_has(const struct cfg_keys *keys, const char *path);
 const char *cfg_key_word(const struct cfg_key *key, size_t index);
 
 /*
- * The part behind the wildcard, "app.weights" of "containers.*.app.weights", or the whole path.
+ * The part after the wildcard, "app.weights" of "containers.*.app.weights", or the whole path.
  */
 const char *cfg_key_leaf(const struct cfg_key *key);
 

@@ -13,7 +13,7 @@ typedef unsigned __int128 units_wide;
 struct decimal {
 	u64 digits;
 	int exponent;
-	const char *rest; /* the text behind it */
+	const char *rest; /* the text after it */
 };
 
 struct unit {
@@ -70,7 +70,7 @@ static const struct unit integer_units[] = {
 	{ NULL, 0 },
 };
 
-/* Read a run of digits. @step is 1 behind the decimal point, where each lowers the exponent. */
+/* Read a run of digits. @step is 1 after the decimal point, where each lowers the exponent. */
 static enum units_status decimal_digits(struct decimal *number, int step)
 {
 	if (!isdigit((unsigned char)*number->rest))
@@ -86,7 +86,7 @@ static enum units_status decimal_digits(struct decimal *number, int step)
 	return UNITS_OK;
 }
 
-/* Read "312e12", "1.5" or "2.5e-3". An "e" without digits behind it begins the suffix. */
+/* Read "312e12", "1.5" or "2.5e-3". An "e" without digits after it begins the suffix. */
 static enum units_status decimal_parse(const char *text, struct decimal *ret_number)
 {
 	struct decimal *number = ret_number;

@@ -115,7 +115,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return 0;
 }
 
-/* The number behind @key in gcgroup.stat; false: there is none. */
+/* The number after @key in gcgroup.stat; false: there is none. */
 static bool stat_number(const char *text, const char *key, u64 *ret_number)
 {
 	const char *found = strstr(text, key);

@@ -61,7 +61,7 @@ enum metric_kind {
 	METRIC_BYTES,	/* a file of bytes; "max" is +Inf */
 	METRIC_NUMBER,	/* a file with a number */
 	METRIC_SECONDS, /* a timeslice, in microseconds */
-	METRIC_LINE,	/* the number behind a word of a file */
+	METRIC_LINE,	/* the number after a word of a file */
 };
 
 struct metric {
@@ -125,7 +125,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 	return 0;
 }
 
-/* The number behind @word. Lines are words and numbers in turn. False: there is none. */
+/* The number after @word. Lines are words and numbers in turn. False: there is none. */
 static bool line_value(const char *text, const char *word, u64 *ret_value)
 {
 	size_t length = strlen(word);

@@ -126,7 +126,7 @@ static char *read_cgroup(u64 pid)
 	return text;
 }
 
-/* Field 4 of /proc/PID/stat, behind the command's name. 0: none, or it has ended. */
+/* Field 4 of /proc/PID/stat, after the command's name. 0: none, or it has ended. */
 static u64 parent_of(u64 pid)
 {
 	char text[1024];

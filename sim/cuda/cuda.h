@@ -60,7 +60,7 @@ struct cuda_access {
 	const u32 *masks;
 	const u64 *groups;
 	/*
-	 * Of each word of @groups, and behind the last: bits set in the words before. NULL:
+	 * Of each word of @groups, and after the last: bits set in the words before. NULL:
 	 * they are counted each time, which is slow for thousands of groups.
 	 */
 	const u32 *ranks;

@@ -4,7 +4,7 @@
  * scheduler.
  *
  * GVM 4.4 interposes CUDA calls in user space: each process counts its launches, records an
- * event behind them every so often, and reports both counts to the driver. So the driver knows
+ * event after them every so often, and reports both counts to the driver. So the driver knows
  * what was pending at the last event, and nothing since. The paper says every 2 ms; the
  * published code, 8 ms. An event costs no time here.
  */

@@ -181,7 +181,7 @@ static bool op_may_start(const struct cuda_op *op, bool first, bool open)
 }
 
 /*
- * May kernels be behind an operation in the channel, given that they may be behind the one
+ * May kernels be after an operation in the channel, given that they may be after the one
  * before it?
  */
 static bool op_is_open(const struct cuda_op *op, bool open)

@@ -65,7 +65,7 @@ struct cuda_op {
 	u64 serial; /* calls of a context are numbered from 1 */
 	bool started;
 	bool ended;
-	/* kernels behind it do not wait: only kernels of the channel and records are ahead */
+	/* kernels after it do not wait: only kernels of the channel and records are ahead */
 	bool open;
 	struct fifo_burst
 		burst; /* kernels; of a copy: its accesses, if any page of it is missing */

@@ -56,7 +56,7 @@ void stats_weights_round(struct stats_weights *weights, unsigned int bits);
 
 /*
  * As stats_percentile_u64() and stats_mean_u64() of all values, as often as they occur. The
- * percentile is that of @total values, of which the ones behind the percentile may be missing.
+ * percentile is that of @total values, of which the ones after the percentile may be missing.
  */
 double stats_weights_percentile(const struct stats_weights *weights, u64 total,
 				unsigned int rank, unsigned int of);

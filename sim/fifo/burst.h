@@ -34,7 +34,7 @@ bool burst_is_at_end(const struct fifo_burst *burst);
 u64 burst_work_ns(const struct fifo_burst *burst);
 
 /*
- * When the host thread has launched all of its kernels, and may launch those behind them. Bursts
+ * When the host thread has launched all of its kernels, and may launch those after them. Bursts
  * that wait for years of launches before them all begin at FIFO_BURST_MAX_NS: no run gets there.
  */
 u64 burst_launch_end_ns(const struct fifo_burst *burst);

@@ -8,7 +8,7 @@
  *    timeslice, which starts when the state of its kernels begins to come back. Faults count
  *    into it.
  *  - A TSG without work gives way at once. One that is alone on the runlist runs past the end
- *    of its slice. If kernels are queued behind the one in execution then, it begins a new
+ *    of its slice. If kernels are queued after the one in execution then, it begins a new
  *    slice, and a newcomer waits for the end of that. Else it gives way to a newcomer at once.
  *  - A context switch takes time in which no context of the runlist runs: more if kernels were
  *    in execution, whose registers and shared memory go out to memory and come back.

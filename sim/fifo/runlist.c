@@ -63,7 +63,7 @@ static u64 entry_ready_since(const struct fifo_entry *entry)
 	return since;
 }
 
-/* Has an entry launched kernels behind the ones in execution? */
+/* Has an entry launched kernels after the ones in execution? */
 static bool entry_has_queue(const struct fifo_entry *entry)
 {
 	const struct fifo_tsg *tsg;
@@ -356,7 +356,7 @@ static void runlist_switch_to(struct fifo_runlist *runlist, struct fifo_entry *e
 	fifo->switches++;
 }
 
-/* The next entry of the runlist behind the current one that is ready now, or NULL. */
+/* The next entry of the runlist after the current one that is ready now, or NULL. */
 static struct fifo_entry *runlist_next_ready(const struct fifo_runlist *runlist)
 {
 	struct fifo_entry *start = runlist->current ? runlist->current : runlist->entries;
@@ -393,7 +393,7 @@ static void runlist_preempt(struct fifo_runlist *runlist)
 }
 
 /*
- * An entry that is alone at the end of its slice begins a new one if kernels are queued behind
+ * An entry that is alone at the end of its slice begins a new one if kernels are queued after
  * those in execution, and so on until @next comes. So @next waits for the end of the slice in
  * which it came. Such slices are not events: they are counted when another entry wants the GPU.
  */

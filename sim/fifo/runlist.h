@@ -8,7 +8,7 @@
 /* End the first burst of a TSG, with success or failure. */
 void tsg_finish_burst(struct fifo_tsg *tsg, int status);
 
-/* Put an entry on the runlist, behind the one whose turn it is; or take it off. */
+/* Put an entry on the runlist, after the one whose turn it is; or take it off. */
 void runlist_add(struct fifo_runlist *runlist, struct fifo_entry *entry);
 void runlist_remove(struct fifo_entry *entry);
 

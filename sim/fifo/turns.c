@@ -24,7 +24,7 @@ static struct fifo_entry *turns_find(const struct fifo_runlist *runlist, u32 tur
 	return NULL;
 }
 
-/* The entry @turns turns behind the present one, of those that there are. */
+/* The entry @turns turns after the present one, of those that there are. */
 static struct fifo_entry *turns_next(const struct fifo_runlist *runlist, u64 turns)
 {
 	struct fifo_entry *entry = runlist->holder;

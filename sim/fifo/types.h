@@ -257,7 +257,7 @@ struct fifo_channel {
 	struct fifo_burst *last;
 	/* Of ring.c, while it looks at the bursts in order. */
 	struct fifo_burst *untaken; /* the next one */
-	u32 room;		    /* in the ring, behind those before */
+	u32 room;		    /* in the ring, after those before */
 };
 
 /*

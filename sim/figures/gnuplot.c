@@ -32,7 +32,7 @@ static void gnuplot_add_variable(struct gnuplot *gnuplot, char *text)
 /*
  * Write every byte but letters as an octal escape. Paths and names can hold quotes and
  * backticks, which gnuplot must not execute. Digits are escaped, too: gnuplot would read a
- * digit behind an escape as a part of the escape.
+ * digit after an escape as a part of the escape.
  */
 void gnuplot_add_string(struct gnuplot *gnuplot, const char *name, const char *value)
 {

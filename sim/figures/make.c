@@ -77,7 +77,7 @@ static int write_numbers(const struct figure_data *data, struct writer *writer,
 	return status ? status : writer_commit(writer, err);
 }
 
-/* Print what the user asked for, behind what he changed. */
+/* Print what the user asked for, after what he changed. */
 static int print(const struct figure_data *data, const struct figure_request *request,
 		 struct sim_error *err)
 {

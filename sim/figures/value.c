@@ -145,7 +145,7 @@ static bool is_configured(const struct figure_data *data, const char *name)
 }
 
 /*
- * Is @text, behind the name or type @name, a statistic of a container's time that can be asked
+ * Is @text, after the name or type @name, a statistic of a container's time that can be asked
  * for? Its times are offered to @guess. Returns 1, 0 if it is none, or -SIM_EXIT_USER.
  */
 static int find_asked(const struct summary_container *container, const char *name,

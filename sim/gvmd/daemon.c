@@ -41,7 +41,7 @@ void gvmd_destroy(struct gvmd *gvmd)
 	gvmd->kept = NULL;
 }
 
-/* Read a file, without the line end behind its value. Returns 0 or -errno. */
+/* Read a file, without the line end after its value. Returns 0 or -errno. */
 static int daemon_read(struct gvmd *gvmd, u32 index, const char *file, char *text, size_t size)
 {
 	char content[DAEMON_READ_MAX];
@@ -156,7 +156,7 @@ static void daemon_apply(struct gvmd *gvmd, const struct gvmd_write *write)
 
 /*
  * All files are looked at before one is written, because a priority changes a timeslice. The
- * last file comes first: a priority stands behind its timeslice.
+ * last file comes first: a priority stands after its timeslice.
  */
 void gvmd_restore(struct gvmd *gvmd)
 {

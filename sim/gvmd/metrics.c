@@ -73,7 +73,7 @@ static bool metric_number(const char *text, u64 *ret_value)
 	return !errno && (!*end || *end == '\n' || *end == ' ');
 }
 
-/* The text behind the key @line in a text of lines, or NULL. */
+/* The text after the key @line in a text of lines, or NULL. */
 static const char *metric_line(const char *text, const char *line)
 {
 	size_t length = strlen(line);

@@ -259,7 +259,7 @@ static u64 scaled(u64 ns, u64 ppm)
 	return (u64)((unsigned __int128)ns * ppm / CFG_PPM);
 }
 
-/* Host time before a launch, at a factor. A wait, and the launch behind it, take their time. */
+/* Host time before a launch, at a factor. A wait, and the launch after it, take their time. */
 static u64 host_at(const struct torch_launch *launch, u64 ppm)
 {
 	u64 least_ns = launch->waited ? min(launch->host_ns, (u64)WAIT_NS) : 0;

@@ -186,7 +186,7 @@ static int container_live(struct sim_container *container)
 		cuda_process_exit(&container->cuda);
 	container->failed_ns =
 		process->killed || !status ? process->killed_ns : process->exited_ns;
-	/* What fails behind the end of the run has no part in it. */
+	/* What fails after the end of the run has no part in it. */
 	if (app_is_late(&container->env) && container->failed_ns > container->env.end_ns) {
 		container->failed_ns = 0;
 		status = status == -EIO ? 0 : status;

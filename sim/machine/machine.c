@@ -126,7 +126,7 @@ static void supervisor_main(void *data)
 	eng_interrupt(recorder);
 	/*
 	 * A write, a stop or a sample that is under way may take long. Applications that went on
-	 * until it ends would have results from behind the end of the run.
+	 * until it ends would have results from after the end of the run.
 	 */
 	machine_interrupt_all(machine);
 	eng_join(events);

@@ -7,7 +7,7 @@
 
 /*
  * The CPU touches @pages of a block. Pages on the device migrate to the host, and the call
- * waits for the copies. New pages are created on the host. Returns 0, -EFAULT (behind the end
+ * waits for the copies. New pages are created on the host. Returns 0, -EFAULT (after the end
  * of the range), -EINTR or the error of a copy. CONTEXT: process, no range's lock held.
  */
 int nvuvm_cpu_touch(struct nvuvm *nvuvm, struct gvm_range *range, u32 index, u32 pages);

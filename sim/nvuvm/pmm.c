@@ -37,7 +37,7 @@
  *     against the limit, so the model has none with the published GVM's limits: its driver does
  *     not look at its limit for a sub-chunk of a root chunk that it has split already.
  *  3. A freed chunk goes to the device's allocator while its copy out is in flight,
- *     and its next user is served behind that copy. NVIDIA's driver waits for the
+ *     and its next user is served after that copy. NVIDIA's driver waits for the
  *     copy first (free_root_chunk). Only an exit frees chunks like this, and it
  *     waits for all copies anyway.
  */

@@ -23,7 +23,7 @@
  *
  * The model counts the chunks passed and does not visit them. For each container it keeps the
  * first used chunk and how many chunks of others are in front. A chunk that is appended is
- * behind all others. A removed chunk was in front if its place is lower. When a container's
+ * after all others. A removed chunk was in front if its place is lower. When a container's
  * first chunk is removed, the next one is searched from there on. A search goes forward only,
  * so over time it passes each chunk once for each move of that chunk.
  *

@@ -27,7 +27,7 @@ void axis_set(struct axis *axis, double low, double high, bool log, bool from_ze
 double axis_place(const struct axis *axis, double value);
 
 /*
- * The unit behind the number of tick @i, of an axis whose values have @unit: ms from 1000 on
+ * The unit after the number of tick @i, of an axis whose values have @unit: ms from 1000 on
  * are in seconds, and others beside them are in ms. *ret_value: the number.
  */
 const char *axis_tick(const struct axis *axis, size_t i, const char *unit, double *ret_value);

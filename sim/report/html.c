@@ -34,7 +34,7 @@ void html_number(double value, const char *unit, char ret_text[HTML_NUMBER_MAX])
 		size /= 1000;
 		unit = "s";
 	}
-	/* Beyond these, digits behind or before the point say nothing. */
+	/* Beyond these, digits after or before the point say nothing. */
 	if (size >= 1e9 || (size > 0 && size < 0.000995)) {
 		snprintf(ret_text, HTML_NUMBER_MAX, "%.3g%s%.16s", value,
 			 *unit && strcmp(unit, "x") != 0 ? " " : "",

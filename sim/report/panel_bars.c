@@ -11,7 +11,7 @@
 #define WIDTH	   520
 #define NAME	   150 /* room for names of runs */
 #define NAME_CHARS 19  /* that fit there for certain */
-#define NUMBER	   74  /* room for the number behind a bar */
+#define NUMBER	   74  /* room for the number after a bar */
 #define BAR	   13
 #define GAP	   9
 #define AXIS_ROOM  26
@@ -55,7 +55,7 @@ static void print_interval(struct bars *bars, const struct figure_cell *cell)
 			low, y - 3, high);
 }
 
-/* The number behind a bar that ends at @to; "> 12.5 s" of a value that is only bounded. */
+/* The number after a bar that ends at @to; "> 12.5 s" of a value that is only bounded. */
 static void print_number(struct bars *bars, double value, double at_least, double to)
 {
 	bool bound = isnan(value) && !isnan(at_least);

@@ -91,7 +91,7 @@ size_t panel_series(const struct figure_data *data, size_t panel, size_t run)
 	return count ? count - 1 : 0;
 }
 
-/* A colour of the key and the text behind it. */
+/* A colour of the key and the text after it. */
 static void print_entry(FILE *out, const char *class, const char *text)
 {
 	fprintf(out, "<li><span class=\"swatch %s\"></span>", class);

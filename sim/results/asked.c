@@ -16,7 +16,7 @@
 #include "results/log_times.h"
 #include "results/results.h"
 
-#define RANK_DIGITS 3 /* behind the point */
+#define RANK_DIGITS 3 /* after the point */
 
 /* What stands between the name of a time and the number. */
 static const char *const words[] = {

@@ -29,7 +29,7 @@ struct asked {
 };
 
 /*
- * Read a percentile's rank, "p95" or "p99.9", up to 3 digits behind the point: it is
+ * Read a percentile's rank, "p95" or "p99.9", up to 3 digits after the point: it is
  * *ret_rank of *ret_of. False: it is none from p0 to p100.
  */
 bool asked_rank(const char *text, int *ret_rank, int *ret_of);

@@ -257,7 +257,7 @@ static int begin_file(struct writer *writer, const char *name,
 	return status;
 }
 
-/* A number and the comma behind it. */
+/* A number and the comma after it. */
 static void put_number(struct rows *rows, u64 number)
 {
 	rows_number(rows, number);
@@ -272,7 +272,7 @@ static void put_date(struct rows *rows, u64 ns)
 	rows_char(rows, ',');
 }
 
-/* A text and the character behind it. */
+/* A text and the character after it. */
 static void put_text(struct rows *rows, const char *text, char end)
 {
 	rows_text(rows, text);
@@ -353,7 +353,7 @@ static void link_use(u64 bytes, u64 bandwidth, u64 interval_ns, char *ret_text)
 }
 
 /*
- * Write a number and the character behind it. The field is empty if the sample does not know
+ * Write a number and the character after it. The field is empty if the sample does not know
  * @what.
  */
 static void put_known(struct writer *writer, const struct results_sample *sample,

@@ -26,7 +26,7 @@ static const struct unit {
 
 /*
  * The unit of a range, and its ends in it. NULL: the ends have none in common. Plain numbers
- * are whole unless one is written with a point, as 0.0 and 1.0: these have 6 digits behind it.
+ * are whole unless one is written with a point, as 0.0 and 1.0: these have 6 digits after it.
  */
 static const struct unit *range_unit(const struct sweep_axis *axis, u64 *ret_from, u64 *ret_to)
 {

@@ -207,7 +207,7 @@ struct gvtg_machine {
 	struct eng_timer queue; /* the first workload that is not queued is launched */
 	u64 access_rest;	/* parts of a trapped access that were launched, of CFG_SEC */
 	u64 queued;		/* kernels of workloads that were queued, ever */
-	u64 second_ns;	/* since when a second workload is queued behind the one in flight */
+	u64 second_ns;	/* since when a second workload is queued after the one in flight */
 	u64 dispatched; /* of these went to the GPU */
 };
 

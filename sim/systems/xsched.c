@@ -331,7 +331,7 @@ static void xsched_idle(struct cuda_context *context)
 /*
  * The first command comes when the host thread has launched it.
  *
- * The commands in flight behind an event last for (threshold - batch) kernels. If the worker
+ * The commands in flight after an event last for (threshold - batch) kernels. If the worker
  * wakes up later than that, the GPU has waited, once for each batch.
  */
 static void xsched_launch(struct cuda_context *context, struct fifo_burst *burst)

@@ -13,7 +13,7 @@ struct sim_error;
 
 struct command_option {
 	const char *name;  /* "set", for --set; NULL ends a table */
-	const char *value; /* the word behind it: "PATH=VALUE"; NULL: none */
+	const char *value; /* the word after it: "PATH=VALUE"; NULL: none */
 	bool repeats;	   /* may stand several times; a second value of others is refused */
 	const char *help;  /* lines are separated by "\n" */
 };
@@ -37,7 +37,7 @@ struct command {
 
 /* A parsed command line. */
 struct command_line {
-	bool help;	 /* --help or -h was there; the words behind it are not read */
+	bool help;	 /* --help or -h was there; the words after it are not read */
 	char **operands; /* borrowed from argv */
 	int operand_count;
 };
@@ -65,13 +65,13 @@ int command_bad_value(const struct command *command, const char *option, struct 
 		      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * Run the one of @command's own commands that @argv names behind its first word, or print the
+ * Run the one of @command's own commands that @argv names after its first word, or print the
  * help of all of them. Returns 0 or a negative enum sim_exit.
  */
 int command_run_own(const struct command *command, int argc, char **argv,
 		    struct sim_error *err);
 
-/* The two parts of --help on stdout: up to the options, and the text behind them. */
+/* The two parts of --help on stdout: up to the options, and the text after them. */
 void command_print_head(const struct command *command);
 void command_print_tail(const struct command *command);
 

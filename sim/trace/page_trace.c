@@ -18,7 +18,7 @@
 
 enum role { ROLE_KERNEL, ROLE_PAGE, ROLE_PAGES, ROLE_WRITE, ROLE_TIME, ROLE_START, ROLE_COUNT };
 
-#define ROLE_OPTIONAL ROLE_TIME /* this one and those behind it */
+#define ROLE_OPTIONAL ROLE_TIME /* this one and those after it */
 
 static const char *const role_names[] = {
 	[ROLE_KERNEL] = "kernel", [ROLE_PAGE] = "page",	   [ROLE_PAGES] = "pages",

@@ -34,7 +34,7 @@
 #define TRACE_PPM	 1000000ull
 #define TRACE_NS_PER_SEC 1000000000ull
 
-/* Bits of a logarithm behind the point: more than a gap of a day in ns has. */
+/* Bits of a logarithm after the point: more than a gap of a day in ns has. */
 #define LOG_BITS 48
 
 /* A random number above 0 and up to 1. */

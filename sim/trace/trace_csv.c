@@ -11,7 +11,7 @@
  * that was not completed is counted as a failure: the length of its answer is not known.
  *
  * Columns are found by name, never by position: BurstGPT's second release put its two new
- * columns (Session ID, Elapsed time) behind the first one, and a positional reader would take a
+ * columns (Session ID, Elapsed time) after the first one, and a positional reader would take a
  * session for a model and an elapsed time for a prompt. Only the columns that a replay needs
  * are read. The others are not checked: Session ID is blank in 19 rows of 20 of the public
  * file, and Total tokens is a sum of others.

@@ -28,7 +28,7 @@
  * the last. Only the shortest spelling of a number is valid, so a trace has one content. It
  * holds no date and no file name: the same import gives the same bytes with the same libzstd.
  *
- * Reading trusts nothing: the count of requests is refused if the bytes behind it cannot hold
+ * Reading trusts nothing: the count of requests is refused if the bytes after it cannot hold
  * so many. trace_frame.h guards the frame, and trace_append() each request.
  */
 #include "trace/trace_file.h"

@@ -12,7 +12,7 @@ int trace_lines_next(struct trace_lines *lines, struct sim_error *err)
 	int c = 0;
 
 	/*
-	 * Skip the rest of an over-long line only now, when the caller goes on behind it. The
+	 * Skip the rest of an over-long line only now, when the caller goes on after it. The
 	 * file may be /dev/zero, whose line has no end.
 	 */
 	while (lines->cut && c != EOF && c != '\n')

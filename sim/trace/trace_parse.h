@@ -23,7 +23,7 @@ const char *trace_parse_nanoseconds(const char *text, u64 *ret_ns);
  */
 const char *trace_parse_date(const char *text, u64 *ret_ns);
 
-/* Parse a whole number below 2^32; zeros behind its point are fine. */
+/* Parse a whole number below 2^32; zeros after its point are fine. */
 const char *trace_parse_tokens(const char *text, u32 *ret_tokens);
 
 #endif

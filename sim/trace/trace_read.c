@@ -15,7 +15,7 @@
 #define GZIP_FIRST_BYTE	   0x1f
 #define COMPACT_FIRST_BYTE 'G'
 
-/* The first byte behind a byte order mark, which editors and spreadsheets put in front. */
+/* The first byte after a byte order mark, which editors and spreadsheets put in front. */
 static int first_byte(FILE *file)
 {
 	static const int mark[] = { 0xef, 0xbb, 0xbf };

@@ -112,7 +112,7 @@ static int draw_gaps(const struct trace *trace, u64 block_ns, u64 random, struct
 		end_ns += lesser(block_ns, UINT64_MAX - end_ns);
 		count = first_from(trace, end_ns) - first;
 		count = lesser(count, gaps - lesser(gaps, first));
-		if (!count) { /* the last request has no gap behind it */
+		if (!count) { /* the last request has no gap after it */
 			status = trace_append(drawn, &requests[first], err);
 			break;
 		}

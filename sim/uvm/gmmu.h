@@ -53,7 +53,7 @@ struct gmmu_touch {
 	const u32 *masks;
 	const u64 *groups;
 	/*
-	 * Of each word of groups, and behind the last: bits set in the words before. NULL: they
+	 * Of each word of groups, and after the last: bits set in the words before. NULL: they
 	 * are counted each time. Borrowed likewise.
 	 */
 	const u32 *ranks;
@@ -170,7 +170,7 @@ struct gmmu_span {
 	u64 end;
 	/*
 	 * The beginning of a touch, from which on they are looked for; all zero: of the first
-	 * one. Behind ordinal @first it counts as all zero.
+	 * one. After ordinal @first it counts as all zero.
 	 */
 	struct gmmu_cursor start;
 };

@@ -72,7 +72,7 @@ START_TEST(memory_does_not_grow_with_records_that_have_ended)
 }
 END_TEST
 
-/* A record that stays open keeps all behind it, which are right all the same. */
+/* A record that stays open keeps all after it, which are right all the same. */
 START_TEST(an_open_record_keeps_those_behind_it)
 {
 	struct app_log log = { .scratch_folder = "." };

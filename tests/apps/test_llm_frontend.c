@@ -170,7 +170,7 @@ START_TEST(a_request_whose_last_token_is_on_its_way_fails_with_the_stop)
 }
 END_TEST
 
-/* An event before the stop takes long, so the server answers on behind the stop's date. */
+/* An event before the stop takes long, so the server answers on after the stop's date. */
 START_TEST(a_late_stop_takes_no_answer_that_came_before_it)
 {
 	stop_server(ZERO - 1, ZERO + 10000, 1);

@@ -288,7 +288,7 @@ START_TEST(blocks_are_reused_least_recently_freed_first)
 	llm_scheduler_schedule(&scheduler, &(struct llm_step){ 0 });
 	expect_blocks(&requests[0], "1 2 3");
 	expect_blocks(&requests[1], "4 5");
-	llm_scheduler_complete(&scheduler); /* A gives back 3 2 1 behind 6 7 8 */
+	llm_scheduler_complete(&scheduler); /* A gives back 3 2 1 after 6 7 8 */
 	c = add(2, 8, 3);
 	expect_step("8+1/2: B1 C8"); /* B has room in its block 5 and ends: 5 4 */
 	expect_blocks(c, "6 7 8 3");

@@ -148,7 +148,7 @@ END_TEST
 
 /*
  * Blocks of 4 positions, two of each: 1 to 2, 3 to 4, 5 to 6 and 7 to 8. The two oldest
- * positions go, and stand in the queue behind the free ones, newest first, as in vLLM.
+ * positions go, and stand in the queue after the free ones, newest first, as in vLLM.
  */
 START_TEST(the_oldest_blocks_are_given_back_newest_first)
 {

@@ -85,7 +85,7 @@ START_TEST(what_arrived_outside_the_collection_is_left_out_with_its_gaps)
 }
 END_TEST
 
-/* A change in the sample, and the message behind the file's name. */
+/* A change in the sample, and the message after the file's name. */
 static const struct {
 	const char *from; /* NULL: the file holds only @to */
 	const char *to;

@@ -149,7 +149,7 @@ START_TEST(the_hash_sees_the_model_but_not_its_place)
 }
 END_TEST
 
-/* The config.json with @from changed to @to fails with exactly @message behind its name. */
+/* The config.json with @from changed to @to fails with exactly @message after its name. */
 static void assert_bad_model(const char *from, const char *to, const char *message)
 {
 	char full[1024];

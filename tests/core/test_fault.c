@@ -319,7 +319,7 @@ END_TEST
 
 /*
  * The tail block has three valid pages. One TSG faults on one of them, another TSG on a page
- * behind the end. Only the second fault is cancelled.
+ * after the end. Only the second fault is cancelled.
  */
 START_TEST(a_fault_behind_the_end_takes_no_fault_of_its_block_with_it)
 {
@@ -488,7 +488,7 @@ START_TEST(an_interrupted_replay_leaves_the_less_important_to_fault_again)
 END_TEST
 
 /*
- * A second instance behind the toy's fault buffer. It counts services and replays, fails each
+ * A second instance after the toy's fault buffer. It counts services and replays, fails each
  * fault with -EFAULT, and records the last cancel.
  */
 static struct {

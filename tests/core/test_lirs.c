@@ -100,7 +100,7 @@ static u32 use(u32 block)
 /*
  * 64 chunks, all used: the zone is half of them, and each pick adds up to four chunks to it.
  * The first pick demotes blocks 0 to 3 and takes block 0. Block 64 is new, so it comes in cold,
- * at the end of the zone, behind 1, 2 and 3. The second pick demotes 4 to 7. So the next
+ * at the end of the zone, after 1, 2 and 3. The second pick demotes 4 to 7. So the next
  * victims are 1, 2, 3, then 64, though 64 is the youngest of all.
  */
 START_TEST(a_new_block_leaves_before_the_hot_ones)

@@ -21,7 +21,7 @@ static void slow_link(void)
 	profile.link.setup = 5 * US;
 }
 
-/* Record @event behind what is in @stream. */
+/* Record @event after what is in @stream. */
 static void mark(struct cuda_event *event, struct cuda_stream *stream)
 {
 	ck_assert_int_eq(cuda_event_record(event, stream), 0);
@@ -173,7 +173,7 @@ static void fill_gaps(void)
 	mark(&sparse_end, one);
 	ck_assert_int_eq(cuda_synchronize(&cuda), 0);
 	/*
-	 * Kernels at 30, 60, 90 and then, behind the copy, all of the dense ones; the last is
+	 * Kernels at 30, 60, 90 and then, after the copy, all of the dense ones; the last is
 	 * at 310.
 	 */
 	ck_assert_uint_eq(dense_end.date_ns - start, COPY + 200 * US);
@@ -277,7 +277,7 @@ START_TEST(a_stream_waits_for_an_event_of_another)
 }
 END_TEST
 
-/* A copy on the link, kernels that are held behind it, and a wait for them. */
+/* A copy on the link, kernels that are held after it, and a wait for them. */
 static void queue_all_kinds(void)
 {
 	static struct cuda_event event;

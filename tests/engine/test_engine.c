@@ -71,7 +71,7 @@ START_TEST(equal_dates_fire_in_the_order_in_which_they_were_set)
 	eng_timer_set(&a, 5);
 	eng_timer_set(&b, 7);
 	eng_timer_set(&c, 5);
-	eng_timer_set(&b, 5); /* set again: now behind c */
+	eng_timer_set(&b, 5); /* set again: now after c */
 	eng_spawn("sleeper", sleep_1s, NULL);
 	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
 	ck_assert_str_eq(order, "acb");

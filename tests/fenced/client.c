@@ -309,7 +309,7 @@ static void task_kernel(const char *before, const char *name)
 	printf("again: %u\n", cuCtxSynchronize());
 }
 
-/* Calls of the default stream behind a kernel of another one. */
+/* Calls of the default stream after a kernel of another one. */
 static void task_default_stream(void)
 {
 	cu_ptr ptr;

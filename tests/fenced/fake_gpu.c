@@ -10,7 +10,7 @@
  *     fault()                   breaks the context: error 700 from then on
  *     parameters_256, _257(...)  so many parameters of 8 bytes; not to be launched
  *     bytes_4104(a, b)          a parameter of 4096 bytes and one of 8; not to be launched
- *     bytes_2004(a, b)          a parameter of 2000 bytes and one of 4; with bounds behind them
+ *     bytes_2004(a, b)          a parameter of 2000 bytes and one of 4; with bounds after them
  *                               it is refused unless zeros are in between: it could read them
  */
 #include <stdbool.h>
@@ -46,11 +46,11 @@ struct CUfunc_st {
 
 struct CUmod_st {
 	bool fenced;
-	/* Words of bounds behind a kernel's own parameters: base, mask or size, and reciprocal. */
+	/* Words of bounds after a kernel's own parameters: base, mask or size, and reciprocal. */
 	size_t by_parameters;
 	bool by_size;
 	int local_bytes; /* of its kernel poke */
-	long long kept;	 /* the offset behind its last fenced address */
+	long long kept;	 /* the offset after its last fenced address */
 	unsigned long long bounds[16];
 	bool counts;
 	unsigned long long found[2];
@@ -203,7 +203,7 @@ FAKE cu_result cuMemcpyHtoDAsync_v2(cu_ptr to, const void *from, size_t bytes,
 	return CU_OK;
 }
 
-/* With FAKE_FULL it waits behind a kernel, as where the stream's queue is full. */
+/* With FAKE_FULL it waits after a kernel, as where the stream's queue is full. */
 FAKE cu_result cuMemcpyDtoHAsync_v2(void *to, cu_ptr from, size_t bytes,
 				    struct CUstream_st *stream)
 {
@@ -353,7 +353,7 @@ static unsigned int *fenced(struct CUmod_st *module, cu_ptr address)
 	return &elsewhere;
 }
 
-/* Behind two parameters, at the next multiple of 8. False: they are something else. */
+/* After two parameters, at the next multiple of 8. False: they are something else. */
 static bool take_bounds(struct CUmod_st *module, const unsigned char *bytes, size_t size)
 {
 	unsigned long long words[3] = { 0 };

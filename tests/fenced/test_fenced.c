@@ -95,7 +95,7 @@ START_TEST(offsets_that_are_kept_reach_nobody)
 				int left = count_in_log("has left");
 
 				start_manager(modes[i], "10s");
-				/* The victim is behind the hostile one, or in front of it. */
+				/* The victim is after the hostile one, or in front of it. */
 				if (first)
 					start(&victim, "victim", 1234567, "16M");
 				else
@@ -140,7 +140,7 @@ START_TEST(a_program_can_have_a_mode_of_its_own)
 
 		snprintf(option, sizeof(option), "listed=%s", listed ? "modulo" : "fence");
 		start_manager_with("once", "10s", "--program", option, false);
-		/* The victim is behind the hostile one, whose place is kept until it is there. */
+		/* The victim is after the hostile one, whose place is kept until it is there. */
 		client_program = listed ? copy : CLIENT;
 		start(&hostile, "stay", 1, "16M");
 		wait_ready(&hostile);

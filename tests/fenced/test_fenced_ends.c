@@ -62,7 +62,7 @@ START_TEST(a_kernel_behind_a_short_one_that_never_ends_is_survived)
 }
 END_TEST
 
-/* As in CUDA: cuMemset() comes behind it, so it has no result before the kernel has one. */
+/* As in CUDA: cuMemset() comes after it, so it has no result before the kernel has one. */
 START_TEST(the_default_stream_waits_for_the_others)
 {
 	survive("default-stream", "its kernel has not ended after");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Three TSGs on one GPU that is shared in space, cut into partitions, or behind an MPS server.
+ * Three TSGs on one GPU that is shared in space, cut into partitions, or after an MPS server.
  */
 #ifndef TESTS_PARTITION_WORLD_H
 #define TESTS_PARTITION_WORLD_H

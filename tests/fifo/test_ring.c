@@ -175,7 +175,7 @@ START_TEST(one_thread_waits_for_all_channels)
 }
 END_TEST
 
-/* It waits for its turn behind a long kernel: its first kernel is there since 60. */
+/* It waits for its turn after a long kernel: its first kernel is there since 60. */
 static void beside_a_long_kernel(void)
 {
 	struct fifo_burst a = kernels(5, 100, 10), b = kernels(1, 1000, 10);

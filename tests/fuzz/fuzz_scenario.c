@@ -43,7 +43,7 @@ static void check_resolved(const struct config *config)
 	free(text);
 }
 
-/* Find the texts behind the first one. Each ends in a zero byte. */
+/* Find the texts after the first one. Each ends in a zero byte. */
 static size_t find_overrides(const char *text, size_t size, struct cfg_override *overrides)
 {
 	size_t at = strlen(text) + 1, count = 0;

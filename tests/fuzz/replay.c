@@ -31,7 +31,7 @@ static void replay_file(const char *path, const char *name)
 	size = fread(input, 1, sizeof(input), file);
 	FUZZ_ASSERT(!ferror(file) && size < sizeof(input));
 	fclose(file);
-	/* A copy of the exact size: a sanitizer sees a read behind its end. */
+	/* A copy of the exact size: a sanitizer sees a read beyond its end. */
 	exact = malloc(size ? size : 1);
 	FUZZ_ASSERT(exact);
 	memcpy(exact, input, size);

@@ -289,7 +289,7 @@ START_TEST(parts_of_two_address_spaces_in_one_chunk_pass)
 }
 END_TEST
 
-/* The last page is behind the part, where no container pays. */
+/* The last page is after the part, where no container pays. */
 START_TEST(a_wrong_offset_of_a_part_is_found)
 {
 	expect_found(&parts, with_map(map_wrong_offset), SIM_PTE_FOREIGN, &process);

@@ -170,7 +170,7 @@ static void set_vague(struct machine *machine, size_t at, struct vague vague)
 	machine->vague[slot] = 0;
 }
 
-/* The bytes behind a generic or global address; NULL: nothing is there. */
+/* The bytes after a generic or global address; NULL: nothing is there. */
 static u8 *memory_at(struct world *world, u64 address, u64 bytes, bool global)
 {
 	if (!global && address - WORLD_SHARED < WORLD_SHARED_SIZE - bytes + 1)
@@ -335,7 +335,7 @@ static bool move_pair(struct machine *machine, const struct ptx_statement *state
 	return true;
 }
 
-/* Arithmetic of operands behind the first one. False: not known. */
+/* Arithmetic of operands after the first one. False: not known. */
 static bool calculate(struct machine *machine, const struct ptx_statement *statement,
 		      const u64 *operands, u64 *ret_result)
 {

@@ -9,7 +9,7 @@
 /* The files of the corpus, by name; NULL at the end. */
 extern const char *const corpus_files[];
 
-/* The bytes of a file of the corpus, with a zero behind them; the caller frees them. */
+/* The bytes of a file of the corpus, with a zero after them; the caller frees them. */
 char *corpus_read(const char *name);
 
 /*

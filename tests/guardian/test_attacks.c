@@ -192,7 +192,7 @@ static const struct {
 	  ".reg .b32 %gvmf_i; .reg .b32 %r1; { t: .branchtargets u, v; } { min.u32 %gvmf_i, "
 	  "%r1, 1; brx.idx %gvmf_i, t; t: .branchtargets u; } u: v: ret; }",
 	  "not found" },
-	/* The tenant's own parameters stand behind the bounds. */
+	/* The tenant's own parameters stand after the bounds. */
 	{ ".version 8.3\n.target sm_90\n.address_size 64\n.const .align 8 .b64 gvmf_format[3] "
 	  "= {0, 1, 0};\n.visible .entry k (.param .u64 gvmf_base, .param .u64 gvmf_mask, "
 	  ".param "

@@ -269,7 +269,7 @@ static void stand_between(struct subject *subject, size_t at)
 	}
 }
 
-/* Is it an instruction that the patcher has inserted, or the access behind it? */
+/* Is it an instruction that the patcher has inserted, or the access after it? */
 static bool is_ours(const char *line)
 {
 	return strstr(line, "%gvmf_") && !strstr(line, ".reg ");

@@ -152,7 +152,7 @@ START_TEST(what_cannot_be_confined_is_refused_in_one_line)
 }
 END_TEST
 
-/* The rest of one line of the patched text, behind @before. */
+/* The rest of one line of the patched text, after @before. */
 static void check_sequence(const char *body, enum patch_mode mode, const char *expected)
 {
 	struct sim_error err = { 0 };

@@ -20,12 +20,12 @@ extern struct gvmd_container *const vllm, *const diffusion;
 void load(const char *json);
 void unload(void);
 
-/* Loading fails with exactly @message behind the file's name: "rules.0.when: ...". */
+/* Loading fails with exactly @message after the file's name: "rules.0.when: ...". */
 void assert_bad(const char *json, const char *message);
 
 /*
  * Loading succeeds, but the file names a container that is not one of the two. The message
- * is @message with the list of both behind it: "low: no container \"sd\"".
+ * is @message with the list of both after it: "low: no container \"sd\"".
  */
 void assert_no_container(const char *json, const char *message);
 
@@ -34,7 +34,7 @@ void set(struct gvmd_container *container, enum gvmd_metric metric, u64 value);
 
 /*
  * Run a step at @now_ms. It asks for exactly @writes: "diffusion gmem.limit.high max; ...",
- * with " (no wait)" behind one that does not wait; "" for none.
+ * with " (no wait)" after one that does not wait; "" for none.
  */
 void expect(u64 now_ms, const char *writes);
 

@@ -248,7 +248,7 @@ START_TEST(the_step_of_median_length_counts)
 	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, path, &err), 0);
 	ck_assert_uint_eq(step.count, 2);
 	ck_assert_uint_eq(step.profiled_ns, 100000);
-	/* It begins in the pause behind the step before: 51 us after that one's kernel began. */
+	/* It begins in the pause after the step before: 51 us after that one's kernel began. */
 	ck_assert_uint_eq(step.launches[0].host_ns, 50000);
 	destroy();
 }
@@ -597,7 +597,7 @@ END_TEST
 
 static const struct {
 	const char *content;
-	const char *wrong; /* behind the path */
+	const char *wrong; /* after the path */
 } mistakes[] = {
 	{ "", ":1: is no JSON: '[' or '{' expected near end of file" },
 	{ "{\"a\": 1}", ": has no traceEvents, allowed: a trace of torch.profiler" },

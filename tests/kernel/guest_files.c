@@ -164,7 +164,7 @@ static void read_freeze(void)
 	guest_read("gvm/2000/0/compute.freeze", text, sizeof(text));
 }
 
-/* F10: a writer that waits behind a slow RPC can be killed. Reads of settings do not wait. */
+/* F10: a writer that waits after a slow RPC can be killed. Reads of settings do not wait. */
 static void test_kill_behind_rpc(void)
 {
 	int status[2] = { 0 };
@@ -246,7 +246,7 @@ static uint64_t read_seed(void)
 	return text ? strtoull(text, NULL, 10) | 1 : 1;
 }
 
-/* Take the values of one input: the text behind the "=" of each line. */
+/* Take the values of one input: the text after the "=" of each line. */
 static void load_input(const char *name)
 {
 	char path[300], line[8192];

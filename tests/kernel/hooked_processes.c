@@ -61,7 +61,7 @@ static bool is_there(const volatile uint64_t *p)
 	return there;
 }
 
-/* It has the parent's addresses, with nothing behind them. */
+/* It has the parent's addresses, with nothing after them. */
 static int child_life(const volatile uint64_t *p)
 {
 	int failed = is_there(p);

@@ -31,7 +31,7 @@
 
 /*
  * nvidia-uvm without the files that a build with asserts makes in /proc. For two GPUs the drivers
- * 580 to 595 write a byte behind the name of one (docs/softgpu.md), and KASAN reports nothing
+ * 580 to 595 write a byte after the name of one (docs/softgpu.md), and KASAN reports nothing
  * after it.
  */
 #define NO_DEBUG_PROCFS "uvm_enable_debug_procfs=0"

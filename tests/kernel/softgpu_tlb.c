@@ -2,7 +2,7 @@
 /*
  * The TLB of the software GPU keeps what it has read until the driver invalidates it. So a
  * driver that misses an invalidate is found out: the GPU goes on using memory that is no longer
- * behind the address. Here the invalidates themselves are lost, which is the same to the GPU.
+ * after the address. Here the invalidates themselves are lost, which is the same to the GPU.
  */
 #include "softgpu_guest.h"
 

@@ -132,7 +132,7 @@ START_TEST(the_workload_of_one_that_leaves_is_gone)
 END_TEST
 
 /*
- * A workload behind 10 ms of copies is not queued before they have ended: the GPU could do
+ * A workload after 10 ms of copies is not queued before they have ended: the GPU could do
  * nothing with it, and no other vGPU's workload would be in flight.
  */
 #define COPIES 40000u

@@ -147,8 +147,8 @@ START_TEST(containers_of_one_priority_take_turns)
 END_TEST
 
 /*
- * A worker that has nothing in flight behind the event loses 10 us in two kernels: one every
- * 105 us. With two behind it, it loses nothing.
+ * A worker that has nothing in flight after the event loses 10 us in two kernels: one every
+ * 105 us. With two after it, it loses nothing.
  */
 static u64 alone_kernel_ns, alone_end;
 

@@ -185,7 +185,7 @@ static void fault_before_the_thread(void)
 	start = eng_now();
 	ck_assert_uint_eq(range->blocks[0].remote, 0);
 	ck_assert_int_eq(world_fault(range, 0, 5), 0);
-	/* All that was evicted, behind its copy. */
+	/* All that was evicted, after its copy. */
 	ck_assert_uint_eq(range->blocks[0].remote, GVM_BLOCK_FULL);
 	ck_assert_uint_ge(eng_now() - start, COPY_NS);
 	settle();

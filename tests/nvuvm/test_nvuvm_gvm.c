@@ -472,7 +472,7 @@ static void walk_over_a_neighbour(void)
 	world_fault_each(range, 49, 64);
 	/* The neighbour has taken one chunk of the refill, so usage is 63 above the limit. */
 	ck_assert_uint_eq(world_stats()->evictions_own, 41 + 64);
-	/* The neighbour's last chunk is behind the 8 that this container had then. */
+	/* The neighbour's last chunk is after the 8 that this container had then. */
 	ck_assert_uint_eq(world_stats()->walked, (41 + 8) * 16 + 56 * 17);
 }
 

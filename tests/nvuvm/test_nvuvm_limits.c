@@ -79,7 +79,7 @@ END_TEST
 
 /*
  * 300 blocks have had a chunk in turn, under a limit of 8. Blocks 249 to 299 have one now. The
- * first 256 blocks count as evicted, so the write ends behind them, with 7 evictions. The limit
+ * first 256 blocks count as evicted, so the write ends after them, with 7 evictions. The limit
  * holds although usage is above it. A second write counts what it evicts.
  */
 static void counted_twice(void)

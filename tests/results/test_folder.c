@@ -36,7 +36,7 @@ START_TEST(a_folder_reads_back)
 }
 END_TEST
 
-/* A change in a file of a good folder, and the message behind the path. */
+/* A change in a file of a good folder, and the message after the path. */
 #define REQUEST_NAMES                                                           \
 	"container, id, kind, arrival_ns, first_ns, finish_ns, prompt_tokens, " \
 	"output_tokens, start_ns, preemptions, outcome"
@@ -184,7 +184,7 @@ START_TEST(a_line_without_end_is_refused)
 }
 END_TEST
 
-/* Rows end with "\n", "\r\n" or the file. What stands behind another end would be lost. */
+/* Rows end with "\n", "\r\n" or the file. What stands after another end would be lost. */
 START_TEST(a_row_that_is_cut_within_is_refused)
 {
 	static const char text[] = "a,b\r\n1,2\r\n3,4\n5,6\r";

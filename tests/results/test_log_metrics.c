@@ -107,7 +107,7 @@ START_TEST(the_clients_view_leaves_them_out)
 END_TEST
 
 /*
- * Four answers and a wait of 1 s: the wait sorts behind the answer of 5 s, which may be
+ * Four answers and a wait of 1 s: the wait sorts after the answer of 5 s, which may be
  * shorter.
  */
 START_TEST(a_percentile_on_answers_is_known)

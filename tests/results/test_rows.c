@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers with every count of digits, behind which rows of every length come. */
+/* Numbers with every count of digits, after which rows of every length come. */
 START_TEST(numbers_are_those_of_printf)
 {
 	struct writer writer;
@@ -37,7 +37,7 @@ START_TEST(numbers_are_those_of_printf)
 }
 END_TEST
 
-/* Before, behind and at the room of the buffer. */
+/* Before, after and at the room of the buffer. */
 START_TEST(texts_of_any_length_keep_their_order)
 {
 	struct writer writer;

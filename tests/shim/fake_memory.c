@@ -48,7 +48,7 @@ struct fake_memory fake_memory(void)
 /*
  * Managed memory as driver 580 has it on an H200. Up to 24 MiB it comes from granules of 32 MiB,
  * whose addresses are the driver's for ever. From 30 MiB on it has a range of its own, at a
- * multiple of 32 MiB, which can be reserved behind cuMemFree(). Between the two nothing was
+ * multiple of 32 MiB, which can be reserved after cuMemFree(). Between the two nothing was
  * measured: it is taken for a granule.
  */
 #define GRANULE	 (32ull << 20)

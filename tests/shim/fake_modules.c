@@ -19,7 +19,7 @@ FAKE cu_result cuModuleLoadDataEx(struct CUmod_st **module, const void *image,
 	MEASURED();
 	(void)count, (void)options, (void)values;
 	*module = calloc(1, sizeof(**module));
-	/* Text has a zero behind it; a binary has one among its first bytes. */
+	/* Text has a zero after it; a binary has one among its first bytes. */
 	snprintf((*module)->text, TEXT_HEAD, "%s", (const char *)image);
 	return CU_OK;
 }

@@ -265,7 +265,7 @@ static void task_ipc_fork(int number)
 	wait_for_line();
 }
 
-/* It closes all that it does not know, before it exports memory and behind that. */
+/* It closes all that it does not know, before it exports memory and after that. */
 static void task_ipc_close_all(int number)
 {
 	cu_ptr ptr;

@@ -151,7 +151,7 @@ static inline void run(struct program *program, bool shim, const char *way, cons
 		      program->out, content("stderr"));
 }
 
-/* The number behind the last @key in a file; -1: there is none. */
+/* The number after the last @key in a file; -1: there is none. */
 static inline long long last_number(const char *name, const char *key)
 {
 	const char *text = content(name);

@@ -256,7 +256,7 @@ static unsigned char byte_of(const char *handle, int index)
 	return (unsigned char)byte;
 }
 
-/* The address of the socket of the process that made a handle: its name is behind the magic. */
+/* The address of the socket of the process that made a handle: its name is after the magic. */
 static socklen_t address_of(const char *handle, struct sockaddr_un *address)
 {
 	unsigned long long name = 0;
@@ -315,7 +315,7 @@ static int count_descriptors(pid_t pid)
 	return count;
 }
 
-/* Ask as an opener does: with the magic and the key, which is behind the name in a handle. */
+/* Ask as an opener does: with the magic and the key, which is after the name in a handle. */
 static int ask_for(const char *handle)
 {
 	int socket_of_ours = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -509,7 +509,7 @@ START_TEST(exported_memory_goes_with_its_context)
 	struct program program;
 
 	run(&program, true, "ask", "ipc_reset", 3, NULL);
-	/* The driver of these tests lets managed memory be behind a reset. */
+	/* The driver of these tests lets managed memory be after a reset. */
 	ck_assert_int_eq(last_number("report", " live "), 0);
 	ck_assert_int_eq(last_number("log", " current "), 0);
 }

@@ -178,7 +178,7 @@ END_TEST
 
 static const struct {
 	const char *text;
-	const char *message; /* the text behind the path */
+	const char *message; /* the text after the path */
 } malformed[] = {
 	{ "", ": is empty" },
 	{ HEAD6,

@@ -162,7 +162,7 @@ static size_t pack(const void *content, size_t len, u8 frame[FILE_BYTES_MAX])
 	return frame_len;
 }
 
-/* Wrap @content into a frame and expect @message behind the path. */
+/* Wrap @content into a frame and expect @message after the path. */
 static void assert_content_refused(const void *content, size_t len, const char *message)
 {
 	static u8 frame[FILE_BYTES_MAX];

@@ -129,7 +129,7 @@ END_TEST
 
 static const struct {
 	const char *text;
-	const char *message; /* behind the path */
+	const char *message; /* after the path */
 } malformed[] = {
 	{ VLLM_HEAD VLLM_LISTS "}", ":start_times: is missing" VLLM_ALLOWED },
 	{ "{\"num_prompts\": 5, \"request_throughput\": 2.4}\n",
@@ -242,7 +242,7 @@ END_TEST
 static const struct {
 	const char *text;
 	const char *container;
-	const char *message; /* behind the path */
+	const char *message; /* after the path */
 } malformed_results[] = {
 	{ HEAD VLLM_ROWS CHAT_ROW, NULL,
 	  ":6: column 'container': 'chat' has requests beside 'vllm', choose one with 'gvmsim "

@@ -168,7 +168,7 @@ END_TEST
 
 static const struct {
 	const char *text;
-	const char *message; /* behind the path */
+	const char *message; /* after the path */
 } malformed[] = {
 	{ HEAD_AZURE "2023-11-16T18:15:46,1,1\n",
 	  ":2: column 'TIMESTAMP': '2023-11-16T18:15:46' is not a date" DATE_ALLOWED },

@@ -6,7 +6,7 @@
  *                   and a hash of all losses
  *   victim NUMBER   fills 256 MiB and compares it again and again for NUMBER seconds
  *   attack NUMBER   writes for NUMBER seconds to addresses within 64 GiB of its own
- *   spin [N]        a kernel that never ends, behind N that do
+ *   spin [N]        a kernel that never ends, after N that do
  *   copies          copies and sets at all edges of its partition, which is to be all of its memory (gvmfenced
  *                   serve --mode fence). Those within it are to be served, the others refused; prints how many
  *                   were not
@@ -460,7 +460,7 @@ static void attack(int seconds)
 	printf("attack of 0x%llx and 64 GiB: %llu writes, status %d\n", base, made, status);
 }
 
-/* A kernel that never ends, behind @short_ones that do. */
+/* A kernel that never ends, after @short_ones that do. */
 static void spin(int short_ones)
 {
 	address stop = memory(4), stopped = memory(4);

@@ -40,7 +40,7 @@ u32 gvm_fault_written_mask(const struct gvm_fault *faults, u32 count)
 }
 
 /*
- * A page behind the end of the range does not exist: its fault gets -EFAULT, since no replay
+ * A page after the end of the range does not exist: its fault gets -EFAULT, since no replay
  * helps.
  */
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,

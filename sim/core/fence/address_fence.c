@@ -49,7 +49,7 @@
  *   2. The paper's remainder by one reciprocal multiplication is wrong for about a quarter of
  *      all random addresses and sizes: the result is one size too large, which is outside of
  *      the partition. One subtraction and one minimum correct it.
- *   3. The paper accepts a copy from the byte behind the partition, and does not say what
+ *   3. The paper accepts a copy from the byte after the partition, and does not say what
  *      happens if address + length wraps. Here zero bytes may lie there, and nothing wraps.
  */
 #include "gvm/address_fence.h"

@@ -51,7 +51,7 @@ static void heap_take_from_bin(struct gvm_fence_heap *heap, struct gvm_fence_ext
 		heap->full_bins &= ~(1ull << bin);
 }
 
-/* An extent of the pool for [@base, @base + @bytes), behind @before in the order; or NULL. */
+/* An extent of the pool for [@base, @base + @bytes), after @before in the order; or NULL. */
 static struct gvm_fence_extent *heap_new_extent(struct gvm_fence_heap *heap, u64 base,
 						u64 bytes, struct list_head *before)
 {

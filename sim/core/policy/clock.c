@@ -57,7 +57,7 @@
  *   3. If the hand met obstacles (chunks that are shielded, in service, or being evicted): the
  *      chunk of an unshielded container that this container's own hand comes to first, used or
  *      not. CLOCK_RESERVE_LOOKS are kept back for this. A used chunk now is better than a cold
- *      chunk behind many shielded ones.
+ *      chunk after many shielded ones.
  *
  * After a hand that met only used chunks there is no step 3. The next pick goes on from there,
  * and CLOCK's order does not change. So the bound alone changes the number of calls, never the

@@ -27,7 +27,7 @@
  * What is predicted
  *
  * Models run in loops: a container touches its blocks in the order of the last time. So each
- * block that faults has a link to the one that faulted behind it. A table has the links, and
+ * block that faults has a link to the one that faulted after it. A table has the links, and
  * whether the block was evicted since. From the block that the container used last, the links
  * lead to the blocks that it needs next. Those that were evicted are prefetched.
  *

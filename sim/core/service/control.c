@@ -6,7 +6,7 @@
  * sleep while they reclaim.
  *
  * A user may write any text, so control_parse() checks each text completely, against the bounds
- * in the table. The functions behind it trust their arguments. A failed write has changed
+ * in the table. The functions after it trust their arguments. A failed write has changed
  * nothing, with three exceptions: a setting whose RPC failed stays wished for, a limit whose
  * reclaim ended early holds, and a freeze holds while a TSG is still on the GPU.
  *

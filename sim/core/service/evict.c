@@ -30,7 +30,7 @@
  * make evictions in the fault path rare: service/evictor.c.
  *
  * An evicted chunk is uncharged and free at once, while its copy to the host is still on the
- * link: the device starts the next owner's work behind that copy. The chunk that has been free
+ * link: the device starts the next owner's work after that copy. The chunk that has been free
  * longest is handed out first.
  *
  * Before a reclaim, pressure listeners are told how much is wanted (policy/pressure.c).

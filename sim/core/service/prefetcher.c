@@ -69,7 +69,7 @@ static void prefetch_note_owner(struct gvm_prefetcher *prefetcher,
 
 /*
  * The GPU takes the TSGs of a runlist in turn. So the next owner is the first container with
- * work behind the present one, or else the first of all.
+ * work after the present one, or else the first of all.
  */
 static struct prefetch_look prefetch_look(struct gvm_prefetcher *prefetcher)
 {

@@ -89,7 +89,7 @@ static u64 clock_ns(void)
 	return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
 }
 
-/* @ns behind a date; the end of time at most. */
+/* @ns after a date; the end of time at most. */
 static u64 later(u64 date_ns, u64 ns)
 {
 	return ns > U64_MAX - date_ns ? U64_MAX : date_ns + ns;

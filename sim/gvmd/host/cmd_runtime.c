@@ -85,7 +85,7 @@ static int take_option(void *data, const char *option, const char *value, struct
 }
 
 /*
- * Those of runc and crun; each other option of theirs has a value, behind
+ * Those of runc and crun; each other option of theirs has a value, after
  * '=' or as the next word.
  */
 static bool is_flag(const char *word)

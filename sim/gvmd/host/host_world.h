@@ -11,7 +11,7 @@
 struct host_container {
 	char name[GVMD_NAME_MAX];
 	char directory[PATH_MAX]; /* below the root: "4201/0" or "cgroup/tenant-a/0" */
-	u32 gpu;		  /* the number behind that */
+	u32 gpu;		  /* the number after that */
 	char report[PATH_MAX];	  /* file of its application's report; empty: it has none */
 	bool seen;		  /* a control file of it was read */
 };

@@ -254,7 +254,7 @@ static int add_word(const struct source *source, const struct word *word, struct
 		return add_list(source, word, text, wishes, err);
 	if (text)
 		status = add_value(source, word, word->name, text, -1, wishes, err);
-	/* Behind it: what comes last holds. */
+	/* After it: what comes last holds. */
 	if (!status && (word->form == FORM_HAMI || word->form == FORM_PERCENT))
 		status = add_numbered(source, word, wishes, err);
 	return status;

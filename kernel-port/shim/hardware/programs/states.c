@@ -9,14 +9,14 @@
  *     ready      a context, with one object of each kind
  *     execed     likewise, in a program that another one which has used CUDA has become
  *     captured0  the thread captures the stream, in the mode "global"; 1 "thread local", 2 "relaxed".
- *                The answer has the capture behind the call: active, broken or ended
+ *                The answer has the capture after the call: active, broken or ended
  *     first0     likewise, of a process that has made no other call with its context; 1, 2
  *     failed     a kernel has failed, which is the context's end
  *     destroyed  the context has been destroyed, and is the thread's current one
  *     forked     in a child of a process that has used CUDA
- *     ended      in an exit handler behind the driver's
+ *     ended      in an exit handler after the driver's
  *
- * A call that ends the process says by which signal, and the ones behind it get another process.
+ * A call that ends the process says by which signal, and the ones after it get another process.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -590,7 +590,7 @@ static void in_child(void)
 static void enter(void)
 {
 	if (state == ENDED)
-		atexit(make_rows); /* before the driver's handler is there: it runs behind it */
+		atexit(make_rows); /* before the driver's handler is there: it runs after it */
 	find_calls();
 	if (state != EARLY)
 		NEED(init(0));

@@ -65,7 +65,7 @@ struct gvm_ring {
 	u32 front; /* the front hand; valid if lead is not 0 */
 	u32 lead;  /* chunks that it is ahead; an upper bound after some have left */
 	/* GVM_LIRS, see policy/lirs.c. */
-	u32 ask;    /* the chunk behind the window; valid if asked is not 0 */
+	u32 ask;    /* the chunk after the window; valid if asked is not 0 */
 	u32 asked;  /* chunks of the window; an upper bound likewise */
 	u32 window; /* most chunks that it may have */
 	u32 now;    /* chunks that have come in, ever: the ring's date; wraps */

@@ -50,7 +50,7 @@ struct gvm_memory {
 /* One 2 MB block. Guarded by its range's lock. */
 struct gvm_block {
 	u32 chunk;	  /* its device chunk, or GVM_NO_CHUNK */
-	u32 valid;	  /* pages that the range covers: page 0 and those behind it */
+	u32 valid;	  /* pages that the range covers: page 0 and those after it */
 	u32 resident;	  /* pages whose data is on the device */
 	u32 on_host;	  /* pages whose data is in host memory */
 	u32 clean;	  /* of these, resident ones: mapped read-only, see block/clean.c */
@@ -130,7 +130,7 @@ struct gvm_range_cursor {
 };
 
 /*
- * Enter the published range behind the cursor, and move the cursor past it. Returns NULL: there
+ * Enter the published range after the cursor, and move the cursor past it. Returns NULL: there
  * is none. CONTEXT: atomic.
  */
 struct gvm_range *gvm_memory_enter_next(struct gvm_memory *memory,
@@ -182,7 +182,7 @@ void gvm_frame_set(struct gvm_memory *memory, u32 chunk, u32 page, struct gvm_ra
 		   u32 index);
 
 /*
- * Find the first block of a chunk that begins at page *@page or behind it, and enter its range.
+ * Find the first block of a chunk that begins at page *@page or after it, and enter its range.
  * *page becomes the page where it begins, *ret_index its number. Returns NULL: there is no such
  * block. CONTEXT: atomic.
  */
@@ -267,7 +267,7 @@ u32 gvm_fault_written_mask(const struct gvm_fault *faults, u32 count);
 u32 gvm_fault_page_mask(const struct gvm_fault *fault);
 
 /*
- * Set the faults' status: -EFAULT behind the end of the range, else @status. CONTEXT: atomic.
+ * Set the faults' status: -EFAULT after the end of the range, else @status. CONTEXT: atomic.
  */
 void gvm_fault_set_status(const struct gvm_block *block, struct gvm_fault *faults, u32 count,
 			  int status);
