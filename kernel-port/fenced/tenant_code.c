@@ -190,7 +190,7 @@ static bool read_parameters(const struct tenant *tenant, struct CUfunc_st *drive
 	if (tenant->bounds_words[function->module] &&
 	    !find_bounds(tenant, driver_function, function, &own)) {
 		fprintf(stderr,
-			"gvmfenced: client %llu: refused: the driver has no bounds behind the "
+			"gvmfenced: client %llu: refused: the driver has no bounds after the "
 			"parameters of kernel %.200s\n",
 			tenant->id, name);
 		return false;

@@ -75,7 +75,7 @@ const struct command command_stats = {
 	.about =
 "Prints for each kernel and function: accesses by state space and kind, those to variables of the\n"
 "module, fenced ones, instructions inserted in front of them, jumps through tables, and each\n"
-"construct for which gvmfence patch refuses the file. \"refused\" behind the functions has those of\n"
+"construct for which gvmfence patch refuses the file. \"refused\" after the functions has those of\n"
 "the module itself.\n",
 	.options = stats_options,
 	.examples = "    gvmfence stats saxpy.ptx --mode once\n",

@@ -148,7 +148,7 @@ static int refuse_late_header(struct parser *parser)
 			const struct ptx_statement *before = &module->statements[j];
 
 			if (before->kind != PTX_HEADER)
-				return fail(parser, "it stands behind other statements");
+				return fail(parser, "it stands after other statements");
 			if (ptx_is(parser->text, before->range.first, once[i]))
 				return fail(parser, "a second time");
 		}

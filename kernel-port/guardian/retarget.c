@@ -25,7 +25,7 @@ static int refuse_late(const struct ptx_module *module, u32 at, const char *word
 		       struct sim_error *err)
 {
 	return *word && at > module->header_end ?
-		       ptx_error(module->text, at, err, "it stands behind .address_size") :
+		       ptx_error(module->text, at, err, "it stands after .address_size") :
 		       0;
 }
 

@@ -275,7 +275,7 @@ static int refuse_directives(const struct verifier *verifier)
 		if (is_joined(text, at))
 			return verify_refuse(
 				verifier, at,
-				"a directive stands behind a word, without a space");
+				"a directive stands after a word, without a space");
 		if (ptx_is(text, at, ".alias"))
 			return verify_refuse(verifier, at, "aliases are not followed");
 		if (ptx_is(text, at, ".noreturn"))

@@ -489,7 +489,7 @@ static void read_opt(struct reader *reader, struct hf_config *config)
 		       "a model without projections of its embeddings");
 	if (!read_bool(reader, "do_layer_norm_before", true))
 		reject(reader, "do_layer_norm_before",
-		       "false: norms behind the layers are not modelled", "true");
+		       "false: norms after the layers are not modelled", "true");
 	config->positions =
 		2 + read_integer(reader, "max_position_embeddings", 1, SIZE_MAX_ELEMENTS, 2048);
 	config->qkv_bias = config->o_bias = config->mlp_bias =

@@ -396,7 +396,7 @@ static const struct cfg_key llm_server_keys[] = {
 		   "is not latent"),
 	LLM_OPTION(INTEGER, latent_expand_flops, CFG_FLOPS_MAX,
 		   "FLOP that expand a token of a latent KV cache for the chunk of a prompt "
-		   "behind it"),
+		   "after it"),
 	CFG_APP_KEY("attention_tile", INTEGER, struct cfg_llm, attention_tile,
 		    "query tokens that attention computes for a decoding sequence",
 		    CFG_RANGE(1, 1024), CFG_DEFAULT("1")),

@@ -25,7 +25,7 @@ const struct command command_explain = {
 	.summary = "why one request was late: its time by cause",
 	.about =
 "RUN is a results folder of a run with output.activity=true. REQUEST is its id in\n"
-"requests.csv, \"worst\" (the longest wait for a first token), or one of these behind\n"
+"requests.csv, \"worst\" (the longest wait for a first token), or one of these after\n"
 "a container's name: vllm:12, vllm:worst.\n",
 	.options = options,
 	.more =

@@ -51,7 +51,7 @@ const struct command command_figure = {
 "Prints a table, writes its numbers as CSV files, and draws a picture with gnuplot\n"
 "(PNG and SVG). The last line printed is the picture's path. A figure is a JSON\n"
 "file: NAME is one of those below, or the path of your own. \"all\" makes all of those\n"
-"below that make their runs themselves, or those named behind it. \"list\" says which\n"
+"below that make their runs themselves, or those named after it. \"list\" says which\n"
 "of the papers' figures each is.\n",
 	.options = options,
 	.more =
@@ -196,7 +196,7 @@ static int run_figure(struct figure *figure, int argc, char **argv, struct figur
 	if (line.operand_count > 1 && !figure->folder_count)
 		return command_mistake(
 			&command, err,
-			"has no folders, expected nothing behind it; several figures are "
+			"has no folders, expected nothing after it; several figures are "
 			"\"gvmsim figure all %s %s\"",
 			line.operands[0], line.operands[1]);
 	if ((size_t)line.operand_count != figure->folder_count + 1)
@@ -264,7 +264,7 @@ static int run_word(const char *word, int argc, char **argv, struct figure_args 
 	}
 	if (line.operand_count > 1)
 		return command_mistake(&command_figure, err,
-				       "%d words behind 'list', expected none",
+				       "%d words after 'list', expected none",
 				       line.operand_count - 1);
 	status = papers_print_list(err);
 	return status ? status : command_flush(err);

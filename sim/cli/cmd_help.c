@@ -106,7 +106,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 	}
 	if (line.operand_count > 1 + !strcmp(topic, "keys") &&
 	    (!strcmp(topic, "keys") || !strcmp(topic, "schema")))
-		return command_mistake(&command_help, err, "%d words behind '%s', expected %s",
+		return command_mistake(&command_help, err, "%d words after '%s', expected %s",
 				       line.operand_count - 1, topic,
 				       strcmp(topic, "keys") ? "none" : "1 at most");
 	if (line.operand_count > 2 ||

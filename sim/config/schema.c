@@ -326,7 +326,7 @@ static const struct cfg_key output_rows[] = {
 	     CFG_DEFAULT("0s")),
 	ROOT("output.trace_worst", BOOL, trace.worst,
 	     "the window is around the request that waited longest, with a second before and "
-	     "behind it",
+	     "after it",
 	     CFG_DEFAULT("false")),
 	ROOT("output.controls", BOOL, record_controls,
 	     "record the content of control files in controls.csv", CFG_DEFAULT("false")),
@@ -337,7 +337,7 @@ static const struct cfg_key output_rows[] = {
 	     "reads",
 	     CFG_DEFAULT("false")),
 	ROOT("output.compress", ENUM, compress,
-	     "CSV files of results: as they are, or compressed by zstd, with .zst behind their "
+	     "CSV files of results: as they are, or compressed by zstd, with .zst after their "
 	     "names",
 	     .words = compressions, CFG_DEFAULT("none")),
 };

@@ -43,7 +43,7 @@ static int line_number(const struct hw_line *line, size_t field, double *ret_val
 	char *end;
 
 	if (field >= line->count)
-		return line_mistake(line, "values are missing behind",
+		return line_mistake(line, "values are missing after",
 				    line->fields[line->count - 1]);
 	*ret_value = strtod(line->fields[field], &end);
 	if (*end || end == line->fields[field] || !isfinite(*ret_value) || *ret_value <= 0 ||
@@ -271,7 +271,7 @@ static int parse_line(struct hw_line *line, char *text)
 		if (!*field)
 			continue;
 		if (line->count == FIELDS_MAX)
-			return line_mistake(line, "too many values behind", line->fields[0]);
+			return line_mistake(line, "too many values after", line->fields[0]);
 		line->fields[line->count++] = field;
 	}
 	if (!line->count)

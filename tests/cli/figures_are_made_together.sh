@@ -32,7 +32,7 @@ rm -rf together again alone twice results
 expect 2 "figure alone-vs-shared: needs results folders" figure all alone-vs-shared
 expect 2 "unknown figure 'prefil', did you mean 'prefill'" figure all prefil
 expect 2 "'all' takes no --scenario" figure all --scenario "$scenario"
-expect 2 "words behind 'list'" figure list prefill
+expect 2 "words after 'list'" figure list prefill
 expect_nothing_written
 
 "$gvmsim" figure list >.list

@@ -24,7 +24,7 @@ diff .expected .one || fail "help keys link.setup"
 expect 2 "help keys: no key has 'lnik.setup', did you mean 'link.setup'?" help keys lnik.setup
 expect 2 "help keys: no key has 'colour', usage: gvmsim help keys" help keys colour
 expect 2 "help: 'values' is no topic, allowed are a command, keys, keys PART, schema, usage: gvmsim help" help values
-expect 2 "help: 1 words behind 'schema', expected none" help schema keys
+expect 2 "help: 1 words after 'schema', expected none" help schema keys
 expect_nothing_written
 
 "$gvmsim" help schema >.schema.json

@@ -140,8 +140,8 @@ expect 2 ".text.md: has no table to rewrite, allowed: lines <!-- gvmsim validate
 	validate published --deviations .text.md
 expect 2 "none: cannot be read: No such file" validate hardware none
 expect 1 ".text.md: cannot write results there: Not a directory" report --out .text.md
-expect 2 "help: 2 words behind 'keys', expected 1 at most" help keys gpu link
-expect 2 "help: 1 words behind 'schema', expected none" help schema gpu
+expect 2 "help: 2 words after 'keys', expected 1 at most" help keys gpu link
+expect 2 "help: 1 words after 'schema', expected none" help schema gpu
 expect_nothing_written
 
 # A compressed file that is cut off.

@@ -174,11 +174,11 @@ static const struct {
 	{ HEAD REGISTERS "ret; } .func g() .noreturn { ret; }", "may return" },
 	{ HEAD REGISTERS "ret; } .func f(); .alias f, leaf;", "aliases" },
 	/* Two words without a space between them: one here, two for ptxas. */
-	{ ".visible.global .align 8 .b8 y[8];\n" HEAD REGISTERS "ret; }", "stands behind" },
-	{ HEAD REGISTERS "ret; } .func g.noreturn { ret; }", "stands behind" },
-	{ HEAD REGISTERS "ret; } .visible.func g() { ret; }", "stands behind" },
+	{ ".visible.global .align 8 .b8 y[8];\n" HEAD REGISTERS "ret; }", "stands after" },
+	{ HEAD REGISTERS "ret; } .func g.noreturn { ret; }", "stands after" },
+	{ HEAD REGISTERS "ret; } .visible.func g() { ret; }", "stands after" },
 	{ ".version 8.3\n.target sm_90.pragma\n\"nounroll\";\n.address_size 64\n",
-	  "stands behind" },
+	  "stands after" },
 	/* Words between .extern and its variable, whose length is another module's. */
 	{ ".extern /**//**//**//**//**/ .global .align 8 .b8 y[64];\n" HEAD REGISTERS
 	  "st.global.u32 [y], %r1; ret; }",

@@ -377,7 +377,7 @@ START_TEST(headers_stand_once_and_in_front)
 		HEADERS ".address_size 64\n.target sm_80\n",
 	};
 	static const char *const reasons[] = { "in.ptx:5: .address_size: a second time",
-					       "in.ptx:4: .address_size: it stands behind",
+					       "in.ptx:4: .address_size: it stands after",
 					       "in.ptx:4: .target: a second time" };
 
 	for (u32 i = 0; i < 3; i++) {
@@ -413,9 +413,9 @@ static const struct {
 	{ ".version 9.0\n.target sm_103f\n.address_size 64", 90, 0,
 	  "in.ptx:2: sm_103f: it is for one GPU or one family, and cannot be lowered" },
 	{ ".version 9.0\n.address_size 64\n.target sm_100", 90, 0,
-	  "in.ptx:3: sm_100: it stands behind .address_size" },
+	  "in.ptx:3: sm_100: it stands after .address_size" },
 	{ ".target sm_100\n.address_size 64\n.version 9.0", 0, 84,
-	  "in.ptx:3: 9.0: it stands behind .address_size" },
+	  "in.ptx:3: 9.0: it stands after .address_size" },
 };
 
 START_TEST(targets_and_versions_are_lowered)

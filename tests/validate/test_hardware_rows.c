@@ -119,8 +119,8 @@ START_TEST(mistakes_name_file_and_line)
 		{ "0123456789012345678901234567890123456\x1b\n",
 		  ":1: unknown measurement \"01234567890123456789012345678901...\"" },
 		{ "\x1b[2J 3\n", ":1: unknown measurement \"?[2J\"" },
-		{ "pcie 4096 1 2\n", ":1: values are missing behind \"2\"" },
-		{ "pcie\n", ":1: values are missing behind \"pcie\"" },
+		{ "pcie 4096 1 2\n", ":1: values are missing after \"2\"" },
+		{ "pcie\n", ":1: values are missing after \"pcie\"" },
 		{ "pcie 4096 1 x 2\n", ":1: allowed is a number above 0, not \"x\"" },
 		{ "pcie 4096 1 -2 2\n", ":1: allowed is a number above 0, not \"-2\"" },
 		{ "pcie 4096 1 nan 2\n", ":1: allowed is a number above 0, not \"nan\"" },
@@ -140,7 +140,7 @@ START_TEST(mistakes_name_file_and_line)
 		{ "width\n", ":1: unknown loop \"width\"" },
 		{ "fault_latency x p10 1\n", ":1: no median in \"fault_latency\"" },
 		{ "timeslice 3procs 1 2 3 4 5\n", ":1: allowed are 2procs, not \"3procs\"" },
-		{ "gap 300 17 82 1 2\n", ":1: values are missing behind \"2\"" },
+		{ "gap 300 17 82 1 2\n", ":1: values are missing after \"2\"" },
 		{ "fault_walk 20000\nfault_walk 20000\n", ":2: allowed once: \"fault_walk\"" },
 	};
 
