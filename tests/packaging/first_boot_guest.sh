@@ -17,7 +17,7 @@ rm -rf "$4"
 mkdir -p "$4/root"
 out=$(cd "$4" && pwd)
 guest=$out/root
-kernel=$(basename "$root"/lib/modules/*)
+release=$(basename "$root"/lib/modules/*)
 log=$out/console.log
 
 . "$source/tests/kernel/vm.sh"
@@ -26,7 +26,7 @@ need cpio cpio
 need_vm
 
 mkdir -p "$guest/bin" "$guest/dev" "$guest/proc" "$guest/sys" "$guest/tmp" "$guest/var/lib/dkms" \
-	"$guest/lib/modules/$kernel" "$guest/usr/src" "$guest/etc"
+	"$guest/lib/modules/$release" "$guest/usr/src" "$guest/etc"
 ln -s bin "$guest/sbin"
 ln -s ../bin "$guest/usr/bin"
 ln -s ../bin "$guest/usr/sbin"
@@ -40,8 +40,8 @@ for name in sh cat ls mkdir rm ln mount sleep grep sed awk tail head wc tee tr c
 		cp -Ln "$root$library" "$guest$library"
 	done
 done
-cp -a "$root/lib/modules/$kernel/updates" "$root"/lib/modules/"$kernel"/modules.builtin* \
-	"$root/lib/modules/$kernel/modules.order" "$guest/lib/modules/$kernel/"
+cp -a "$root/lib/modules/$release/updates" "$root"/lib/modules/"$release"/modules.builtin* \
+	"$root/lib/modules/$release/modules.order" "$guest/lib/modules/$release/"
 for file in usr/sbin/gvm-dkms usr/sbin/gvm-first-boot; do
 	cp "$root/$file" "$guest/bin/"
 done
@@ -88,7 +88,7 @@ chmod +x "$guest/init" "$guest/bin/gvm-preflight"
 (cd "$guest" && find . | cpio --quiet -o -H newc -R 0:0) >"$out/initramfs.cpio"
 
 vm_devices="-device pci-testdev"
-boot "${GVM_BOOT_SECONDS:-300}" "$root/boot/vmlinuz-$kernel" "$out/initramfs.cpio" oops=panic slub_debug=- \
+boot "${GVM_BOOT_SECONDS:-300}" "$root/boot/vmlinuz-$release" "$out/initramfs.cpio" oops=panic slub_debug=- \
 	>"$log" 2>&1 || true
 guest_log "$log" >"$out/guest.log"
 if ! grep -q '^first boot ended with 0$' "$out/guest.log" ||
@@ -101,7 +101,7 @@ fi
 echo "gvm-first-boot: all 12 checks on the software GPU; $log"
 
 log=$out/recovery.log
-boot "${GVM_BOOT_SECONDS:-300}" "$root/boot/vmlinuz-$kernel" "$out/initramfs.cpio" oops=panic slub_debug=- \
+boot "${GVM_BOOT_SECONDS:-300}" "$root/boot/vmlinuz-$release" "$out/initramfs.cpio" oops=panic slub_debug=- \
 	module_blacklist=gvm,gvm_nvidia >"$log" 2>&1 || true
 guest_log "$log" >"$out/recovery.guest"
 if ! grep -q '^loads .*/updates/gvm/nvidia-uvm.ko' "$out/recovery.guest" ||
