@@ -2,8 +2,8 @@
 /*
  * gvmfence on a real GPU: does a fence hold, and what does it cost?
  *
- *   ./build.sh FOLDER           on any machine with gvmfence, nvcc and ptxas: FOLDER gets all it needs
- *   cd FOLDER && ./fence_gpu    on a machine with a GPU of sm_90 and driver 580 or newer; no CUDA toolkit
+ *   ./build.sh FOLDER           with gvmfence, nvcc and ptxas: FOLDER gets all it needs
+ *   cd FOLDER && ./fence_gpu    with a GPU of sm_90 and driver 580 or newer; no CUDA toolkit
  *
  * Predictions, written down before the first run on a GPU (H200, sm_90; 2026-11-22):
  *   1. No access leaves the partition: no canary changes, no secret is read, in any mode.
@@ -35,26 +35,20 @@
  *      116 %). All else is as before, since no kernel of bench.cu has a generic access.
  *
  * "./fence_gpu attack 80" attacks alone, with 80 accesses of each thread: 10,485,760 of each kind
- * and width. "./fence_gpu profile" launches each kernel of bench.cu once, for a profiler: README.md.
+ * and width. "./fence_gpu profile" launches each kernel of bench.cu once (README.md).
  */
-#include <dlfcn.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-typedef unsigned long long u64;
-typedef unsigned int u32;
-typedef u64 address;
-typedef void *handle;
+#include "driver.h"
 
 static int (*cuInit)(u32), (*cuDeviceGet)(int *, int), (*cuDeviceGetName)(char *, int, int);
-static int (*cuDriverGetVersion)(int *), (*cuCtxCreate)(handle *, u32, int),
-	(*cuCtxDestroy)(handle);
+static int (*cuDriverGetVersion)(int *), (*cuCtxDestroy)(handle);
+static int (*cuCtxCreate)(handle *, u32, int);
 static int (*cuMemAlloc)(address *, size_t), (*cuMemcpyHtoD)(address, const void *, size_t);
-static int (*cuMemcpyDtoH)(void *, address, size_t),
-	(*cuMemsetD8)(address, unsigned char, size_t);
+static int (*cuMemcpyDtoH)(void *, address, size_t);
+static int (*cuMemsetD8)(address, unsigned char, size_t);
 static int (*cuModuleLoad)(handle *, const char *), (*cuModuleUnload)(handle);
 static int (*cuModuleGetFunction)(handle *, handle, const char *);
 static int (*cuModuleGetGlobal)(address *, size_t *, handle, const char *);
@@ -64,10 +58,7 @@ static int (*cuCtxSynchronize)(void), (*cuFuncGetAttribute)(int *, int, handle);
 static int (*cuEventCreate)(handle *, u32), (*cuEventRecord)(handle, handle);
 static int (*cuEventSynchronize)(handle), (*cuEventElapsedTime)(float *, handle, handle);
 
-static const struct {
-	const char *name;
-	void *where;
-} functions[] = {
+static const struct driver_function functions[] = {
 	{ "cuInit", &cuInit },
 	{ "cuDeviceGet", &cuDeviceGet },
 	{ "cuDeviceGetName", &cuDeviceGetName },
@@ -89,21 +80,6 @@ static const struct {
 	{ "cuEventRecord", &cuEventRecord },
 	{ "cuEventSynchronize", &cuEventSynchronize },
 	{ "cuEventElapsedTime", &cuEventElapsedTime },
-};
-
-#define MUST(call)                                                                       \
-	do {                                                                             \
-		int must_status = (call);                                                \
-		if (must_status) {                                                       \
-			printf("%s:%d: error %d: %s\n", __FILE__, __LINE__, must_status, \
-			       #call);                                                   \
-			exit(1);                                                         \
-		}                                                                        \
-	} while (0)
-
-/* As in kernel-port/guardian/bounds.h. */
-struct bounds {
-	u64 base, size, reciprocal, unused[5], masks[8];
 };
 
 /* As in attack.cu. */
@@ -153,16 +129,6 @@ static void open_context(void)
 	MUST(cuDeviceGet(&device, 0));
 	MUST(cuCtxCreate(&context, 0, device));
 	MUST(cuModuleLoad(&world, "world.native.cubin"));
-}
-
-static struct bounds bounds_of(u64 base, u64 size)
-{
-	struct bounds bounds = { .base = base, .size = size };
-
-	bounds.reciprocal = ~0ull / size + ((size & (size - 1)) == 0);
-	for (int i = 0; i < 8; i++)
-		bounds.masks[i] = (size - 1) & ~((1ull << i) - 1);
-	return bounds;
 }
 
 /* Load NAME.MODE.cubin, with the bounds of a partition. */
@@ -673,29 +639,21 @@ static int read_names(const char *path, char names[128][32])
 	FILE *file = fopen(path, "r");
 	int count = 0;
 
-	while (file && count < 128 && fscanf(file, "%31s", names[count]) == 1)
+	if (!file)
+		return 0;
+	while (count < 128 && fscanf(file, "%31s", names[count]) == 1)
 		count++;
-	if (file)
-		fclose(file);
+	fclose(file);
 	return count;
 }
 
 int main(int argc, char **argv)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 	char name[128];
 	int device, version;
 	u64 begin = now_ns();
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *symbol = library ? dlsym(library, functions[i].name) : NULL;
-
-		if (!symbol) {
-			printf("no %s\n", functions[i].name);
-			return 1;
-		}
-		memcpy(functions[i].where, &symbol, sizeof(symbol));
-	}
+	load_driver(functions, sizeof(functions) / sizeof(*functions));
 	MUST(cuInit(0));
 	MUST(cuDeviceGet(&device, 0));
 	MUST(cuDeviceGetName(name, sizeof(name), device));

@@ -24,18 +24,11 @@
  * constants and parameters read 0 or end with 700. Of wgmma no document says what it does
  * there; the guess is 0. No store behind a trap happens.
  */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-typedef unsigned long long u64;
-typedef unsigned int u32;
-typedef u64 address;
-typedef void *handle;
+#include "driver.h"
 
 static int (*cuInit)(u32), (*cuDeviceGet)(int *, int);
 static int (*cuDeviceGetAttribute)(int *, int, int), (*cuCtxCreate)(handle *, u32, int);
@@ -47,10 +40,7 @@ static int (*cuStreamCreate)(handle *, u32), (*cuStreamQuery)(handle);
 static int (*cuLaunchKernel)(handle, u32, u32, u32, u32, u32, u32, u32, handle, void **,
 			     void **);
 
-static const struct {
-	const char *name;
-	void *where;
-} functions[] = {
+static const struct driver_function functions[] = {
 	{ "cuInit", &cuInit },
 	{ "cuDeviceGet", &cuDeviceGet },
 	{ "cuDeviceGetAttribute", &cuDeviceGetAttribute },
@@ -64,36 +54,11 @@ static const struct {
 	{ "cuLaunchKernel", &cuLaunchKernel },
 };
 
-#define MUST(call)                                                    \
-	do {                                                          \
-		int must_status = (call);                             \
-		if (must_status) {                                    \
-			printf("%s: error %d\n", #call, must_status); \
-			fflush(stdout);                               \
-			_exit(1);                                     \
-		}                                                     \
-	} while (0)
-
 #define SMS	   16 /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
 #define NOT_READY  600
 #define MAPPED	   2 /* CU_MEMHOSTALLOC_DEVICEMAP */
 #define KEPT_BYTES 32768u
 #define BEHIND	   64u /* index of the first of 64 words that are stored behind a trap */
-
-static void load_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *found = library ? dlsym(library, functions[i].name) : NULL;
-
-		if (!found) {
-			printf("no %s in libcuda.so.1\n", functions[i].name);
-			exit(1);
-		}
-		*(void **)functions[i].where = found;
-	}
-}
 
 /* Until the stream is empty or broken, or @seconds have passed: its status. */
 static int await(handle stream, double seconds)
@@ -174,7 +139,7 @@ int main(void)
 				      0x3f000,	 0x40000,   0x1000400, 0x2000400,
 				      0x7000400, 0xf000400, 0xffffc00, 0xfffffffffffffc00 };
 
-	load_driver();
+	load_driver(functions, sizeof(functions) / sizeof(*functions));
 	for (size_t k = 0; k < sizeof(kernels) / sizeof(*kernels); k++)
 		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 			pid_t child = fork();

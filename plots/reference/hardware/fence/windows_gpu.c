@@ -10,16 +10,10 @@
  *
  * Prediction, written down before the first run (2026-11-29): nothing is wrong.
  */
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-typedef unsigned long long u64;
-typedef unsigned int u32;
-typedef void *handle;
+#include "driver.h"
 
 #define REGION			(16u << 20) /* of the partition and of its neighbour */
 #define MAPPED			2	    /* CU_MEMHOSTALLOC_DEVICEMAP */
@@ -38,10 +32,7 @@ static CALL(int, cuCtxSynchronize, void);
 static CALL(int, cuLaunchKernel, handle, u32, u32, u32, u32, u32, u32, u32, handle, void **,
 	    void **);
 
-static const struct {
-	const char *name;
-	void *where;
-} functions[] = {
+static const struct driver_function functions[] = {
 	{ "cuInit", &cuInit },
 	{ "cuDeviceGet", &cuDeviceGet },
 	{ "cuCtxCreate_v2", &cuCtxCreate },
@@ -55,41 +46,15 @@ static const struct {
 	{ "cuLaunchKernel", &cuLaunchKernel },
 };
 
-#define MUST(call)                                                    \
-	do {                                                          \
-		int must_status = (call);                             \
-		if (must_status) {                                    \
-			printf("%s: error %d\n", #call, must_status); \
-			fflush(stdout);                               \
-			_exit(1);                                     \
-		}                                                     \
-	} while (0)
-
-static void load_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
-
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *found = library ? dlsym(library, functions[i].name) : NULL;
-
-		if (!found) {
-			printf("no %s in libcuda.so.1\n", functions[i].name);
-			exit(1);
-		}
-		*(void **)functions[i].where = found;
-	}
-}
-
-/* struct patch_bounds of kernel-port/guardian/bounds.h. */
+/* A text that is not fenced has no bounds. */
 static void write_bounds(handle module, u64 base)
 {
-	u64 bounds[16] = { base, REGION, ~0ull / REGION }, ptr;
+	struct bounds bounds = bounds_of(base, REGION);
 	size_t bytes;
+	u64 ptr;
 
-	for (u32 i = 0; i < 8; i++)
-		bounds[8 + i] = (REGION - 1ull) & ~((1ull << i) - 1);
 	if (!cuModuleGetGlobal(&ptr, &bytes, module, "gvmf_bounds"))
-		MUST(cuMemcpyHtoD(ptr, bounds, sizeof(bounds)));
+		MUST(cuMemcpyHtoD(ptr, &bounds, sizeof(bounds)));
 }
 
 /* 8 blocks of 64 threads; each thread adds what was wrong to a word of the partition. */
@@ -122,7 +87,7 @@ static void run_honest(const char *file)
 
 int main(int argc, char **argv)
 {
-	load_driver();
+	load_driver(functions, sizeof(functions) / sizeof(*functions));
 	for (int i = 1; i < argc; i++) {
 		pid_t child = fork();
 
