@@ -209,7 +209,7 @@ static int verify_declaration(struct verifier *verifier)
 	int status;
 
 	/*
-	 * ptxas ends some directives without a semicolon: behind ".target sm_90" it reads on. It
+	 * ptxas ends some directives without a semicolon: after ".target sm_90" it reads on. It
 	 * takes an ".extern .func" in a body, too, whose parameters hide those of a call.
 	 */
 	for (size_t i = 0; i < sizeof(spaces) / sizeof(*spaces); i++)

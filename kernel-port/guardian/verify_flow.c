@@ -37,10 +37,9 @@ static const struct {
  * the same with a "!" in front, "#" a number, "-#" one with a sign, and "*" at
  * the end of a name its width.
  *
- * A register of the program need not have one value: if nothing has written it, ptxas may take
- * another physical register at each use, and so for what is computed of it. So no step trusts
- * what an earlier one has said of such a value. The last ones in front of an access confine
- * whatever comes: "& mask | base", min() with a limit and a base added, and for shared and local
+ * A register that nothing has written has no value of its own: ptxas may read a different physical
+ * register at each use. The same holds for a value that is computed from such a register. So no step
+ * trusts a test that an earlier step made. The last steps before an access confine any value: "& mask | base", min() with a limit and a base added, and for shared and local
  * memory "& 16777215" and a window's start added.
  */
 static const struct {

@@ -417,7 +417,7 @@ struct pinned_gone {
 };
 
 /*
- * Unmap and release @gone behind the GPU's work: now, or, as a wait for the GPU breaks a capture,
+ * Unmap and release @gone after the GPU's work: now, or, as a wait for the GPU breaks a capture,
  * by pinned_drop_late(). CU_OK, or why it cannot be unmapped.
  */
 cu_result pinned_drop(const struct shim_real *real, const struct pinned_gone *gone);

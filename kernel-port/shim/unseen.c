@@ -45,7 +45,7 @@ static bool begins_libcuda(const char *line)
 
 	if (!name || !offset || strncmp(name, "/libcuda.so", 11) != 0)
 		return false;
-	return !strncmp(offset + 6, "00000000 ", 9); /* behind " r--p " */
+	return !strncmp(offset + 6, "00000000 ", 9); /* after " r--p " */
 }
 
 /* Count copies in the whole lines of @text. Returns the bytes of these lines. */

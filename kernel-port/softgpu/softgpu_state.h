@@ -266,7 +266,7 @@ struct softgpu_pma {
 	unsigned long *taken;
 	u8 *chunk_used; /* of each chunk, its used pages */
 	u64 used_bytes;
-	u64 begin; /* the first chunk that it gives out, and the one behind the last */
+	u64 begin; /* the first chunk that it gives out, and the one after the last */
 	u64 end;
 	/* RM asks UVM for these pages: none of them is allocated until UVM answers. Under lock. */
 	u64 wanted;

@@ -21,7 +21,7 @@
  *
  * Block b lies on page (b % 64) / 2 of every chunk of its group, so one mask describes them
  * all. Other models' pieces have other sizes; the same mask is kept for them as an
- * approximation, over as many chunks as the group's bytes need. Groups are laid out one behind
+ * approximation, over as many chunks as the group's bytes need. Groups are laid out one after
  * the other here, where vLLM has tensor after tensor: paging looks at chunks and never at how
  * they are ordered.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Which experts a step of an LLM server touches. All experts of all layers lie one behind the
+ * Which experts a step of an LLM server touches. All experts of all layers lie one after the
  * other in the weights. For each step they are drawn anew, each with the same probability:
  * tokens choose alike and independently.
  */

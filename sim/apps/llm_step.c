@@ -84,12 +84,15 @@ static u64 step_kv_reads(const struct cfg_llm *cfg, const struct cfg_gpu *gpu,
 	return CFG_PPM + (tiles - 1) * missed;
 }
 
-/* What the layers of one kind, with or without a window, see of a step's sequences. */
+/*
+ * What a layer of one kind, with or without a window, sees of a step's sequences: of those that
+ * decode, and of those that compute their prompts.
+ */
 struct attended {
-	u64 layers;
-	unsigned __int128 decoded;   /* tokens of context of those that decode */
-	unsigned __int128 prefilled; /* and of the others */
-	unsigned __int128 pairs;     /* of the others */
+	u64 layers;			  /* of the kind */
+	unsigned __int128 decode_tokens;  /* context of sequences that decode */
+	unsigned __int128 prefill_tokens; /* context of the others */
+	unsigned __int128 prefill_pairs;  /* of a query and a key, of the others */
 };
 
 /*
@@ -107,25 +110,25 @@ static void step_add_attended(const struct cfg_llm *cfg, const struct cfg_gpu *g
 	u64 layers = max(cfg->layers, 1ull);
 	u64 flops = cfg->latent_decode_flops ? cfg->latent_decode_flops : cfg->attention_flops;
 	unsigned __int128 decode_flops =
-		seen->decoded * rows * flops / heads * seen->layers / layers;
+		seen->decode_tokens * rows * flops / heads * seen->layers / layers;
 	u64 query_heads = cfg->attention_flops / layers / ATTENTION_HEAD_FLOPS;
 	u64 key_heads = max(query_heads / cfg->attention_group, 1ull);
 	unsigned __int128 kv_bytes =
-		seen->decoded * cfg->kv_bytes_per_token * seen->layers / layers;
+		seen->decode_tokens * cfg->kv_bytes_per_token * seen->layers / layers;
 	unsigned __int128 prefill_bytes =
-		seen->prefilled * cfg->kv_bytes_per_token * seen->layers / layers;
+		seen->prefill_tokens * cfg->kv_bytes_per_token * seen->layers / layers;
 	u64 reads = step_kv_reads(cfg, gpu, step, kv_bytes / seen->layers / key_heads);
 
 	app_work_add(work, gpu, attention_flops_ns(cfg, gpu, decode_flops),
 		     max(app_bytes_ns(gpu, cfg->kv_bandwidth, kv_bytes),
 			 app_bytes_ns(gpu, cfg->memory_efficiency, kv_bytes * reads / CFG_PPM)),
 		     (u64)(kv_bytes / seen->layers / KV_TILE_BYTES));
-	app_work_add(
-		work, gpu,
-		attention_flops_ns(cfg, gpu,
-				   seen->pairs * cfg->attention_flops * seen->layers / layers),
-		app_bytes_ns(gpu, cfg->kv_bandwidth, prefill_bytes),
-		query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
+	app_work_add(work, gpu,
+		     attention_flops_ns(cfg, gpu,
+					seen->prefill_pairs * cfg->attention_flops *
+						seen->layers / layers),
+		     app_bytes_ns(gpu, cfg->kv_bandwidth, prefill_bytes),
+		     query_heads * ((step->prefill_tokens + QUERY_TILE - 1) / QUERY_TILE));
 }
 
 /*
@@ -139,17 +142,17 @@ static void step_add_attention(const struct cfg_llm *cfg, const struct cfg_gpu *
 	u64 windowed = cfg->window ? cfg->window_layers : 0;
 	const struct attended full = {
 		.layers = max(cfg->layers, 1ull) - windowed,
-		.decoded = step->decode_context,
-		.prefilled = step->kv_tokens_read - step->decode_context,
-		.pairs = step->attention_pairs,
+		.decode_tokens = step->decode_context,
+		.prefill_tokens = step->kv_tokens_read - step->decode_context,
+		.prefill_pairs = step->attention_pairs,
 	};
 	const struct attended window = {
 		.layers = windowed,
-		.decoded = step->window_decode_context,
-		.prefilled = step->window_tokens_read - step->window_decode_context,
-		.pairs = step->window_pairs,
+		.decode_tokens = step->window_decode_context,
+		.prefill_tokens = step->window_tokens_read - step->window_decode_context,
+		.prefill_pairs = step->window_pairs,
 	};
-	unsigned __int128 expanded = full.prefilled - step->prefill_tokens;
+	unsigned __int128 expanded = full.prefill_tokens - step->prefill_tokens;
 
 	if (full.layers)
 		step_add_attended(cfg, gpu, step, &full, work);

@@ -54,7 +54,7 @@ u64 llm_window_read(u64 window, u64 computed, u64 tokens);
 /* Pairs of a query and a key: query number i of @tokens sees @computed + i keys, or @window. */
 u64 llm_window_pairs(u64 window, u64 computed, u64 tokens);
 
-/* Blocks of @block_tokens that no query behind @computed tokens sees. */
+/* Blocks of @block_tokens that no query after @computed tokens sees. */
 u32 llm_window_passed(u64 window, u64 computed, u32 block_tokens);
 
 #endif

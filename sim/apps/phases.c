@@ -19,9 +19,9 @@
  * gives each layer the same memory. Phases are launched ahead, as far as no host work is between
  * them and the channel has room.
  *
- * The host is not equally fast in all iterations. With app.host_times each iteration draws one
- * of these factors, and all of its host times are multiplied with it: its launches and its host
- * work. The draws depend on the seed and on the container's name.
+ * The speed of a host changes from iteration to iteration. app.host_times is a list of factors.
+ * Each iteration draws one of them, and its launches and its host work take that many times as
+ * long. The draws depend on the seed and on the container's name.
  *
  * Tokens are those of samples: rows of a trace. A group with "samples" takes new ones at each
  * repetition, and the phases in it count their tokens. In a closed loop, iteration follows

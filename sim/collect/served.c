@@ -31,7 +31,7 @@ static bool is_program(const char *word)
 	return !strcmp(base ? base + 1 : word, "vllm");
 }
 
-/* The first word behind "vllm serve", or behind the module of the server. NULL: it is neither. */
+/* The first word after "vllm serve", or after the module of the server. NULL: it is neither. */
 static const char *find_arguments(const char *text, const char *end, bool *ret_serve)
 {
 	for (const char *word = text; word; word = next_word(word, end)) {
@@ -47,7 +47,7 @@ static const char *find_arguments(const char *text, const char *end, bool *ret_s
 	return NULL;
 }
 
-/* Is @word the option @name, with dashes or underscores in it? Then its value behind "=", or "". */
+/* Is @word the option @name, with dashes or underscores in it? Then its value after "=", or "". */
 static const char *option_value(const char *word, const char *name)
 {
 	if (strncmp(word, "--", 2) != 0)
@@ -58,7 +58,7 @@ static const char *option_value(const char *word, const char *name)
 	return *word == '=' ? word + 1 : *word ? NULL : "";
 }
 
-/* Take the option at @word if it is one of ours, with its value behind "=" or in @next. */
+/* Take the option at @word if it is one of ours, with its value after "=" or in @next. */
 static void take_option(json_t *served, const char *word, const char *next)
 {
 	const char *value = option_value(word, "model");

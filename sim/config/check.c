@@ -289,7 +289,7 @@ static int check_event_write(struct cfg_load *load, size_t index)
 	return 0;
 }
 
-/* Read the number of a block. Returns the text behind it, or NULL: there is no number. */
+/* Read the number of a block. Returns the text after it, or NULL: there is no number. */
 static const char *parse_block(const char *text, u32 *ret_block)
 {
 	unsigned long block;

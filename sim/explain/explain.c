@@ -88,7 +88,7 @@ static bool is_in_order(const struct explain *row, u64 run_end_ns)
 	return true;
 }
 
-/* What is known of the request in a row. */
+/* A row of requests.csv says when a request was where; what the GPU did follows later. */
 static struct explain explain_of(const struct requests_row *row)
 {
 	struct explain explain = {

@@ -129,7 +129,7 @@ void fifo_channel_init(struct fifo_channel *channel, struct fifo_tsg *tsg);
 void fifo_channel_destroy(struct fifo_channel *channel);
 
 /*
- * Queue a burst behind earlier ones of the channel; fifo_submit: of the TSG's first channel.
+ * Queue a burst after earlier ones of the channel; fifo_submit: of the TSG's first channel.
  * Launching starts when the host thread is free. On a dead TSG it fails at once, without a
  * launch. A burst that is submitted with @waits set is launched, but executes only after its
  * release.

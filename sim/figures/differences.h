@@ -9,7 +9,7 @@
 #include "figures/request.h"
 
 /*
- * Append the request's scenario and keys to @text, behind "CHANGED" and whether published
+ * Append the request's scenario and keys to @text, after "CHANGED" and whether published
  * values are shown all the same. Without any, nothing is appended.
  */
 void figure_overrides(const struct figure *figure, const struct figure_request *request,

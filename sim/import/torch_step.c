@@ -166,7 +166,7 @@ static void note_gap(struct stepping *stepping, const struct torch_call *call,
 		stepping->gaps[stepping->gap_count++] = gap;
 }
 
-/* Add a kernel to its launch: the time in which no earlier one runs, and the gap behind it. */
+/* Add a kernel to its launch: the time in which no earlier one runs, and the gap after it. */
 static void add_kernel(struct stepping *stepping, struct torch_launch *launch,
 		       const struct torch_kernel *kernel)
 {

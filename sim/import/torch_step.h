@@ -67,7 +67,7 @@ struct torch_launch {
 struct torch_step {
 	struct torch_launch *launches;
 	size_t count;
-	u64 gap_ns;	   /* behind each kernel */
+	u64 gap_ns;	   /* after each kernel */
 	u64 graph_gap_ns;  /* likewise in a graph */
 	u64 profiled_ns;   /* under the profiler */
 	u64 plain_ns;	   /* without; 0: not measured */

@@ -25,7 +25,7 @@
  *
  * Eviction cannot take the VA space's lock, so it leaves the mappings to a kernel thread
  * (block_add_eviction_mappings on global_q). The thread waits for nothing but locks.
- * Its PTEs are pushed behind the copy, so the mapping holds once the copy has arrived.
+ * Its PTEs are pushed after the copy, so the mapping holds once the copy has arrived.
  * A fault in between finds that its page is accessible where it is
  * (block_select_residency) and maps it, too.
  *

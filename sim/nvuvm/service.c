@@ -296,7 +296,7 @@ static bool container_takes_turn(struct nvuvm_container *owner, u64 va)
 
 /*
  * Set the turn of the next batch. If no block used the last turn, the next one goes to the
- * blocks behind it, up to the first one without room. After the last block it starts again.
+ * blocks after it, up to the first one without room. After the last block it starts again.
  */
 static void container_pass_turn(struct nvuvm_container *owner)
 {

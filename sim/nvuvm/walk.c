@@ -61,7 +61,7 @@ void nvuvm_walk_appended(struct nvuvm *nvuvm, u32 chunk)
 	}
 }
 
-/* The container's first chunk goes: its next one is behind it in the list. */
+/* The container's first chunk goes: its next one is after it in the list. */
 static void walk_advance(struct nvuvm *nvuvm, struct nvuvm_container *owner)
 {
 	u32 chunk = nvuvm->chunks[owner->walk_first].next[NVUVM_ORDER_STATE];

@@ -89,7 +89,7 @@
  * each state to none: gvtg_detach().
  *
  * The host's own workload: host_runs is true from host_dispatch() on, through the timer
- * host_start, at which it goes to the GPU, to the timer host_done behind its end.
+ * host_start, at which it goes to the GPU, to the timer host_done after its end.
  *
  * The times are assumed, since the design document has none. tick, balance_period, stages and
  * start_priority are the public code's.

@@ -143,7 +143,7 @@ START_TEST(a_kernel_without_work_takes_nothing_but_its_turn)
 {
 	struct cuda_burst_config burst = burst_of(0, 0, 0);
 
-	/* It comes behind blocks that fill all SMs, though it needs none to speak of. */
+	/* It comes after blocks that fill all SMs, though it needs none to speak of. */
 	ck_assert_uint_eq(burst.sm_ppm, 1000000);
 	ck_assert_uint_eq(burst.sm_need_ppm, 1);
 

@@ -47,7 +47,7 @@ START_TEST(a_copy_takes_its_bytes_over_the_bandwidth_and_the_set_up)
 }
 END_TEST
 
-/* A kernel faults a chunk in while another chunk is copied to the GPU: one behind the other. */
+/* A kernel faults a chunk in while another chunk is copied to the GPU: one after the other. */
 static void copy_beside_paging(void)
 {
 	struct cuda_memory there = resident(1), away;

@@ -66,7 +66,7 @@ struct CUevent_st {
 };
 
 static bool broken;
-static cu_ptr reserved, reserved_end; /* behind them is what the driver has there */
+static cu_ptr reserved, reserved_end; /* after them is what the driver has there */
 
 /* With FAKE_CRASH it crashes, as a broken installation does. */
 FAKE cu_result cuInit(unsigned int flags)

@@ -123,7 +123,7 @@ START_TEST(a_wait_delays_all_later_launches)
 END_TEST
 
 /*
- * Both graphs are in the ring at 10, with 20 kernels; the kernel behind
+ * Both graphs are in the ring at 10, with 20 kernels; the kernel after
  * them is launched when one ends.
  */
 static void graphs(void)

@@ -187,7 +187,7 @@ static const struct {
 	{ HEAD REGISTERS "cctl.iv.global [%rd1]; ret; }", "not accepted" },
 	{ HEAD REGISTERS "cctlu.iv [%rd1]; ret; }", "not accepted" },
 	{ HEAD REGISTERS "_jcall %rd1; ret; }", "not accepted" },
-	/* A shorter table in an inner block, behind the jump. */
+	/* A shorter table in an inner block, after the jump. */
 	{ HEAD
 	  ".reg .b32 %gvmf_i; .reg .b32 %r1; { t: .branchtargets u, v; } { min.u32 %gvmf_i, "
 	  "%r1, 1; brx.idx %gvmf_i, t; t: .branchtargets u; } u: v: ret; }",

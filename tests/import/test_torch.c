@@ -206,7 +206,7 @@ START_TEST(time_of_kernels_side_by_side_counts_once)
 	end_trace("", false);
 	ck_assert_msg(!torch_trace_read(trace_path, &trace, &err), "%s", err.text);
 	ck_assert_int_eq(torch_step_init(&step, &trace, &gpu, trace_path, &err), 0);
-	/* With 1.2 us behind each, of which 1 is overhead. */
+	/* With 1.2 us after each, of which 1 is overhead. */
 	ck_assert_uint_eq(step.launches[0].gpu_ns[TORCH_BY_MEMORY], 20200);
 	ck_assert_uint_eq(step.launches[1].gpu_ns[TORCH_BY_MEMORY], 2200);
 	ck_assert_uint_eq(step.launches[2].gpu_ns[TORCH_BY_MEMORY], 200);

@@ -90,7 +90,7 @@ extern const char *const gpu_module;
 
 /*
  * The address of the context's next mapping, a whole number of chunks. Each mapping from then
- * on lies one free chunk behind the one before.
+ * on lies one free chunk after the one before.
  */
 uint64_t gpu_next_va(int context);
 

@@ -197,7 +197,7 @@ static void judge_migrate(unsigned int range, bool to_gpu)
 	judge_drain();
 }
 
-/* The driver's thread maps what was evicted. */
+/* Wait for the thread of the driver that maps evicted blocks; its work is in the transcript then. */
 static void judge_wait_for_thread(void)
 {
 	judge_errors += !guest_wait_for_threads(JUDGE_THREAD);

@@ -23,7 +23,7 @@ struct judge_limits {
 };
 
 /*
- * Run @count patterns and write their transcripts to the console, each line behind "judge: ".
+ * Run @count patterns and write their transcripts to the console, each line after "judge: ".
  * UVM has @chunks chunks of 2 MB for managed memory. @observer: or NULL. limited: under a limit
  * of process 0, of @limit chunks.
  */

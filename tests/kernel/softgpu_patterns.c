@@ -526,7 +526,7 @@ static void walk_limit_moves_over_two(const struct pattern_world *world,
 }
 
 /*
- * The first blocks are evicted by later ones, which are more than 256 blocks behind them.
+ * The first blocks are evicted by later ones, which are more than 256 blocks after them.
  * Then the limit is lowered.
  */
 static void walk_limit_moves_far(const struct pattern_world *world,

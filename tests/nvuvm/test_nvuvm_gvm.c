@@ -448,7 +448,7 @@ END_TEST
 /*
  * 16 chunks of a neighbour were used first. The limit is looked at when the free list is empty,
  * at 48 blocks: 41 go, and each search for one passes the neighbour's 16. The neighbour's
- * accesses move nothing in the list. A block that it faults on comes behind all others, and is
+ * accesses move nothing in the list. A block that it faults on comes after all others, and is
  * passed when these are gone. The next search is due when a refill of 64 is used up.
  */
 static void walk_over_a_neighbour(void)

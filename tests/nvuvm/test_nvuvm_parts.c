@@ -41,7 +41,7 @@ START_TEST(the_prefetcher_takes_the_largest_subtree_above_51_percent)
 		/* A block of 3 pages: 2 of 3 = 66 %. One of 20: 11 of 20 = 55 %. */
 		{ 0x00000007, 0x00000001, 0x00000002, 0, 0x00000006 },
 		{ 0x000fffff, 0x000003ff, 0x00000400, 0, 0x000ffc00 },
-		/* A fault behind the end of the block brings in no page. */
+		/* A fault after the end of the block brings in no page. */
 		{ 0x00000007, 0x00000000, 0x00000010, 0, 0x00000000 },
 		/*
 		 * A thrashing page is brought in only by its own fault. It does not count for

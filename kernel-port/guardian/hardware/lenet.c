@@ -283,7 +283,7 @@ static void fc_backward(struct layer *l, address in, address din)
 	       &batch, &l->inputs, &l->outputs);
 }
 
-/* LeNet: two convolutions, a pool behind each, three full connections. */
+/* LeNet: two convolutions, a pool after each, three full connections. */
 struct net {
 	struct layer conv[2], fc[3];
 	struct pool pool[2];

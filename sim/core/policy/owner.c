@@ -216,7 +216,7 @@ static void owner_pass_locked(struct gvm_owner *owner, struct gvm_turn *turn,
 }
 
 /*
- * The container has used a block @steps links behind the last one. The blocks between them were
+ * The container has used a block @steps links after the last one. The blocks between them were
  * used as well, if they were on the device.
  */
 static void owner_advance_locked(struct gvm_container *container, u32 steps)

@@ -137,7 +137,7 @@ extern u64 gvm_port_yield_seed;
 /* The next of a sequence of random numbers (splitmix64). */
 u64 gvm_port_draw(u64 *state);
 
-/* Messages of the driver go to stderr, each behind "gvm: ". */
+/* Messages of the driver go to stderr, each after "gvm: ". */
 void gvm_port_log(const char *level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 #define gvm_info(...) gvm_port_log("", __VA_ARGS__)

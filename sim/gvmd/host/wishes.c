@@ -2,7 +2,7 @@
 /*
  * Words for the same limit, the strongest first:
  *
- *     gvm.gmem.limit.high=20G        annotation: any control file that can be written, behind "gvm."
+ *     gvm.gmem.limit.high=20G        annotation: any control file that can be written, after "gvm."
  *     GVM_LIMIT=20G, GVM_LIMIT=0:8G,1:4G
  *                                    environment: the shim's word
  *     gpu-memory=2000                annotation of KAI, in MiB

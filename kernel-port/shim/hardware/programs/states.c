@@ -204,7 +204,7 @@ static cu_result pop(void)
 	Y(wait_for_other, "cuStreamSynchronize:other_stream",                          \
 	  cu.cuStreamSynchronize(o.last_stream))
 
-/* Those that end what others need come last. */
+/* Calls that free or close what other calls use come last. */
 #define ROWS                                                                                   \
 	R(cuGetProcAddress, "cuMemAlloc", &out.pointer, VERSION, 0)                            \
 	R(cuGetProcAddress_v2, "cuMemAlloc", &out.pointer, VERSION, 0, &out.number)            \
