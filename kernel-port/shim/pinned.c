@@ -378,7 +378,7 @@ void pinned_drop_late(const struct shim_real *real)
 	}
 }
 
-/* Nothing moves meanwhile. */
+/* Nothing moves meanwhile. With CU_OK @made is the list's, or has gone. */
 static cu_result swap(const struct shim_real *real, const struct shim_allocation *allocation,
 		      struct pinned *made)
 {
@@ -389,11 +389,16 @@ static cu_result swap(const struct shim_real *real, const struct shim_allocation
 	if (result != CU_OK)
 		return result;
 	enter(made);
-	/* Freed meanwhile, which no program may do: its memory goes. */
+	/* Freed meanwhile, which no program may do: its memory goes, if it has not gone already. */
 	if (!books_turn(allocation->ptr, allocation->serial, SHIM_EXPORTED)) {
-		struct pinned_gone gone = gone_of(take_out(allocation->ptr));
+		struct pinned *entry = take_out(allocation->ptr);
+		struct pinned_gone gone;
 
-		drop(real, &gone);
+		if (entry) {
+			gone = gone_of(entry);
+			drop(real, &gone);
+			free(entry);
+		}
 	}
 	return CU_OK;
 }
@@ -463,6 +468,7 @@ static cu_result pin_locked(const struct shim_real *real, cu_ptr ptr,
 	made->bytes = allocation.bytes;
 	made->range = allocation.range_bytes;
 	made->context = allocation.context;
+	*ret_key = made->key;
 	result = real->cuCtxPushCurrent_v2(allocation.context);
 	if (result == CU_OK) {
 		may_wait = streams_disturb();
@@ -477,7 +483,6 @@ static cu_result pin_locked(const struct shim_real *real, cu_ptr ptr,
 		free(made);
 		return result;
 	}
-	*ret_key = made->key;
 	shim_log("GPU %d: the %llu bytes at 0x%llx are exported: they are device memory from "
 		 "now on",
 		 allocation.device, allocation.bytes, ptr);
