@@ -33,6 +33,10 @@ COUNTED = {"GVM_SHIM_MANAGED": "0"}
 LOGS = os.path.join(OUT, "logs.txt")
 SCRATCH = tempfile.mkdtemp()
 
+# The dynamic linker only warns of a library that is not there: all results would be "same".
+if not os.path.isfile(SHIM):
+    sys.exit(f"run.py: {SHIM} is not there")
+
 
 def say(text, file="results.txt"):
     print(text, flush=True)
