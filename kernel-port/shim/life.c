@@ -89,7 +89,7 @@ __attribute__((constructor)) static void start(void)
 	shim_settings_read();
 	folder_init();
 	worker_init();
-	pthread_atfork(NULL, NULL, after_fork);
+	pthread_atfork(worker_before_fork, worker_after_fork, after_fork);
 	shim_log("loaded: managed %d place %d limit %s timeslice %llu us",
 		 shim_settings.managed, shim_settings.place,
 		 shim_settings.limit.all.given || shim_settings.limit.by_gpu ? "yes" : "no",

@@ -35,11 +35,11 @@
  *     life.c     start, fork, exit
  *     unseen.c   what went past the shim, said at the end
  *
- * Locks, outermost first: passing_lock, worker_lock, poll_lock, pin_lock, move_lock,
+ * Locks, outermost first: busy_lock, passing_lock, worker_lock, poll_lock, pin_lock, move_lock,
  * books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is held over a call of
- * the driver that can wait for the GPU, but move_lock over a copy or a wait of cold.c or pinned.c,
- * pin_lock, and modules_lock and below it partition_lock, under which none of the others is
- * taken. opening_lock is held over the answer of another process, and only ipc_lock is taken
+ * the driver that can wait for the GPU, but busy_lock, move_lock over a copy or a wait of cold.c
+ * or pinned.c, pin_lock, and modules_lock and below it partition_lock, under which none of the
+ * others is taken. opening_lock is held over the answer of another process, and only ipc_lock is taken
  * below it. Nothing is taken below ipc_lock and list_lock of pinned.c.
  */
 #ifndef GVM_SHIM_H
@@ -558,6 +558,13 @@ u32 streams_count(void);
 void worker_init(void);
 /* Stop it, publish the last counts, take everything away. */
 void worker_stop(void);
+/*
+ * Before a fork, and after it in the parent: between them the thread is in no call of the driver.
+ * The child would have the locks that such a call holds, and wait for them without end. A call
+ * that waits for the GPU is waited for half a second.
+ */
+void worker_before_fork(void);
+void worker_after_fork(void);
 /* The child of a fork has no such thread. */
 void worker_reset(void);
 

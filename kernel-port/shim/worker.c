@@ -38,6 +38,9 @@ static _Atomic bool started;
 static _Atomic bool stopping;
 static struct shim_descriptor wake_fd = SHIM_NO_DESCRIPTOR;
 static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER;
+/* The thread holds it but where it waits for work: it may be in a call of the driver. */
+static pthread_mutex_t busy_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool stopped_for_fork; /* this thread forks, and holds busy_lock */
 
 /* The number of the descriptor that wakes the thread; -1: it is lost, which is said once. */
 static int find_wake_fd(void)
@@ -104,10 +107,14 @@ static void wait_for_work(u64 timeout_ns)
 				 { .fd = report_watch_fd(), .events = POLLIN },
 				 { .fd = passing_fd(), .events = POLLIN } };
 	u64 count;
+	int ready;
 
 	if (shim_lost())
 		return;
-	if (ppoll(fds, 3, timeout_ns ? &timeout : NULL, NULL) <= 0)
+	pthread_mutex_unlock(&busy_lock);
+	ready = ppoll(fds, 3, timeout_ns ? &timeout : NULL, NULL);
+	pthread_mutex_lock(&busy_lock);
+	if (ready <= 0)
 		return;
 	/* Closed meanwhile, it has another file's number now. */
 	if (find_wake_fd() < 0)
@@ -124,6 +131,7 @@ static void *work(void *unused)
 {
 	const struct shim_real *real = shim_real();
 
+	pthread_mutex_lock(&busy_lock);
 	streams_relax(real); /* for ever */
 	while (!stopping && !shim_lost()) {
 		u64 began_ns = own_time_ns();
@@ -152,6 +160,7 @@ static void *work(void *unused)
 	}
 	streams_poll(real); /* an event after the last launches, and a look at it */
 	streams_poll(real);
+	pthread_mutex_unlock(&busy_lock);
 	return unused;
 }
 
@@ -210,13 +219,41 @@ void worker_init(void)
 }
 
 /*
- * The thread is in a call of the driver at most. If that waits for the GPU, the process ends
- * without it: half a second is enough for every other call. Its descriptor stays open: a thread
- * that still launches may be about to write to it.
+ * Half a second from now. The thread is in a call of the driver at most. If that waits for the
+ * GPU, nobody waits for the thread: this is enough for every other call.
  */
-void worker_stop(void)
+static struct timespec call_limit(void)
 {
 	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += 500000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return until;
+}
+
+void worker_before_fork(void)
+{
+	struct timespec until = call_limit();
+
+	if (started && !pthread_equal(pthread_self(), thread))
+		stopped_for_fork = !pthread_mutex_timedlock(&busy_lock, &until);
+}
+
+void worker_after_fork(void)
+{
+	if (stopped_for_fork)
+		pthread_mutex_unlock(&busy_lock);
+	stopped_for_fork = false;
+}
+
+/* Its descriptor stays open: a thread that still launches may be about to write to it. */
+void worker_stop(void)
+{
+	struct timespec until = call_limit();
 	u64 one = 1;
 
 	pthread_mutex_lock(&worker_lock);
@@ -226,12 +263,6 @@ void worker_stop(void)
 		stopping = true;
 		if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
 			shim_log("the shim's thread cannot be woken");
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 500000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
 		if (fd >= 0 && !pthread_timedjoin_np(thread, NULL, &until))
 			started = false;
 	}
@@ -241,6 +272,8 @@ void worker_stop(void)
 void worker_reset(void)
 {
 	pthread_mutex_init(&worker_lock, NULL);
+	pthread_mutex_init(&busy_lock, NULL);
+	stopped_for_fork = false;
 	descriptor_close(&wake_fd);
 	shim_set_lost(false);
 	started = false;

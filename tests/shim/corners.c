@@ -79,6 +79,33 @@ static void task_fork_amid(int number)
 }
 
 /*
+ * The shim's thread is in the driver when the program forks: for NUMBER milliseconds, 0: for
+ * ever. The child would have the locks of the driver that this thread holds.
+ */
+static void task_fork_beside(int number)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(&fake_linger) linger = (__typeof__(linger))dlsym(library, "fake_linger");
+	__typeof__(&fake_stays) stays = (__typeof__(stays))dlsym(library, "fake_stays");
+	__typeof__(&fake_await_stay) await_stay =
+		(__typeof__(await_stay))dlsym(library, "fake_await_stay");
+	pid_t child;
+	int status;
+
+	open_device();
+	allocate_numbers();
+	linger("cuEventQuery", (unsigned int)number);
+	launch(NULL);
+	await_stay();
+	child = fork();
+	if (!child)
+		_exit(stays());
+	if (waitpid(child, &status, 0) != child || status != (number ? 0 : 1 << 8))
+		fail("the child of a fork beside the shim's thread");
+	_exit(0);
+}
+
+/*
  * The application was made for a later driver, whose call of a known name has one more
  * argument. For another call it asks for the first version.
  */
@@ -604,6 +631,7 @@ const struct task corner_tasks[] = {
 	{ "newer", task_newer },
 	{ "elsewhere", task_elsewhere },
 	{ "fork_amid", task_fork_amid },
+	{ "fork_beside", task_fork_beside },
 	{ "signals", task_signals },
 	{ "descriptors", task_descriptors },
 	{ "first_version", task_first_version },

@@ -81,13 +81,20 @@ static __thread unsigned int thread_mode;
 static bool held;
 static bool finished;
 
-/* Where a thread is to stay. */
+/* Where a thread is to stay, and for how long; 0: for ever. */
 static const char *_Atomic stay_in;
+static unsigned int stay_ms;
 static _Atomic bool stays;
+
+FAKE void fake_linger(const char *call, unsigned int milliseconds)
+{
+	stay_ms = milliseconds;
+	stay_in = call;
+}
 
 FAKE void fake_stay(const char *call)
 {
-	stay_in = call;
+	fake_linger(call, 0);
 }
 
 FAKE void fake_await_stay(void)
@@ -102,8 +109,15 @@ void fake_enter(const char *call)
 		return;
 	stay_in = NULL;
 	stays = true;
-	for (;;)
+	while (!stay_ms)
 		pause();
+	usleep(stay_ms * 1000);
+	stays = false;
+}
+
+FAKE bool fake_stays(void)
+{
+	return stays;
 }
 
 FAKE void fake_hold(void)
@@ -405,6 +419,7 @@ static void compute_for_a_query(void)
 FAKE cu_result cuEventQuery(struct CUevent_st *event)
 {
 	MEASURED();
+	fake_enter(__func__);
 	compute_for_a_query();
 	return event->after <= ended ? CU_OK : CU_NOT_READY;
 }

@@ -26,10 +26,14 @@ void fake_lose_context(struct CUctx_st *context);
 /* From now on launches do not end; fake_release() ends them all. */
 void fake_hold(void);
 void fake_release(void);
-/* The next thread in @call ("cuDeviceGetAttribute", "cuMemPoolCreate") stays there for ever. */
+/* The next thread in @call stays there for ever; calls that have fake_enter(). */
 void fake_stay(const char *call);
+/* The next thread in @call stays there for @milliseconds. */
+void fake_linger(const char *call, unsigned int milliseconds);
 /* Wait until it is there. */
 void fake_await_stay(void);
+/* It is there. */
+bool fake_stays(void);
 /* The process is in this state from now on: fake_states.c. */
 void fake_state(const char *name);
 /* Meanwhile the first @count of all launches have ended. */

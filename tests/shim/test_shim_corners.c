@@ -77,6 +77,24 @@ START_TEST(a_child_does_not_wait_for_its_parents_threads)
 }
 END_TEST
 
+/* On an H200 a child waited for ever in cuArrayDestroy(). */
+START_TEST(a_fork_waits_until_the_shims_thread_is_out_of_the_driver)
+{
+	struct program program;
+
+	run(&program, true, "dlsym", "fork_beside", 100, NULL);
+}
+END_TEST
+
+/* It may wait for a GPU that has failed. */
+START_TEST(a_fork_does_not_wait_for_ever)
+{
+	struct program program;
+
+	run(&program, true, "dlsym", "fork_beside", 0, NULL);
+}
+END_TEST
+
 START_TEST(signals_do_not_spoil_the_books_of_a_container)
 {
 	static const char *const variables = "GVM_LIMIT=20M GVM_CONTAINER=llm";
@@ -313,6 +331,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, the_first_version_of_a_call_is_seen_by_its_symbol);
 	tcase_add_test(tests, calls_that_pass_the_shim_are_said);
 	tcase_add_test(tests, a_child_does_not_wait_for_its_parents_threads);
+	tcase_add_test(tests, a_fork_waits_until_the_shims_thread_is_out_of_the_driver);
+	tcase_add_test(tests, a_fork_does_not_wait_for_ever);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
 	tcase_add_test(tests, a_launch_on_both_gpus_is_counted_on_each);
