@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The first process of a virtual machine with nvidia-uvm.ko, unmodified, on the software GPU.
- * GVM_TEST=name,name on the kernel's command line runs these parts alone.
+ * GVM_TEST=name,name on the kernel's command line runs these parts alone, and
+ * GVM_TEST_LEAVE_OUT=name,name all but these.
  */
 #include "softgpu_guest.h"
 
@@ -141,16 +142,22 @@ static void test_refusals(void)
 	guest_expect_unload("softgpu", 0);
 }
 
+static bool is_wanted(const struct softgpu_test *test)
+{
+	const char *wanted = getenv("GVM_TEST"), *left_out = getenv("GVM_TEST_LEAVE_OUT");
+
+	if (wanted)
+		return guest_list_has(wanted, test->name);
+	return !test->by_name && !(left_out && guest_list_has(left_out, test->name));
+}
+
 int main(void)
 {
-	const char *wanted = getenv("GVM_TEST");
-
 	guest_mount();
 	guest_log("begin");
 	test_refusals();
 	for (size_t i = 0; i < sizeof(softgpu_tests) / sizeof(softgpu_tests[0]); i++)
-		if (wanted ? guest_list_has(wanted, softgpu_tests[i].name) :
-			     !softgpu_tests[i].by_name)
+		if (is_wanted(&softgpu_tests[i]))
 			run_test(&softgpu_tests[i]);
 	guest_end();
 	return 1;

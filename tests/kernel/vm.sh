@@ -29,7 +29,7 @@ boot() {
 	kernel=$2
 	initramfs=$3
 	shift 3
-	for parameter in $(env | grep -E '^GVM_TEST=[a-z,]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
+	for parameter in $(env | grep -E '^GVM_TEST(_LEAVE_OUT)?=[a-z,]+$|^GVM_TEST_[A-Z_]+=[0-9a-fx]+$'); do
 		set -- "$@" "$parameter"
 	done
 	processors="-accel tcg,thread=multi -smp 2"
