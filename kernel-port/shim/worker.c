@@ -40,7 +40,11 @@ static struct shim_descriptor wake_fd = SHIM_NO_DESCRIPTOR;
 static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER;
 /* The thread holds it but where it waits for work: it may be in a call of the driver. */
 static pthread_mutex_t busy_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool stopped_for_fork; /* this thread forks, and holds busy_lock */
+static _Thread_local bool is_worker;
+/* Forks that this thread has begun: a signal handler, or a library's handler, may fork amid one. */
+static _Thread_local unsigned int forks;
+static _Thread_local bool stopped_for_fork; /* the first of them holds busy_lock */
+static pid_t owner;			    /* a child of _Fork() or vfork() is not us */
 
 /* The number of the descriptor that wakes the thread; -1: it is lost, which is said once. */
 static int find_wake_fd(void)
@@ -131,6 +135,7 @@ static void *work(void *unused)
 {
 	const struct shim_real *real = shim_real();
 
+	is_worker = true;
 	pthread_mutex_lock(&busy_lock);
 	streams_relax(real); /* for ever */
 	while (!stopping && !shim_lost()) {
@@ -167,6 +172,8 @@ static void *work(void *unused)
 /* Before libcuda's own end: exit handlers run in reverse order. */
 static void at_exit(void)
 {
+	if (getpid() != owner)
+		return;
 	shim_close_begins();
 	worker_stop();
 	report_launches(); /* gvm.ko does not take them once libcuda has closed its files */
@@ -215,6 +222,7 @@ static void wake_up(void)
 
 void worker_init(void)
 {
+	owner = getpid();
 	shim_set_waker(wake_up);
 }
 
@@ -235,19 +243,27 @@ static struct timespec call_limit(void)
 	return until;
 }
 
+/* Also where no thread has been started yet: another thread may be about to. */
 void worker_before_fork(void)
 {
 	struct timespec until = call_limit();
 
-	if (started && !pthread_equal(pthread_self(), thread))
+	if (!forks++ && !is_worker)
 		stopped_for_fork = !pthread_mutex_timedlock(&busy_lock, &until);
 }
 
+/*
+ * The fork counts as begun until the lock is free: a signal handler that forks meanwhile leaves it
+ * alone. In the child of a fork within a fork the outer one ends, too, and none is begun.
+ */
 void worker_after_fork(void)
 {
-	if (stopped_for_fork)
+	if (forks == 1 && stopped_for_fork) {
+		stopped_for_fork = false;
 		pthread_mutex_unlock(&busy_lock);
-	stopped_for_fork = false;
+	}
+	if (forks)
+		forks--;
 }
 
 /* Its descriptor stays open: a thread that still launches may be about to write to it. */
@@ -257,7 +273,7 @@ void worker_stop(void)
 	u64 one = 1;
 
 	pthread_mutex_lock(&worker_lock);
-	if (started && !shim_lost() && !pthread_equal(pthread_self(), thread)) {
+	if (started && !shim_lost() && !is_worker) {
 		int fd = find_wake_fd();
 
 		stopping = true;
@@ -273,7 +289,10 @@ void worker_reset(void)
 {
 	pthread_mutex_init(&worker_lock, NULL);
 	pthread_mutex_init(&busy_lock, NULL);
+	is_worker = false;
+	forks = 0;
 	stopped_for_fork = false;
+	owner = getpid();
 	descriptor_close(&wake_fd);
 	shim_set_lost(false);
 	started = false;

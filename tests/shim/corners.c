@@ -105,6 +105,50 @@ static void task_fork_beside(int number)
 	_exit(0);
 }
 
+static void fork_and_wait(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
+/* A library forks while the program forks, as a signal handler may, too. */
+static void task_fork_in_fork(int number)
+{
+	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	__typeof__(&fake_in_fork) in_fork = (__typeof__(in_fork))dlsym(library, "fake_in_fork");
+
+	open_device();
+	allocate_numbers();
+	hold();
+	launch(NULL);
+	for (int i = 0; i < number; i++) {
+		in_fork(fork_and_wait);
+		fork_and_wait();
+	}
+	wait_for_line();
+	release();
+	wait_for_line();
+}
+
+/* Children of the system call alone, which end by exit(), and run the handlers of their parent. */
+static void task_bare_fork(int number)
+{
+	pid_t child;
+
+	open_device();
+	allocate_numbers();
+	for (int i = 0; i < number; i++) {
+		launch(NULL);
+		child = _Fork();
+		if (!child)
+			exit(0);
+		waitpid(child, NULL, 0);
+	}
+}
+
 /*
  * The application was made for a later driver, whose call of a known name has one more
  * argument. For another call it asks for the first version.
@@ -632,6 +676,8 @@ const struct task corner_tasks[] = {
 	{ "elsewhere", task_elsewhere },
 	{ "fork_amid", task_fork_amid },
 	{ "fork_beside", task_fork_beside },
+	{ "fork_in_fork", task_fork_in_fork },
+	{ "bare_fork", task_bare_fork },
 	{ "signals", task_signals },
 	{ "descriptors", task_descriptors },
 	{ "first_version", task_first_version },

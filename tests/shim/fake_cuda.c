@@ -120,6 +120,28 @@ FAKE bool fake_stays(void)
 	return stays;
 }
 
+/* Where the program is linked with this library, its handlers come before those of the shim. */
+static void (*in_fork)(void);
+
+static void prepare_fork(void)
+{
+	void (*call)(void) = in_fork;
+
+	in_fork = NULL;
+	if (call)
+		call();
+}
+
+__attribute__((constructor)) static void prepare_forks(void)
+{
+	pthread_atfork(prepare_fork, NULL, NULL);
+}
+
+FAKE void fake_in_fork(void (*call)(void))
+{
+	in_fork = call;
+}
+
 FAKE void fake_hold(void)
 {
 	held = true;

@@ -34,6 +34,8 @@ void fake_linger(const char *call, unsigned int milliseconds);
 void fake_await_stay(void);
 /* It is there. */
 bool fake_stays(void);
+/* The next fork makes this call before it forks, after the shim has prepared for it. */
+void fake_in_fork(void (*call)(void));
 /* The process is in this state from now on: fake_states.c. */
 void fake_state(const char *name);
 /* Meanwhile the first @count of all launches have ended. */

@@ -95,6 +95,22 @@ START_TEST(a_fork_does_not_wait_for_ever)
 }
 END_TEST
 
+/* The shim's thread waited for ever for the end of the outer fork. */
+START_TEST(a_fork_within_a_fork_leaves_the_shims_thread_at_work)
+{
+	struct program program;
+
+	start(&program, true, "linked", "fork_in_fork", 2, NULL);
+	wait_ready(&program);
+	go_on(&program);
+	wait_ready(&program);
+	await(&program, "gcgroup.stat",
+	      "nr_submitted_kernels: 1\nnr_ended_kernels: 1\nnr_pending_kernels: 0\n");
+	go_on(&program);
+	finish(&program);
+}
+END_TEST
+
 START_TEST(signals_do_not_spoil_the_books_of_a_container)
 {
 	static const char *const variables = "GVM_LIMIT=20M GVM_CONTAINER=llm";
@@ -333,6 +349,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_child_does_not_wait_for_its_parents_threads);
 	tcase_add_test(tests, a_fork_waits_until_the_shims_thread_is_out_of_the_driver);
 	tcase_add_test(tests, a_fork_does_not_wait_for_ever);
+	tcase_add_test(tests, a_fork_within_a_fork_leaves_the_shims_thread_at_work);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
 	tcase_add_test(tests, a_launch_on_both_gpus_is_counted_on_each);

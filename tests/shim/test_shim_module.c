@@ -122,6 +122,21 @@ START_TEST(the_module_hears_of_children)
 }
 END_TEST
 
+/* A child that no handler of fork() knows of tells nothing again: the file is its parent's. */
+START_TEST(the_module_hears_nothing_of_bare_children)
+{
+	struct program program;
+	char parent[32];
+	const char *text;
+
+	run(&program, true, "dlsym", "bare_fork", 20, beside(""));
+	snprintf(parent, sizeof(parent), " of %d\n", (int)program.pid);
+	for (text = content("module"); (text = strstr(text, " of ")); text++)
+		ck_assert_msg(!strncmp(text, parent, strlen(parent)), "%s", content("module"));
+	ck_assert_int_eq(last_number("module", "submitted "), 20);
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, the_module_hears_of_each_launch);
@@ -130,6 +145,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, the_module_hears_of_the_last_launches);
 	tcase_add_test(tests, the_module_hears_without_control_files);
 	tcase_add_test(tests, the_module_hears_of_children);
+	tcase_add_test(tests, the_module_hears_nothing_of_bare_children);
 }
 
 int main(void)
