@@ -15,6 +15,7 @@
 #include "shim.h"
 
 #define SHARE_MAX_PPM 10000000ull
+#define SMALL_BYTES   (1ull << 20)
 
 /* "50%" or "0.25" of the device, up to ten times of it, in millionths. False: no share. */
 static bool parse_ppm(const char *text, u32 *ret_ppm)
@@ -149,6 +150,24 @@ static void read_plugin_limits(struct shim_sizes *limit)
 		shim_wrong("GPU_PORTION", portion, "a share such as 0.5");
 }
 
+static bool is_small(const struct shim_size *size)
+{
+	return size->given && !size->ppm && size->bytes < SMALL_BYTES;
+}
+
+/* "GVM_LIMIT=20" is 20 bytes, which is hardly what the user means. It holds all the same. */
+static void tell_small(const char *name, const char *value, const struct shim_sizes *sizes)
+{
+	bool small = is_small(&sizes->all);
+
+	for (int i = 0; i < SHIM_DEVICES; i++)
+		small |= is_small(&sizes->gpus[i]);
+	if (small)
+		shim_warn("%s=%." SHIM_SHOWN "s is less than 1 MiB: a number alone is bytes, "
+			  "20G is 20 GiB, and 1.0 is all of a GPU",
+			  name, value);
+}
+
 void shim_limits_read(void)
 {
 	static const char allowed[] = "bytes with K, M, G or T, 8e9, a share such as 50% or "
@@ -160,12 +179,16 @@ void shim_limits_read(void)
 		read_plugin_limits(&shim_settings.limit);
 	else if (!parse_sizes(limit, &shim_settings.limit))
 		shim_wrong("GVM_LIMIT", limit, allowed);
+	else
+		tell_small("GVM_LIMIT", limit, &shim_settings.limit);
 	if (!resident || !*resident)
 		return;
 	if (!parse_sizes(resident, &shim_settings.resident))
 		shim_wrong("GVM_RESIDENT", resident, allowed);
 	else if (!shim_settings.managed)
 		shim_warn("GVM_RESIDENT needs GVM_SHIM_MANAGED=1: all memory stays on the GPU");
+	else if (strcmp(resident, "0") != 0) /* which keeps all on the host */
+		tell_small("GVM_RESIDENT", resident, &shim_settings.resident);
 }
 
 bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes)

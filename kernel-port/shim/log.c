@@ -69,6 +69,17 @@ static void make_printable(char *text, int length)
 			text[i] = '?';
 }
 
+/* False: it is lost. */
+static bool put(int fd, const char *line, size_t length)
+{
+	ssize_t written;
+
+	do
+		written = write(fd, line, length);
+	while (written < 0 && errno == EINTR);
+	return written >= 0;
+}
+
 /*
  * A line is one write, so lines of several processes do not mix. The file is opened for each
  * line: lines are rare, and no descriptor of ours gets in the way of programs that close all of
@@ -80,6 +91,7 @@ static void write_line(const char *fmt, va_list args, bool to_stderr, bool must)
 	int saved = errno;
 	int length = snprintf(line, sizeof(line), "gvm-shim[%d]: ", (int)getpid());
 	int fd = STDERR_FILENO;
+	bool written;
 
 	length += vsnprintf(line + length, sizeof(line) - (size_t)length - 1, fmt, args);
 	if (length > (int)sizeof(line) - 2)
@@ -88,17 +100,12 @@ static void write_line(const char *fmt, va_list args, bool to_stderr, bool must)
 	line[length++] = '\n';
 	if (!to_stderr)
 		fd = open_log();
-	if (fd < 0 && must) {
-		fd = STDERR_FILENO;
-		to_stderr = true;
-	}
-	if (fd >= 0) {
-		/* A line that cannot be written is lost: there is nowhere to report it. */
-		while (write(fd, line, (size_t)length) < 0 && errno == EINTR)
-			;
-		if (!to_stderr)
-			close(fd);
-	}
+	written = put(fd, line, (size_t)length);
+	if (!to_stderr && fd >= 0)
+		close(fd);
+	/* Such as where its file system is full. */
+	if (!written && must && !to_stderr)
+		put(STDERR_FILENO, line, (size_t)length);
 	errno = saved;
 }
 

@@ -174,38 +174,62 @@ static u32 control(const struct turns_group *group, u32 command, u64 *us)
 	return call.status;
 }
 
+/* Set and read back. 0, or RM's status; *ret_us: what is in force then. */
+static u32 set(const struct turns_group *group, u64 wanted, u64 *ret_us)
+{
+	u32 status;
+
+	*ret_us = wanted;
+	status = control(group, RM_SET_TIMESLICE, ret_us);
+	*ret_us = 0;
+	return status ? status : control(group, RM_GET_TIMESLICE, ret_us);
+}
+
+/* @status: 0 if the driver took another one, @us. */
+static void tell_not_set(u32 count, u64 wanted, u32 status, u64 us)
+{
+	if (status)
+		shim_warn("the timeslice of %u channel groups cannot be set (status 0x%x)%s",
+			  count, status, geteuid() ? ": it needs root" : "");
+	else
+		shim_warn("the timeslice of %u channel groups is %llu us and not %llu us: the "
+			  "driver has chosen it",
+			  count, us, wanted);
+}
+
 void turns_apply(void)
 {
 	u64 wanted = shim_settings.timeslice_us;
-	u32 set = 0;
-	u32 status = 0;
+	u64 other_us = 0;
+	u32 done = 0;
+	u32 wrong = 0;
 	u32 tried = 0;
 
 	pthread_mutex_lock(&turns_lock);
 	due = false;
 	forget_closed();
 	for (u32 i = 0; i < group_count; i++) {
-		u64 us = wanted;
-		u32 answer;
+		u32 status;
+		u64 us;
 
 		if (!groups[i].due)
 			continue;
 		groups[i].due = false;
 		tried++;
-		answer = control(&groups[i], RM_SET_TIMESLICE, &us);
-		us = 0;
-		if (!answer && !control(&groups[i], RM_GET_TIMESLICE, &us) && us == wanted)
-			set++;
-		else
-			status = answer;
+		status = set(&groups[i], wanted, &us);
+		if (!status && us == wanted) {
+			done++;
+			continue;
+		}
+		wrong = status;
+		other_us = us;
 	}
 	if (tried)
 		shim_log("timeslice %llu us set and read back on %u of %u new channel groups",
-			 wanted, set, tried);
-	if (tried && set < tried && !told) {
+			 wanted, done, tried);
+	if (done < tried && !told) {
 		told = true;
-		shim_warn("the timeslice of %u channel groups cannot be set (status 0x%x)%s",
-			  tried - set, status, geteuid() ? ": it needs root" : "");
+		tell_not_set(tried - done, wanted, wrong, other_us);
 	}
 	pthread_mutex_unlock(&turns_lock);
 }

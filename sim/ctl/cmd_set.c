@@ -105,6 +105,13 @@ static bool await_value(const struct ctl_container *container,
 	return holds;
 }
 
+/* The shim reads these alone: kernel-port/shim/report.c. */
+static bool shim_reads(const char *name)
+{
+	return !strcmp(name, "gmem.limit.high") || !strcmp(name, "compute.timeslice") ||
+	       !strcmp(name, "compute.priority");
+}
+
 static int set_one(const struct ctl_container *container, const struct gvm_control_file *file,
 		   const char *text, u64 wanted, struct sim_error *err)
 {
@@ -116,6 +123,11 @@ static int set_one(const struct ctl_container *container, const struct gvm_contr
 	if (container->ended)
 		return sim_runtime_error(err, "process %llu has ended, and left %s",
 					 container->pid, container->path);
+	if (ctl_is_shim(container) && !shim_reads(file->name))
+		return sim_user_error(err,
+				      "process %llu has the shim, which has no %s, but "
+				      "gmem.limit.high, compute.timeslice and compute.priority",
+				      container->pid, file->name);
 	status = ctl_write(container, file->name, text, &written);
 	if (status)
 		return sim_runtime_error(err, "%s/%s: %s", container->path, file->name,

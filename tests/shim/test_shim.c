@@ -465,6 +465,8 @@ START_TEST(wrong_settings_are_named)
 		{ "GVM_LIMIT=16:8G", "GVM_LIMIT=16:8G is ignored; allowed: bytes" },
 		{ "GVM_LIMIT=8G,", "GVM_LIMIT=8G, is ignored; allowed: bytes" },
 		{ "GVM_LIMIT=8G,9G", "GVM_LIMIT=8G,9G is ignored; allowed: bytes" },
+		{ "GVM_LIMIT=1:20", "GVM_LIMIT=1:20 is less than 1 MiB" },
+		{ "GVM_RESIDENT=8", "GVM_RESIDENT=8 is less than 1 MiB" },
 		{ "GVM_RESIDENT=1:x", "GVM_RESIDENT=1:x is ignored; allowed: bytes" },
 		{ "CUDA_DEVICE_MEMORY_LIMIT_0=5x", "CUDA_DEVICE_MEMORY_LIMIT_0=5x is ignored" },
 		{ "GPU_PORTION=half", "GPU_PORTION=half is ignored" },

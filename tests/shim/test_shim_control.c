@@ -330,6 +330,11 @@ START_TEST(a_log_that_cannot_be_written_is_named)
 	run(&program, true, "ask", "launches", 1, setting);
 	ck_assert_msg(strstr(content("stderr"), "GVM_SHIM_LOG=/aaa"), "%s", content("stderr"));
 	ck_assert_int_eq(lines_of(content("stderr")), 1);
+	/* Its file system is full. */
+	forget_files();
+	run(&program, true, "ask", "launches", 1, "GVM_SHIM_LOG=/dev/full GVM_LIMIT=8X");
+	ck_assert_ptr_nonnull(strstr(content("stderr"), "GVM_LIMIT=8X is ignored"));
+	ck_assert_int_eq(lines_of(content("stderr")), 1);
 	/* Nobody reads a FIFO: the program does not wait for it. */
 	forget_files();
 	path_of("fifo", path, sizeof(path));

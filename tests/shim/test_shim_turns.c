@@ -19,6 +19,7 @@
 #define GROUP	  0xa06cu
 #define OBJECTS	  64
 #define SLICE_US  2048
+#define LEAST_US  16	/* RM gives no less */
 #define WRONG_ARG 0x1fu /* NV_ERR_INVALID_ARGUMENT */
 
 struct alloc {
@@ -53,9 +54,15 @@ void shim_log(const char *fmt, ...)
 	(void)fmt;
 }
 
+static char warning[256];
+
 void shim_warn(const char *fmt, ...)
 {
-	(void)fmt;
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(warning, sizeof(warning), fmt, args);
+	va_end(args);
 }
 
 static struct object *find(u32 client, u32 handle)
@@ -108,7 +115,7 @@ static void rm_control(int fd, struct control *call)
 	if (call->status)
 		strays++;
 	else if (call->command == 0xa06c0103u)
-		object->slice_us = *us;
+		object->slice_us = *us < LEAST_US ? LEAST_US : *us;
 	else
 		*us = object->slice_us;
 }
@@ -160,6 +167,7 @@ static void setup(void)
 {
 	memset(objects, 0, sizeof(objects));
 	controls = strays = 0;
+	*warning = '\0';
 	rm = open("/dev/null", O_RDWR | O_CLOEXEC);
 	shim_settings.timeslice_us = SLICE_US;
 	turns_reset();
@@ -251,12 +259,24 @@ START_TEST(no_call_goes_to_a_file_that_is_not_the_drivers)
 }
 END_TEST
 
+/* It is no lack of rights. */
+START_TEST(a_slice_that_the_driver_changes_is_named)
+{
+	shim_settings.timeslice_us = 1;
+	set_all();
+	ck_assert_str_eq(warning,
+			 "the timeslice of 4 channel groups is 16 us and not 1 us: the driver "
+			 "has chosen it");
+}
+END_TEST
+
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, each_group_gets_its_slice);
 	tcase_add_test(tests, a_group_goes_with_its_device);
 	tcase_add_test(tests, a_group_goes_with_its_client);
 	tcase_add_test(tests, a_handle_that_comes_again_is_one_group);
+	tcase_add_test(tests, a_slice_that_the_driver_changes_is_named);
 	tcase_add_test(tests, no_call_goes_to_a_file_that_is_not_the_drivers);
 }
 
