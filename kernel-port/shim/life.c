@@ -4,9 +4,10 @@
  *
  * exit() and a return of main() run worker.c's exit handler, which stops the thread before
  * libcuda ends. Threads that still launch then are served by the driver, and no more counted.
- * _exit() runs no handler, so it is hooked: Python's child processes end by it. exec() starts
- * over in the new program, which removes what the old one left. A process that is killed leaves
- * its directory; the next process with the shim removes it.
+ * _exit() runs no handler, so it is hooked: Python's child processes end by it. quick_exit() calls
+ * the C library's _exit(), and has a handler. exec() starts over in the new program, which
+ * removes what the old one left. A process that is killed leaves its directory; the next process
+ * with the shim removes it. So does the parent in daemon(), which calls the C library's _exit().
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -81,6 +82,18 @@ static void after_fork(void)
 	modules_reset();
 }
 
+/* It may be a signal handler, with any lock of ours or of malloc() held below it. */
+static void abandon_all(void)
+{
+	if (getpid() != owner || shim_closing())
+		return;
+	shim_close_begins();
+	unseen_tell(forked, true);
+	tell_summary();
+	report_abandon();
+	shared_abandon();
+}
+
 __attribute__((constructor)) static void start(void)
 {
 	held_init();
@@ -89,6 +102,7 @@ __attribute__((constructor)) static void start(void)
 	shim_settings_read();
 	folder_init();
 	worker_init();
+	at_quick_exit(abandon_all); /* it does not call our _exit() */
 	pthread_atfork(worker_before_fork, worker_after_fork, after_fork);
 	shim_log("loaded: managed %d place %d limit %s timeslice %llu us",
 		 shim_settings.managed, shim_settings.place,
@@ -101,16 +115,9 @@ __attribute__((destructor)) static void end(void)
 	close_all();
 }
 
-/* It may be a signal handler, with any lock of ours or of malloc() held below it. */
 static void quit(int status)
 {
-	if (getpid() == owner && !shim_closing()) {
-		shim_close_begins();
-		unseen_tell(forked, true);
-		tell_summary();
-		report_abandon();
-		shared_abandon();
-	}
+	abandon_all();
 	for (;;)
 		syscall(SYS_exit_group, status);
 }

@@ -133,6 +133,17 @@ static void task_fork_in_fork(int number)
 	wait_for_line();
 }
 
+/* It runs no handlers of exit(), and calls the C library's own _exit(). */
+static void task_quick_exit(int number)
+{
+	open_device();
+	allocate_numbers();
+	for (int i = 0; i < number; i++)
+		launch(NULL);
+	wait_for_line();
+	quick_exit(0);
+}
+
 /* Children of the system call alone, which end by exit(), and run the handlers of their parent. */
 static void task_bare_fork(int number)
 {
@@ -678,6 +689,7 @@ const struct task corner_tasks[] = {
 	{ "fork_beside", task_fork_beside },
 	{ "fork_in_fork", task_fork_in_fork },
 	{ "bare_fork", task_bare_fork },
+	{ "quick_exit", task_quick_exit },
 	{ "signals", task_signals },
 	{ "descriptors", task_descriptors },
 	{ "first_version", task_first_version },

@@ -111,6 +111,21 @@ START_TEST(a_fork_within_a_fork_leaves_the_shims_thread_at_work)
 }
 END_TEST
 
+START_TEST(a_quick_exit_leaves_nothing)
+{
+	struct program program;
+
+	start(&program, true, "dlsym", "quick_exit", 3, NULL);
+	wait_ready(&program);
+	await(&program, "gmem.current", "4000\n");
+	go_on(&program);
+	finish(&program);
+	ck_assert_int_eq(program.status, 0);
+	assert_nothing_left();
+	ck_assert_int_eq(last_number("log", ": launched "), 3);
+}
+END_TEST
+
 START_TEST(signals_do_not_spoil_the_books_of_a_container)
 {
 	static const char *const variables = "GVM_LIMIT=20M GVM_CONTAINER=llm";
@@ -349,6 +364,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_child_does_not_wait_for_its_parents_threads);
 	tcase_add_test(tests, a_fork_waits_until_the_shims_thread_is_out_of_the_driver);
 	tcase_add_test(tests, a_fork_does_not_wait_for_ever);
+	tcase_add_test(tests, a_quick_exit_leaves_nothing);
 	tcase_add_test(tests, a_fork_within_a_fork_leaves_the_shims_thread_at_work);
 	tcase_add_test(tests, signals_do_not_spoil_the_books_of_a_container);
 	tcase_add_test(tests, a_container_holds_without_a_descriptor);
