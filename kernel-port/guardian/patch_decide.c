@@ -67,7 +67,9 @@ static int check_stack(const struct patcher *patcher, const struct ptx_statement
 		     (access->space == ACCESS_LOCAL &&
 		      !variables_get(&patcher->variables, access->name));
 
-	if (!patcher->has_calls || !writes || !local)
+	/* ptxas makes calls of other instructions, too, so a function may be called anyway. */
+	if ((!patcher->has_calls && patcher->module->functions[statement->function].entry) ||
+	    !writes || !local)
 		return 0;
 	return patcher_refuse(
 		patcher, statement->opcode,
@@ -163,6 +165,10 @@ int patcher_decide(struct patcher *patcher)
 			return patcher_refuse(
 				patcher, at,
 				"a name that gvmfence uses: is it patched already?");
+	for (size_t i = 0; i < module->function_count; i++)
+		if (ptx_begins(patcher->text, module->functions[i].name, "__cuda_"))
+			return patcher_refuse(patcher, module->functions[i].name,
+					      "a name of the assembler's own functions");
 	for (size_t i = 0; i < module->statement_count; i++)
 		patcher->has_calls |=
 			module->statements[i].kind == PTX_INSTRUCTION &&

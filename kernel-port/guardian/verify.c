@@ -79,6 +79,12 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 		if (!is_of_head(text, at))
 			return verify_refuse(verifier, at,
 					     "this is not accepted in the head of a function");
+		/*
+		 * ptxas makes calls of these functions of some instructions, and takes a
+		 * definition of the text for its own.
+		 */
+		if (ptx_begins(text, at, "__cuda_"))
+			return verify_refuse(verifier, at, "a name of the assembler");
 		depth += ptx_is(text, at, "(");
 		depth -= ptx_is(text, at, ")") && depth;
 		/* The function's own name stands outside of the parameters. */
@@ -301,6 +307,8 @@ static int verify_module_statement(struct verifier *verifier)
 		verifier->in_entry = false;
 		return status;
 	}
+	if (verify_masks_bytes(text, first))
+		return verify_refuse(verifier, first, "it stands outside of a body");
 	for (size_t at = first; at < verifier->at; at = ptx_next(text, at))
 		reserved |= flow_is_reserved(text, at);
 	verify_step(verifier);

@@ -230,31 +230,33 @@ static int read_access(const struct verifier *verifier,
 
 /*
  * A store to local memory, or to an address that may lie there. Return addresses lie in local
- * memory too, so a module with calls may store only inside of its variables. Stores that may
- * reach all of local memory are counted.
+ * memory too, so a module with calls may store only inside of its variables. So may a function:
+ * there is a call of it, though ptxas may make it of another instruction. Stores that may reach
+ * all of local memory are counted.
  */
 static int verify_local_store(struct verifier *verifier, const struct memory_access *access)
 {
 	const struct flow_address *address = &access->address;
 	struct verify_report *report = verifier->report;
+	bool calls = verifier->has_calls || !verifier->in_entry;
 	const struct name *variable;
 
 	if (!access->writes || (access->space != SPACE_LOCAL && !address->generic))
 		return 0;
 	variable =
 		address->generic ? NULL : verify_find_name(verifier, NAME_LOCAL, address->name);
-	if (verifier->has_calls && !variable)
+	if (calls && !variable)
 		return verify_refuse(
 			verifier, access->instruction->opcode,
 			"it could change a return address, since the module has calls");
 	if (variable && verify_is_inside(variable, address->offset, address->shift))
 		return 0;
+	if (calls)
+		return verify_refuse(verifier, access->instruction->opcode,
+				     "it reaches beyond its variable");
 	report->local_stores++;
-	if (verifier->in_entry)
-		report->entries[report->entry_count - 1].local_stores++;
-	return verifier->has_calls ? verify_refuse(verifier, access->instruction->opcode,
-						   "it reaches beyond its variable") :
-				     0;
+	report->entries[report->entry_count - 1].local_stores++;
+	return 0;
 }
 
 /* Shared, local, constant and parameter memory: the hardware confines it to the tenant. */

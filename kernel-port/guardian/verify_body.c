@@ -357,6 +357,9 @@ static int verify_statement(struct verifier *verifier)
 		if (!verify_is(verifier, notes[i]))
 			continue;
 		prototype = verify_is(verifier, ".callprototype");
+		/* No load of a bound may follow. */
+		if (verify_masks_bytes(text, verifier->at))
+			verifier->prologue = false;
 		for (; !verify_is(verifier, ";"); verify_step(verifier)) {
 			if (verify_at_end(verifier) || flow_is_reserved(text, verifier->at))
 				return verify_refuse(verifier, verifier->at,

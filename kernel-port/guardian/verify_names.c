@@ -255,6 +255,12 @@ static bool is_joined(const struct ptx_text *text, size_t at)
 	return false;
 }
 
+bool verify_masks_bytes(const struct ptx_text *text, size_t at)
+{
+	return ptx_is(text, at, ".pragma") &&
+	       ptx_begins(text, ptx_next(text, at), "\"used_bytes_mask ");
+}
+
 /*
  * Directives that change what verified code does. A .pragma may have registers spilled to
  * shared memory, where any store reaches them. A function that is said not to return may do so,

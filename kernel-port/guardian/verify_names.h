@@ -68,6 +68,12 @@ const struct name *verify_find_name(struct verifier *verifier, enum name_kind ki
 /* Refuse the text if the verifier has taken too many steps. Returns 0 or -SIM_EXIT_USER. */
 int verify_refuse_endless(const struct verifier *verifier);
 
+/*
+ * Does the directive .pragma at @at say which bytes of the next load are used? The
+ * others may hold anything.
+ */
+bool verify_masks_bytes(const struct ptx_text *text, size_t at);
+
 /* Does token @opcode have a modifier @modifier: ".shared", ".shared::cta"? */
 bool verify_has(const struct ptx_text *text, size_t opcode, const char *modifier);
 

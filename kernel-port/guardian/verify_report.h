@@ -28,7 +28,7 @@ struct verify_report {
 	u64 direct_writes; /* of these, stores and atomics */
 	u64 confined;	   /* to shared, local, constant and parameter memory */
 	u64 tables;	   /* clamped jumps */
-	u64 local_stores;  /* of all functions: see struct verify_entry */
+	u64 local_stores;  /* of all kernels: see struct verify_entry */
 	struct verify_entry *entries; /* the kernels */
 	size_t entry_count;
 };

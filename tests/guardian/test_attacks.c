@@ -173,6 +173,27 @@ static const struct {
 	{ ".pragma \"other\";\n" HEAD REGISTERS "ret; }", "not known" },
 	{ HEAD REGISTERS "ret; } .func g() .noreturn { ret; }", "may return" },
 	{ HEAD REGISTERS "ret; } .func f(); .alias f, leaf;", "aliases" },
+	/*
+	 * ptxas makes calls of such functions of instructions: of div.u64 a call of this one, and
+	 * so of code that no call names. A definition of ours takes the place of its own.
+	 */
+	{ HEAD REGISTERS
+	  "ret; } .func (.reg .u64 d) __cuda_sm20_div_u64 (.reg .u64 x, .reg .u64 "
+	  "y) { mov.u64 d, x; ret; }",
+	  "a name of the assembler" },
+	{ HEAD REGISTERS "ret; } .extern .func __cuda_sm20_div_u64 ();",
+	  "a name of the assembler" },
+	{ HEAD REGISTERS
+	  "ret; } .func g() { .reg .b64 %rd<2>; st.local.b64 [%rd1], %rd1; ret; }",
+	  "return address" },
+	{ HEAD REGISTERS "ret; } .func g() { " WINDOWS REGISTERS GENERIC_FENCE(
+		  "%gvmf_mask2") "st.u32 [%gvmf_a], %r1; ret; }",
+	  "return address" },
+	/* Bytes of a bound that are said to be unused. */
+	{ HEAD ".reg .b64 %gvmf_base; .pragma \"used_bytes_mask 1\"; "
+	       "ld.const.b64 %gvmf_base, [gvmf_bounds+0]; ret; }",
+	  "is no operand" },
+	{ ".pragma \"used_bytes_mask 1\";\n" HEAD REGISTERS "ret; }", "outside of a body" },
 	/* Two words without a space between them: one here, two for ptxas. */
 	{ ".visible.global .align 8 .b8 y[8];\n" HEAD REGISTERS "ret; }", "stands after" },
 	{ HEAD REGISTERS "ret; } .func g.noreturn { ret; }", "stands after" },

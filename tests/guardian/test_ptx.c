@@ -134,6 +134,9 @@ static const struct {
 	{ "t: .branchtargets u<2>; brx.idx %r1, t; u0: u1:",
 	  "its table of labels was not found" },
 	{ "setmaxnreg.dec.sync.aligned.u32 24;", "registers that come back" },
+	{ "} .func (.reg .u64 d) __cuda_sm20_div_u64 (.reg .u64 x, .reg .u64 y) { ret;",
+	  "a name of the assembler's own functions" },
+	{ "} .func g () { .reg .b64 %rd<2>; st.local.b64 [%rd1], %rd1;", "return address" },
 	{ "ld.global.u32 %r1, [%rd1]", "" },
 };
 
