@@ -165,10 +165,14 @@ int patcher_decide(struct patcher *patcher)
 			return patcher_refuse(
 				patcher, at,
 				"a name that gvmfence uses: is it patched already?");
-	for (size_t i = 0; i < module->function_count; i++)
-		if (ptx_begins(patcher->text, module->functions[i].name, "__cuda_"))
-			return patcher_refuse(patcher, module->functions[i].name,
+	for (size_t i = 0; i < module->function_count; i++) {
+		u32 name = module->functions[i].name;
+
+		if (ptx_begins(patcher->text, name, "__cuda_") ||
+		    ptx_begins(patcher->text, name, "__nv_ptx_"))
+			return patcher_refuse(patcher, name,
 					      "a name of the assembler's own functions");
+	}
 	for (size_t i = 0; i < module->statement_count; i++)
 		patcher->has_calls |=
 			module->statements[i].kind == PTX_INSTRUCTION &&

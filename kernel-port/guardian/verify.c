@@ -80,10 +80,11 @@ static int verify_head(struct verifier *verifier, size_t first, bool entry)
 			return verify_refuse(verifier, at,
 					     "this is not accepted in the head of a function");
 		/*
-		 * ptxas makes calls of these functions of some instructions, and takes a
-		 * definition of the text for its own.
+		 * ptxas makes calls of the first ones of some instructions, and takes a
+		 * definition of the text for its own. Of a call of the others it makes
+		 * instructions.
 		 */
-		if (ptx_begins(text, at, "__cuda_"))
+		if (ptx_begins(text, at, "__cuda_") || ptx_begins(text, at, "__nv_ptx_"))
 			return verify_refuse(verifier, at, "a name of the assembler");
 		depth += ptx_is(text, at, "(");
 		depth -= ptx_is(text, at, ")") && depth;

@@ -183,6 +183,10 @@ static const struct {
 	  "a name of the assembler" },
 	{ HEAD REGISTERS "ret; } .extern .func __cuda_sm20_div_u64 ();",
 	  "a name of the assembler" },
+	/* A call of it is an instruction of ptxas's own, whatever its body is. */
+	{ HEAD REGISTERS "call __nv_ptx_builtin_ocg_write, (); ret; } .func "
+			 "__nv_ptx_builtin_ocg_write () { ret; }",
+	  "a name of the assembler" },
 	{ HEAD REGISTERS
 	  "ret; } .func g() { .reg .b64 %rd<2>; st.local.b64 [%rd1], %rd1; ret; }",
 	  "return address" },
