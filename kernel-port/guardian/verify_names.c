@@ -284,6 +284,8 @@ static int refuse_directives(const struct verifier *verifier)
 				"a directive stands after a word, without a space");
 		if (ptx_is(text, at, ".alias"))
 			return verify_refuse(verifier, at, "aliases are not followed");
+		if (ptx_is(text, at, ".unified"))
+			return verify_refuse(verifier, at, "it may lie in another module");
 		if (ptx_is(text, at, ".noreturn"))
 			return verify_refuse(verifier, at, "it may return all the same");
 		if (!ptx_is(text, at, ".pragma"))

@@ -173,6 +173,10 @@ static const struct {
 	{ ".pragma \"other\";\n" HEAD REGISTERS "ret; }", "not known" },
 	{ HEAD REGISTERS "ret; } .func g() .noreturn { ret; }", "may return" },
 	{ HEAD REGISTERS "ret; } .func f(); .alias f, leaf;", "aliases" },
+	/* The same variable as another module's with this number. */
+	{ ".global .attribute(.unified(1, 2)) .align 8 .b8 y[8];\n" HEAD REGISTERS
+	  "st.global.u32 [y], %r1; ret; }",
+	  "another module" },
 	/*
 	 * ptxas makes calls of such functions of instructions: of div.u64 a call of this one, and
 	 * so of code that no call names. A definition of ours takes the place of its own.
