@@ -310,8 +310,9 @@ static const struct architecture *read_architecture(struct reader *reader)
 }
 
 /*
- * Newer files have "dtype" in place of "torch_dtype". vLLM runs models in float32 in 16 bits
- * unless it is told otherwise.
+ * Newer files have "dtype" in place of "torch_dtype", and those of gpt-oss have neither. vLLM
+ * takes a model without a type as one in float32, and runs these in 16 bits unless it is told
+ * otherwise.
  */
 static u64 read_width(struct reader *reader)
 {
@@ -320,8 +321,8 @@ static u64 read_width(struct reader *reader)
 	const json_t *type = read_value(reader, key);
 	const char *name = json_string_value(type);
 
-	if (!name || (strcmp(name, "bfloat16") != 0 && strcmp(name, "float16") != 0 &&
-		      strcmp(name, "float32") != 0))
+	if (type && (!name || (strcmp(name, "bfloat16") != 0 && strcmp(name, "float16") != 0 &&
+			       strcmp(name, "float32") != 0)))
 		reject_value(reader, key, type,
 			     "bfloat16, float16, or float32, which runs in 16 bits");
 	return 2;

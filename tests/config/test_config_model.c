@@ -51,6 +51,16 @@ START_TEST(a_models_numbers_win_over_the_profile_and_lose_to_the_scenario)
 }
 END_TEST
 
+START_TEST(a_model_without_a_type_runs_in_16_bits)
+{
+	write_file("tiny/config.json",
+		   replace(tiny_model, ",\n \"torch_dtype\": \"bfloat16\"", ""));
+	load("containers.vllm.app.model=tiny", NULL);
+	ck_assert_uint_eq(llm_keys()->weights, 2 * TINY_PARAMETERS);
+	ck_assert_uint_eq(llm_keys()->kv_bytes_per_token, 5 * 2 * 64 * 2);
+}
+END_TEST
+
 START_TEST(a_model_is_a_file_a_folder_or_one_of_ours)
 {
 	static const char ours[] = "containers.vllm.app={\"model\": \"Qwen2.5-7B\"}";
@@ -206,9 +216,6 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 	assert_bad_model("bfloat16", "float8",
 			 "torch_dtype: \"float8\" is wrong, allowed: bfloat16, float16, or "
 			 "float32, which runs in 16 bits");
-	assert_bad_model(",\n \"torch_dtype\": \"bfloat16\"", "",
-			 "torch_dtype: is missing, allowed: bfloat16, float16, or float32, "
-			 "which runs in 16 bits");
 	assert_bad_model("\"vocab_size\": 1000",
 			 "\"vocab_size\": 1000, \"sliding_window\": 9, \"layer_types\": "
 			 "[\"sliding_attention\"]",
@@ -342,6 +349,7 @@ END_TEST
 static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_models_numbers_win_over_the_profile_and_lose_to_the_scenario);
+	tcase_add_test(tests, a_model_without_a_type_runs_in_16_bits);
 	tcase_add_test(tests, a_model_is_a_file_a_folder_or_one_of_ours);
 	tcase_add_test(tests, a_profile_can_name_the_model);
 	tcase_add_test(tests, quantization_is_the_models_unless_the_scenario_says_another);
