@@ -274,12 +274,16 @@ static int llm_rank_run(const struct app_env *env)
 	return status == -EINTR ? 0 : status;
 }
 
-/* A rank names a server that has ranks, and its GPU holds what the server's does. */
+/*
+ * A rank names a server that has ranks, allocates as that does, and its GPU holds what the
+ * server's does.
+ */
 static int llm_rank_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_llm_rank *cfg = env->container->app;
 	const struct config *config = env->config;
-	const struct cfg_llm *llm = NULL;
+	const struct cfg_container *server = NULL;
+	const struct cfg_llm *llm;
 	struct cfg_llm share;
 
 	for (size_t i = 0; i < config->container_count; i++) {
@@ -287,14 +291,25 @@ static int llm_rank_prepare(struct app_env *env, struct sim_error *err)
 
 		if (container->enabled && !strcmp(container->name, cfg->server) &&
 		    !strcmp(container->app_type->name, "llm-server"))
-			llm = container->app;
+			server = container;
 	}
+	llm = server ? server->app : NULL;
 	if (!llm || llm->tensor_parallel == 1)
 		return sim_user_error(err,
 				      "%s:containers.%s.app.server: \"%s\" has no ranks, "
 				      "allowed: a container with app.type \"llm-server\" and "
 				      "app.tensor_parallel above 1",
 				      config->file, env->container->name, cfg->server);
+	if (env->container->memory != server->memory) {
+		const char *memory =
+			server->memory == CFG_MEMORY_MANAGED ? "managed" : "unmanaged";
+
+		return sim_user_error(err,
+				      "%s:containers.%s.app.memory: that of its server \"%s\" "
+				      "is %s, allowed: %s",
+				      config->file, env->container->name, cfg->server, memory,
+				      memory);
+	}
 	llm_rank_share(llm, &share);
 	if (!llm_rank_groups(&share, &config->gpu))
 		return sim_user_error(

@@ -51,7 +51,9 @@ static void describe_bound(const struct cfg_key *key, u64 value, char *text, siz
 		units_format_duration(value, text, size);
 		return;
 	case CFG_TYPE_TIMESLICE:
-		units_format_duration(value * 1000, text, size);
+		/* It has no unit above ms. */
+		snprintf(text, size, value % 1000 ? "%lluus" : "%llums",
+			 value % 1000 ? value : value / 1000);
 		return;
 	case CFG_TYPE_PPM:
 		units_format_ppm(value, text, size);

@@ -16,10 +16,11 @@
 #include "engine/types.h"
 
 /* What a number of bytes, or of time, can end in, for people. */
-#define UNITS_SIZES	"K, M, G, T, KiB, MiB, GiB, TiB, KB, MB, GB, TB"
-#define UNITS_DURATIONS "ns, us, ms, s, min, h"
+#define UNITS_SIZES	 "K, M, G, T, KiB, MiB, GiB, TiB, KB, MB, GB, TB"
+#define UNITS_DURATIONS	 "ns, us, ms, s, min, h"
+#define UNITS_TIMESLICES "us, ms"
 
-#define UNITS_TEXT_MAX	32 /* the longest text of units_format_*(), with its zero byte */
+#define UNITS_TEXT_MAX	 32 /* the longest text of units_format_*(), with its zero byte */
 
 enum units_status {
 	UNITS_OK,

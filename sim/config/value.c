@@ -98,6 +98,8 @@ static const char *value_number(const struct cfg_key *key, const json_t *json,
 		return "has an unknown suffix (there are " UNITS_SIZES ")";
 	if (status == UNITS_BAD_SUFFIX && key->type == CFG_TYPE_DURATION)
 		return "has an unknown suffix (there are " UNITS_DURATIONS ")";
+	if (status == UNITS_BAD_SUFFIX && key->type == CFG_TYPE_TIMESLICE)
+		return "has an unknown suffix (there are " UNITS_TIMESLICES ")";
 	if (status)
 		return units_strstatus(status);
 	return value->number < key->min || value->number > key->max ? "is out of range" : NULL;

@@ -108,6 +108,11 @@ refuse 'llama.app.tensor_parallel: 3 does not divide the heads, allowed: a divis
 refuse 'llama.app.tensor_parallel: with two all-reduces a layer a step has more than 1000000 kernels, allowed: 1' \
 	--set containers.llama.app.layers=500000 --set containers.llama.app.kernel_launch=1s
 refuse 'llama-rank1.gpu: is the GPU of "llama", too' --set 'containers.llama-rank1.gpu=""'
+# All processes of a server allocate in the same way.
+refuse 'llama-rank1.app.memory: that of its server "llama" is unmanaged, allowed: unmanaged' \
+	--set containers.llama.app.memory=unmanaged
+refuse 'llama-rank1.app.memory: that of its server "llama" is managed, allowed: managed' \
+	--set containers.llama-rank1.app.memory=unmanaged
 refuse 'llama-rank1.app.server: "llama" has no ranks' --set containers.llama.app.tensor_parallel=1
 refuse 'llama-rank1.gpu: is too small for a rank of "llama"' --set gpus.gpu1.memory=7G --set gpus.gpu1.memory_total=8G
 refuse 'events.0.stop: its container is a part of a server with tensor_parallel' \

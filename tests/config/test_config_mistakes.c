@@ -203,6 +203,12 @@ END_TEST
 
 START_TEST(bad_suffixes_are_named)
 {
+	/* A time slice has the units of its control file, and the message no other. */
+	assert_bad_set(
+		"containers.vllm.compute.timeslice=1s",
+		"--set:containers.vllm.compute.timeslice: \"1s\" has an unknown suffix "
+		"(there are us, ms), allowed: a time slice from 1us to 16000ms such as 2 "
+		"(ms), \"2ms\" or \"512us\"");
 	assert_bad("\"16M\"", "\"16Q\"",
 		   "s.json:containers.vllm.gmem.limit.high: \"16Q\" has an unknown "
 		   "suffix " SIZE_SUFFIXES SIZE_ALLOWED("0 to max"));
@@ -243,7 +249,7 @@ START_TEST(ranges_are_kept)
 	assert_bad_set(
 		"containers.vllm.compute.timeslice=17000",
 		"--set:containers.vllm.compute.timeslice: 17000 is out of range, allowed: "
-		"a time slice from 1us to 16s such as 2 (ms), \"2ms\" or \"512us\"");
+		"a time slice from 1us to 16000ms such as 2 (ms), \"2ms\" or \"512us\"");
 }
 END_TEST
 
