@@ -124,7 +124,9 @@ static void compute_status(struct summary_container *container, const struct sim
 	else if (ran->process.killed_status == -ENOSPC)
 		why = "a page fault found no room, and its hmem.limit refused the eviction";
 	if (ran->process.frame_buffer)
-		why = "an allocation did not fit into its frame buffer";
+		why = ran->machine->system->frame_buffers ?
+			      "an allocation did not fit into its frame buffer" :
+			      "an allocation did not fit into its partition"; /* guardian's */
 	if (ran->process.death)
 		why = deaths[ran->process.death];
 	if (ran->stopped) {

@@ -17,7 +17,7 @@ grep -q "^stock .*0 of 1" table || fail "stock as it is: $(cat table)"
 grep -q "^gvm .*1 of 1.*diffusion.gmem.limit.high" table || fail "gvm with a limit: $(cat table)"
 grep -q "^Half the bandwidth of the link breaks a promise first" table || fail "hurt: $(cat table)"
 grep -q "95 % bootstrap over 5 seeds" table || fail "an interval says what it is over: $(cat table)"
-grep -q "^guardian .*vllm.*died" table && grep -q "^guardian: vllm: context died at .* did not fit into its frame buffer$" table ||
+grep -q "^guardian .*vllm.*died" table && grep -q "^guardian: vllm: context died at .* did not fit into its partition$" table ||
 	fail "a container died without a reason: $(cat table)"
 [ -s whole/advice-1.png ] && [ -s whole/advice-1.svg ] || fail "no picture"
 grep -q "What each way of sharing gives; the advice: mps on 1 GPU" whole/advice-1.svg || fail "the picture lacks the advice"

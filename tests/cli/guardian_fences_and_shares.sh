@@ -120,6 +120,8 @@ done
 
 # An application that needs more than its partition fails, and the others go on.
 "$gvmsim" run "$guardian" --set duration=200ms --set containers.t1.guardian.partition=512M --quiet --out small >.out 2>.err || true
+grep -q 'containers.t1: context died at .* an allocation did not fit into its partition$' .err ||
+	fail "it is Guardian's word, not a vGPU's: $(cat .err)"
 grep '"iterations"' small/summary.json | tr -dc '0-9\n' >iterations
 [ "$(sed -n 1p iterations)" = 0 ] || fail "500 MB and a context fit into 512 MB: $(cat .err)"
 [ "$(sed -n 2p iterations)" -gt 0 ] || fail "a tenant without memory has stopped the other one"
