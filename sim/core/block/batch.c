@@ -105,6 +105,28 @@ static int block_start_locked(struct gvm_range *range, const struct block_reques
 }
 
 /*
+ * Give a block its @missing pages, those of the request that have to come in. A stuck block is
+ * mapped remotely. Where that fails it comes in as any other block does.
+ */
+static int block_serve_locked(struct gvm_range *range, const struct block_request *request,
+			      u32 missing, bool stuck, struct gvm_fence *fence)
+{
+	const struct gvm_block *block = &range->blocks[request->index];
+	int status = 0;
+	u32 wanted;
+
+	if (stuck) {
+		status = gvm_block_map_remote_locked(range, request->index, missing);
+		if (!status || status == -EINTR)
+			return status;
+	}
+	wanted = block_wanted(block, request);
+	if (!wanted && !block_remapped(block, request))
+		return status;
+	return block_start_locked(range, request, wanted, fence);
+}
+
+/*
  * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk,
  * because of its container's limit (-EDQUOT) or of a full device (-ENOMEM). A block that has a
  * chunk failed for another reason, and an eviction would not help.
@@ -112,22 +134,18 @@ static int block_start_locked(struct gvm_range *range, const struct block_reques
 static int range_try_block(struct gvm_range *range, const struct block_request *request,
 			   struct gvm_fence *fence, bool *ret_needs_room)
 {
-	struct gvm_block *block = &range->blocks[request->index];
-	u32 missing, wanted;
+	const struct gvm_block *block = &range->blocks[request->index];
+	u32 missing;
 	int status = 0;
 	bool stuck;
 
 	gvm_mutex_lock(&range->lock);
 	missing = request->pages & block->valid & ~block->remote;
 	stuck = gvm_block_is_stuck_locked(range, block, request->tsg);
-	wanted = block_wanted(block, request);
 	if (range->dying)
 		status = -EFAULT;
-	else if (stuck && missing)
-		status = gvm_block_map_remote_locked(range, request->index, missing);
-	if (!range->dying && missing && (!stuck || (status && status != -EINTR)) &&
-	    (wanted || block_remapped(block, request)))
-		status = block_start_locked(range, request, wanted, fence);
+	else if (missing)
+		status = block_serve_locked(range, request, missing, stuck, fence);
 	/* A stuck block gets no more room at its container's limit: its fault is cancelled. */
 	*ret_needs_room = block->chunk == GVM_NO_CHUNK &&
 			  ((status == -EDQUOT && !stuck) || status == -ENOMEM);
