@@ -127,7 +127,7 @@ static void stash_append(struct gvm_device *device, u32 chunk)
 static inline bool clock_was_used(const struct gvm_device *device, enum gvm_order order,
 				  u32 chunk)
 {
-	return READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(order) &&
+	return gvm_ring_was_used(device, order, chunk) &&
 	       !gvm_lirs_is_cold(device, order, chunk);
 }
 
@@ -170,8 +170,7 @@ static inline enum clock_verdict clock_judge(struct gvm_device *device, enum gvm
 					     u32 chunk)
 {
 	if (clock_was_used(device, order, chunk)) {
-		WRITE_ONCE(device->referenced[chunk],
-			   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));
+		gvm_ring_clear_used(device, order, chunk);
 		return CLOCK_SECOND_CHANCE;
 	}
 	return clock_is_evictable(device, chunk) ? CLOCK_VICTIM : CLOCK_OBSTACLE;

@@ -59,41 +59,31 @@
  *      only.
  */
 #include "gvm/hint.h"
+#include "gvm/ring.h"
 
 /* The front is ahead of the hand by this share of the ring. */
 #define HINT_SPREAD_SHARE 4u
 
-/* May the chunk be unmapped, to see whether it is in use? If so, clears its reference bit. */
-static bool hint_ask(struct gvm_device *device, enum gvm_order order, u32 chunk)
-{
-	struct gvm_chunk *entry = &device->chunks[chunk];
-	bool spared = order == GVM_ORDER_GLOBAL && gvm_container_is_shielded(entry->owner);
-
-	if (entry->state != GVM_CHUNK_BOUND || entry->stashed || spared)
-		return false;
-	WRITE_ONCE(device->referenced[chunk],
-		   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));
-	return true;
-}
-
 /* Move the front on, up to its spread, to the next chunk that may be unmapped. */
 static u32 hint_next_locked(struct gvm_device *device, struct gvm_container *container)
 {
-	enum gvm_order order = container ? GVM_ORDER_OWN : GVM_ORDER_GLOBAL;
-	struct gvm_ring *ring = container ? &container->own : &device->global;
-	u32 chunks = container ? container->bound_chunks : device->exposed_chunks;
-	u32 spread = chunks / HINT_SPREAD_SHARE;
+	struct gvm_ring_choice choice = gvm_ring_choose(device, container);
+	struct gvm_ring *ring = choice.ring;
+	u32 spread = choice.chunks / HINT_SPREAD_SHARE;
 	u32 looks = GVM_PICK_LOOKS;
 
 	if (container && container->is_swap_full)
 		return GVM_NO_CHUNK;
 	while (looks-- && ring->lead < spread && ring->hand != GVM_NO_CHUNK) {
 		u32 chunk = ring->lead ? ring->front : ring->hand;
+		const struct gvm_chunk *entry = &device->chunks[chunk];
 
-		ring->front = device->chunks[chunk].next[order];
+		ring->front = entry->next[choice.order];
 		ring->lead++;
-		if (ring->lead > spread / 2 && hint_ask(device, order, chunk))
-			return chunk;
+		if (ring->lead <= spread / 2 || !gvm_ring_may_ask(entry, choice.order))
+			continue;
+		gvm_ring_clear_used(device, choice.order, chunk);
+		return chunk;
 	}
 	return GVM_NO_CHUNK;
 }

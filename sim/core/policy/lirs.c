@@ -170,8 +170,7 @@ static void lirs_forget(struct gvm_device *device, enum gvm_order order, u32 chu
 
 	entry->asked &= (u8)~GVM_REFERENCED(order);
 	entry->cold &= (u8)~GVM_REFERENCED(order);
-	WRITE_ONCE(device->referenced[chunk],
-		   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));
+	gvm_ring_clear_used(device, order, chunk);
 }
 
 /* The chunk at the front is in use: it moves behind the hand, to the end of the hot part. */
@@ -204,9 +203,10 @@ static void lirs_demote_front(struct gvm_device *device, struct gvm_ring *ring,
 	ring->lead++;
 }
 
-static bool lirs_was_used(const struct gvm_device *device, enum gvm_order order, u32 chunk)
+/* Was the chunk unmapped for @order? */
+static bool lirs_is_asked(const struct gvm_device *device, enum gvm_order order, u32 chunk)
 {
-	return READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(order);
+	return device->lirs->chunks[chunk].asked & GVM_REFERENCED(order);
 }
 
 /*
@@ -218,17 +218,17 @@ static bool lirs_takes_a_place(struct gvm_device *device, struct gvm_ring *ring,
 {
 	for (u32 step = 0; step < LIRS_STEPS && ring->asked; step++) {
 		u32 chunk = lirs_front(ring);
-		const struct gvm_lirs_chunk *entry = &device->lirs->chunks[chunk];
-		bool asked = entry->asked & GVM_REFERENCED(order);
+		u32 idle = ring->now - device->lirs->chunks[chunk].asked_at[order];
 
 		if (chunk == ring->hand)
 			break;
 		/* A chunk of the window that could not be asked goes the way of a used one. */
-		if (!asked || lirs_was_used(device, order, chunk)) {
+		if (!lirs_is_asked(device, order, chunk) ||
+		    gvm_ring_was_used(device, order, chunk)) {
 			lirs_keep_front(device, ring, order);
 			continue;
 		}
-		if (!reuse || ring->now - entry->asked_at[order] <= reuse)
+		if (!reuse || idle <= reuse)
 			break;
 		lirs_demote_front(device, ring, order);
 		ring->window *= 2;
@@ -271,23 +271,23 @@ void gvm_lirs_insert_locked(struct gvm_device *device, struct gvm_ring *ring,
 /* CONTEXT: atomic, device's lock held. */
 void gvm_lirs_fill_zone_locked(struct gvm_device *device, struct gvm_container *container)
 {
-	enum gvm_order order = container ? GVM_ORDER_OWN : GVM_ORDER_GLOBAL;
-	struct gvm_ring *ring = container ? &container->own : &device->global;
-	u32 chunks = container ? container->bound_chunks : device->exposed_chunks;
-	u32 zone = min(max(chunks / GVM_LIRS_ZONE_SHARE, GVM_LIRS_ZONE_LEAST), chunks / 2);
+	struct gvm_ring_choice choice = gvm_ring_choose(device, container);
+	struct gvm_ring *ring = choice.ring;
+	u32 zone = min(max(choice.chunks / GVM_LIRS_ZONE_SHARE, GVM_LIRS_ZONE_LEAST),
+		       choice.chunks / 2);
 
 	if (!device->lirs || ring->hand == GVM_NO_CHUNK)
 		return;
 	for (u32 step = 0; step < LIRS_STEPS && ring->lead < zone; step++) {
 		u32 chunk = lirs_front(ring);
-		bool asked = device->lirs->chunks[chunk].asked & GVM_REFERENCED(order);
 
 		if (ring->lead && chunk == ring->hand)
 			return;
-		if (asked && lirs_was_used(device, order, chunk))
-			lirs_keep_front(device, ring, order);
+		if (lirs_is_asked(device, choice.order, chunk) &&
+		    gvm_ring_was_used(device, choice.order, chunk))
+			lirs_keep_front(device, ring, choice.order);
 		else
-			lirs_demote_front(device, ring, order);
+			lirs_demote_front(device, ring, choice.order);
 	}
 }
 
@@ -301,35 +301,44 @@ static void lirs_bound_window(struct gvm_ring *ring, u32 chunks)
 		ring->window = least;
 }
 
-/* CONTEXT: atomic. */
-u32 gvm_lirs_next(struct gvm_device *device, struct gvm_container *container)
+/* Let the window grow to the next chunk that may be unmapped. That chunk is asked. */
+static u32 lirs_next_locked(struct gvm_device *device, const struct gvm_ring_choice *choice)
 {
-	enum gvm_order order = container ? GVM_ORDER_OWN : GVM_ORDER_GLOBAL;
-	struct gvm_ring *ring = container ? &container->own : &device->global;
-	u32 looks = GVM_PICK_LOOKS, found = GVM_NO_CHUNK;
+	struct gvm_ring *ring = choice->ring;
+	u32 looks = GVM_PICK_LOOKS;
 
-	if (!device->lirs || !gvm_books_lock(device))
-		return GVM_NO_CHUNK;
-	/* None of its chunks can go. */
-	if (container && container->is_swap_full)
-		looks = 0;
-	lirs_bound_window(ring, container ? container->bound_chunks : device->exposed_chunks);
-	while (looks-- && ring->lead && ring->asked < ring->window && found == GVM_NO_CHUNK) {
+	while (looks-- && ring->lead && ring->asked < ring->window) {
 		u32 chunk = ring->asked ? ring->ask : ring->front;
 		const struct gvm_chunk *entry = &device->chunks[chunk];
+		struct gvm_lirs_chunk *record = &device->lirs->chunks[chunk];
 
 		if (chunk == ring->hand)
 			break;
-		ring->ask = entry->next[order];
+		ring->ask = entry->next[choice->order];
 		ring->asked++;
-		if (entry->state != GVM_CHUNK_BOUND || entry->stashed ||
-		    (!container && gvm_container_is_shielded(entry->owner)))
+		if (!gvm_ring_may_ask(entry, choice->order))
 			continue;
-		lirs_forget(device, order, chunk);
-		device->lirs->chunks[chunk].asked |= (u8)GVM_REFERENCED(order);
-		device->lirs->chunks[chunk].asked_at[order] = ring->now;
-		found = chunk;
+		lirs_forget(device, choice->order, chunk);
+		record->asked |= (u8)GVM_REFERENCED(choice->order);
+		record->asked_at[choice->order] = ring->now;
+		return chunk;
 	}
+	return GVM_NO_CHUNK;
+}
+
+/* CONTEXT: atomic. */
+u32 gvm_lirs_next(struct gvm_device *device, struct gvm_container *container)
+{
+	struct gvm_ring_choice choice;
+	u32 chunk = GVM_NO_CHUNK;
+
+	if (!device->lirs || !gvm_books_lock(device))
+		return GVM_NO_CHUNK;
+	choice = gvm_ring_choose(device, container);
+	lirs_bound_window(choice.ring, choice.chunks);
+	/* With hmem.limit used up none of its chunks can go. */
+	if (!container || !container->is_swap_full)
+		chunk = lirs_next_locked(device, &choice);
 	gvm_spin_unlock(&device->lock);
-	return found;
+	return chunk;
 }

@@ -1,12 +1,52 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Rings of chunks, for policy/clock.c and policy/lirs.c. CONTEXT of all calls: atomic, device's
+ * Rings of chunks, for policy/clock.c, policy/hint.c and policy/lirs.c. CONTEXT of all calls: atomic, device's
  * lock held.
  */
 #ifndef GVM_RING_H
 #define GVM_RING_H
 
-#include "gvm/device.h"
+#include "gvm/container.h"
+
+/* A ring with its order and the number of its chunks. */
+struct gvm_ring_choice {
+	struct gvm_ring *ring;
+	enum gvm_order order;
+	u32 chunks;
+};
+
+/* @container's own ring, or (NULL) the device's. Its chunks are those that it may lose. */
+static inline struct gvm_ring_choice gvm_ring_choose(struct gvm_device *device,
+						     struct gvm_container *container)
+{
+	if (container)
+		return (struct gvm_ring_choice){ &container->own, GVM_ORDER_OWN,
+						 container->bound_chunks };
+	return (struct gvm_ring_choice){ &device->global, GVM_ORDER_GLOBAL,
+					 device->exposed_chunks };
+}
+
+/* Has the chunk been used since the hand of @order last came by? */
+static inline bool gvm_ring_was_used(const struct gvm_device *device, enum gvm_order order,
+				     u32 chunk)
+{
+	return READ_ONCE(device->referenced[chunk]) & GVM_REFERENCED(order);
+}
+
+/* Clear the chunk's reference bit of @order. */
+static inline void gvm_ring_clear_used(struct gvm_device *device, enum gvm_order order,
+				       u32 chunk)
+{
+	WRITE_ONCE(device->referenced[chunk],
+		   (u8)(READ_ONCE(device->referenced[chunk]) & ~GVM_REFERENCED(order)));
+}
+
+/* May the chunk be unmapped, to see whether it is in use? */
+static inline bool gvm_ring_may_ask(const struct gvm_chunk *entry, enum gvm_order order)
+{
+	return entry->state == GVM_CHUNK_BOUND && !entry->stashed &&
+	       (order == GVM_ORDER_OWN || !gvm_container_is_shielded(entry->owner));
+}
 
 /* Link a chunk in before @next, a chunk of the ring. */
 static inline void gvm_ring_link(struct gvm_chunk *chunks, enum gvm_order order, u32 next,
