@@ -143,13 +143,9 @@ void gvm_lirs_name(struct gvm_container *container, u32 chunk, u64 va)
 
 	if (!lirs)
 		return;
-	/*
-	 * Two steps of a multiplicative hash: neighbours in memory are far apart in the table.
-	 */
-	hash = ((va >> GVM_CHUNK_SHIFT) ^ (u64)container->tgid << 40) * 0x9E3779B97F4A7C15ull;
-	hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9ull;
-	tag = (u32)(hash >> 32) | 1;
 	gvm_spin_lock(&device->lock);
+	hash = gvm_block_hash(container, va);
+	tag = (u32)(hash >> 32) | 1;
 	lirs->chunks[chunk].slot = (u32)hash & lirs->mask;
 	seen = &lirs->seen[lirs->chunks[chunk].slot];
 	if (seen->tag != tag)

@@ -131,24 +131,14 @@ void gvm_owner_destroy(struct gvm_device *device)
 	device->owner = NULL;
 }
 
-/* The first slot of a block's bucket. */
-static u32 owner_bucket(const struct gvm_owner *owner, u32 tgid, u64 va, u64 *ret_hash)
-{
-	u64 hash = ((va >> GVM_CHUNK_SHIFT) ^ (u64)tgid << 40) * 0x9E3779B97F4A7C15ull;
-
-	hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9ull;
-	*ret_hash = hash >> 40;
-	return ((u32)(hash >> 8) & owner->mask) * OWNER_WAYS;
-}
-
 /* The slot of a block, or GVM_NO_SLOT. *ret_spare: where it may go. */
 static u32 owner_find(const struct gvm_owner *owner, const struct gvm_container *container,
 		      const void *space, u64 va, u32 *ret_spare)
 {
-	u64 hash;
-	u32 first = owner_bucket(owner, container->tgid, va, &hash);
+	u64 hash = gvm_block_hash(container, va);
+	u32 first = ((u32)(hash >> 8) & owner->mask) * OWNER_WAYS;
 
-	*ret_spare = first + (u32)hash % OWNER_WAYS;
+	*ret_spare = first + (u32)(hash >> 40) % OWNER_WAYS;
 	for (u32 i = first; i < first + OWNER_WAYS; i++) {
 		const struct gvm_owner_slot *slot = &owner->slots[i];
 

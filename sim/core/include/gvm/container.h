@@ -191,6 +191,19 @@ static inline bool gvm_container_is_shielded(const struct gvm_container *contain
 }
 
 /*
+ * For tables of blocks: a hash of the block at @va of a process of @container. Two steps of a
+ * multiplicative hash, so that neighbours in memory are far apart. CONTEXT: atomic, device's
+ * lock held, since gvm_container_rename() changes the container's name.
+ */
+static inline u64 gvm_block_hash(const struct gvm_container *container, u64 va)
+{
+	u64 hash =
+		((va >> GVM_CHUNK_SHIFT) ^ (u64)container->tgid << 40) * 0x9E3779B97F4A7C15ull;
+
+	return (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9ull;
+}
+
+/*
  * Find the container of @tgid on @device, or make it, and count one more process in it.
  * Returns 0 and a reference in *ret_container, -ENOMEM, or -EIO: the device is dead.
  * CONTEXT: process.
