@@ -20,7 +20,6 @@
 	X(test_hint)              \
 	X(test_ideas_random)      \
 	X(test_hmem)              \
-	X(test_owner)             \
 	X(test_parse)             \
 	X(test_parts)             \
 	X(test_policy_charge)     \
@@ -31,6 +30,7 @@
 	X(test_policy_parts)      \
 	X(test_policy_protection) \
 	X(test_policy_stash)      \
+	X(test_predictor)         \
 	X(test_quiesce)           \
 	X(test_reclaim)           \
 	X(test_sched)             \

@@ -11,7 +11,7 @@
 #include "gvm/block.h"
 #include "gvm/evictor.h"
 #include "gvm/fault.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 #include "gvm/sched.h"
 #include "gvm/tsg.h"
 #include "pcie/link.h"

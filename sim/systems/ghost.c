@@ -17,7 +17,7 @@
  *     system.mechanisms.owner_prefetch      blocks come in before their container's turn
  *
  * Their essays are in sim/core: block/clean.c, service/fault.c, policy/hint.c, policy/lirs.c
- * and policy/owner.c. With both hint_faults and lirs, lirs says which chunks are unmapped.
+ * and policy/predictor.c. With both hint_faults and lirs, lirs says which chunks are unmapped.
  *
  * system.mechanisms.sub_chunks serves small blocks with parts of chunks (block/part.c), as
  * NVIDIA's driver does. It is off by default because it changes what the shipped scenarios

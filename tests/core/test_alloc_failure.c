@@ -14,7 +14,7 @@
 #include "gvm/evictor.h"
 #include "gvm/fault.h"
 #include "gvm/fence_table.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 #include "gvm/pressure.h"
 #include "gvm/sched.h"
 #include "gvm/swap.h"

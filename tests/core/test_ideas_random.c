@@ -9,7 +9,7 @@
 #include "gvm/clock.h"
 #include "gvm/hint.h"
 #include "gvm/lirs.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 #include "gvm/pressure.h"
 #include "gvm/shield.h"
 #include "gvm/swap.h"
@@ -190,16 +190,16 @@ static void bring_blocks(struct gvm_container *container)
 	struct gvm_prefetch blocks[GVM_PREFETCH_BATCH];
 	u32 count, i;
 
-	gvm_owner_end_turn(container);
+	gvm_predictor_end_turn(container);
 	/* Random accesses have no order: predictions would never be trusted. */
 	container->turn.right = 200;
 	container->turn.wrong = 0;
 	container->turn.budget = 100;
-	count = gvm_owner_predict(container, 1 + draw(20), blocks, GVM_PREFETCH_BATCH);
+	count = gvm_predictor_next(container, 1 + draw(20), blocks, GVM_PREFETCH_BATCH);
 	for (i = 0; i < count; i++)
 		blocks[i].probe = !draw(3);
 	(void)toy.device.memory_ops->prefetch(&toy.memory, container, blocks, count);
-	gvm_owner_expect(container, blocks, count);
+	gvm_predictor_expect(container, blocks, count);
 	for (i = 0; i < count; i++)
 		seen.prefetched += blocks[i].done;
 }
@@ -359,7 +359,7 @@ static void random_step(void)
 {
 	u32 space = draw(SPACES), page = draw(PAGES);
 
-	if (toy.device.owner && !draw(4))
+	if (toy.device.predictor && !draw(4))
 		bring_blocks(tenant_of(space)->container);
 	switch (draw(56)) {
 	case 0:

@@ -29,7 +29,7 @@
 #include "gvm/block.h"
 #include "gvm/evict.h"
 #include "gvm/evictor.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 
 /* Evictions that one block may cause before it is left to fault again. */
 #define BLOCK_TRIES_MAX 64u
@@ -93,8 +93,8 @@ static int block_start_locked(struct gvm_range *range, const struct block_reques
 	gvm_block_end_remote_locked(range, index, wanted);
 	gvm_cost(GVM_COST_BLOCK, 1);
 	if (block->resident || block->on_host)
-		gvm_owner_used(range->container, range->space,
-			       range->va + ((u64)index << GVM_CHUNK_SHIFT));
+		gvm_predictor_used(range->container, range->space,
+				   range->va + ((u64)index << GVM_CHUNK_SHIFT));
 	if (block->coming)
 		gvm_block_take_coming_locked(range, index, fence);
 	else

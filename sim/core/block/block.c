@@ -10,7 +10,7 @@
 #include "gvm/block.h"
 #include "gvm/clock.h"
 #include "gvm/lirs.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 #include "gvm/swap.h"
 
 static u64 block_va(const struct gvm_range *range, u32 index)
@@ -287,7 +287,7 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	if (status)
 		return status;
 	*ret_last = block_leave_device_locked(range, block, pages, dirty, eviction);
-	gvm_owner_evicted(range->container, range->space, block_va(range, index));
+	gvm_predictor_evicted(range->container, range->space, block_va(range, index));
 	gvm_trace_evict(range->container, block_va(range, index), chunk, hweight32(pages));
 	return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Layer: block. Bringing blocks in before they are used, for policy/owner.c.
+ * Layer: block. Bringing blocks in before they are used, for policy/predictor.c.
  *
  * The service of a fault maps pages while their copies are under way: the access that faulted
  * is parked until the replay. Here nothing is parked, and another kernel could touch the pages
@@ -13,7 +13,7 @@
  */
 #include "gvm/block.h"
 #include "gvm/evict.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 
 /* Chunks that may be evicted for one block that comes. */
 #define PREFETCH_TRIES 2u

@@ -7,7 +7,7 @@
  */
 #include "gvm/device.h"
 #include "gvm/lirs.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 
 static void device_init_chunk(struct gvm_chunk *chunk)
 {
@@ -22,7 +22,7 @@ static void device_init_chunk(struct gvm_chunk *chunk)
 
 static void device_free_arrays(struct gvm_device *device)
 {
-	gvm_owner_destroy(device);
+	gvm_predictor_destroy(device);
 	gvm_lirs_destroy(device);
 	gvm_free(device->payers);
 	gvm_free(device->chunks);
@@ -46,7 +46,7 @@ static int device_alloc_arrays(struct gvm_device *device, bool sub_chunks)
 		if (!device->payers)
 			return -ENOMEM;
 	}
-	return gvm_lirs_init(device) || gvm_owner_init(device) ? -ENOMEM : 0;
+	return gvm_lirs_init(device) || gvm_predictor_init(device) ? -ENOMEM : 0;
 }
 
 /* CONTEXT: process. */

@@ -61,7 +61,7 @@
  */
 #include "gvm/fault.h"
 #include "gvm/activity.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 
 /* The device on which a fault happened. */
 static struct gvm_device *fault_device(const struct gvm_fault_handler *handler,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * The thread of GVM_OWNER_PREFETCH: it looks whose turn it is and whose comes next, and brings
- * in what the next one will touch. policy/owner.c has the idea, the bounds and the prediction.
+ * in what the next one will touch. policy/predictor.c has the idea, the bounds and the
+ * prediction.
  *
  * Layer: service. Looks under tsg_mutex, and copies without any lock of its own.
  */
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 #include "gvm/activity.h"
 #include "gvm/evictor.h"
 #include "gvm/tsg.h"
@@ -60,9 +61,10 @@ static void prefetch_note_owner(struct gvm_prefetcher *prefetcher,
 
 	if (!owner || (owner == prefetcher->owner && now_ns - prefetcher->turn_ns < slice_ns))
 		return;
-	list_for_each_entry(container, &prefetcher->device->compute, compute_node)
+	list_for_each_entry(container, &prefetcher->device->compute, compute_node) {
 		if (container == prefetcher->owner)
-			gvm_owner_end_turn(container);
+			gvm_predictor_end_turn(container);
+	}
 	prefetcher->owner = owner;
 	prefetcher->turn_ns = now_ns;
 }
@@ -75,7 +77,7 @@ static struct prefetch_look prefetch_look(struct gvm_prefetcher *prefetcher)
 {
 	struct gvm_device *device = prefetcher->device;
 	struct prefetch_look look = { 0 };
-	struct gvm_container *container, *first = NULL, *behind = NULL, *owner = NULL;
+	struct gvm_container *container, *first = NULL, *after = NULL, *owner = NULL;
 	u64 slice_us, owner_us = 0;
 
 	gvm_mutex_lock(&device->tsg_mutex);
@@ -87,13 +89,13 @@ static struct prefetch_look prefetch_look(struct gvm_prefetcher *prefetcher)
 		if (sample.on_gpu && sample.busy && !owner) {
 			owner = container;
 			owner_us = slice_us;
-		} else if (sample.busy && owner && !behind) {
-			behind = container;
+		} else if (sample.busy && owner && !after) {
+			after = container;
 		} else if (sample.busy && !first) {
 			first = container;
 		}
 	}
-	look.next = behind ? behind : first ? first : owner;
+	look.next = after ? after : first ? first : owner;
 	prefetch_note_owner(prefetcher, owner, look.next == owner ? owner_us * 1000 : U64_MAX);
 	if (look.next)
 		gvm_container_get(look.next);
@@ -129,7 +131,7 @@ static u32 prefetch_batch(struct gvm_prefetcher *prefetcher, struct gvm_containe
 	u32 count, came = 0;
 	u32 every = max(min(window / 2, PREFETCH_PROBE), 1u);
 
-	count = gvm_owner_predict(container, window, blocks, GVM_PREFETCH_BATCH);
+	count = gvm_predictor_next(container, window, blocks, GVM_PREFETCH_BATCH);
 	if (!count)
 		return 0;
 	for (u32 i = 0; i < count; i++)
@@ -138,7 +140,7 @@ static u32 prefetch_batch(struct gvm_prefetcher *prefetcher, struct gvm_containe
 		gvm_device_set_lost(device);
 	for (u32 i = 0; i < count; i++)
 		came += blocks[i].done;
-	gvm_owner_expect(container, blocks, count);
+	gvm_predictor_expect(container, blocks, count);
 	if (came) {
 		prefetch_measure(prefetcher, gvm_ktime_ns() - begin_ns, came);
 		gvm_evictors_kick(container, came);
@@ -214,7 +216,7 @@ int gvm_prefetcher_start(struct gvm_prefetcher *prefetcher, struct gvm_device *d
 	bool busy;
 	int status;
 
-	if (!device->owner || !device->memory_ops->prefetch)
+	if (!device->predictor || !device->memory_ops->prefetch)
 		return -EOPNOTSUPP;
 	gvm_spin_lock(&device->lock);
 	busy = device->prefetcher;
@@ -257,7 +259,7 @@ void gvm_prefetcher_stop(struct gvm_prefetcher *prefetcher)
 /* CONTEXT: atomic. */
 void gvm_prefetcher_kick(struct gvm_device *device)
 {
-	if (!device->owner)
+	if (!device->predictor)
 		return;
 	gvm_spin_lock(&device->lock);
 	if (device->prefetcher && !device->prefetcher->kicked) {

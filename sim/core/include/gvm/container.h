@@ -73,7 +73,7 @@ struct gvm_window {
 };
 
 /*
- * What GVM_OWNER_PREFETCH knows of a container's use of its memory (policy/owner.c). Guarded by
+ * What GVM_OWNER_PREFETCH knows of a container's use of its memory (policy/predictor.c). Guarded by
  * the device's lock.
  */
 struct gvm_turn {

@@ -16,7 +16,7 @@
 struct gvm_container;
 struct gvm_lirs;
 struct gvm_evictor;
-struct gvm_owner;
+struct gvm_predictor;
 struct gvm_prefetcher;
 struct gvm_scheduler;
 
@@ -86,7 +86,7 @@ enum gvm_feature {
 	GVM_PRIORITY_BATCHES = 2, /* serve faults in order of priority: service/fault.c */
 	GVM_HINT_FAULTS = 4,	  /* see whether a resident chunk is used: policy/hint.c */
 	GVM_LIRS = 8,		  /* evict by reuse distance, see policy/lirs.c */
-	GVM_OWNER_PREFETCH = 16,  /* swap before the turn, see policy/owner.c */
+	GVM_OWNER_PREFETCH = 16,  /* swap before the turn, see policy/predictor.c */
 };
 
 /*
@@ -152,8 +152,8 @@ struct gvm_device {
 	 * second chance.
 	 */
 	u8 *referenced;
-	struct gvm_lirs *lirs;	 /* with GVM_LIRS, else NULL */
-	struct gvm_owner *owner; /* with GVM_OWNER_PREFETCH, else NULL */
+	struct gvm_lirs *lirs;		 /* with GVM_LIRS, else NULL */
+	struct gvm_predictor *predictor; /* with GVM_OWNER_PREFETCH, else NULL */
 	struct gvm_ring global;
 	struct list_head containers; /* gvm_container.node */
 	/* gvm_container.owner_node: those with bound chunks, without or with shielded ones */

@@ -59,7 +59,7 @@
  *      a chunk of its own. On a full device the coldest chunk of any container goes that is not
  *      protected by gmem.limit.low. If there is none, nothing comes.
  *
- * Each call follows OWNER_STEPS links at most. The table has four slots for each chunk of the
+ * Each call follows PREDICTOR_STEPS links at most. The table has four slots for each chunk of the
  * device, eight in a bucket. A slot has one block, and a newer block may take it. Then a link
  * leads to a wrong block. That costs a wrong prediction, nothing else.
  *
@@ -90,57 +90,58 @@
  *      the next container with work in the order in which they came.
  *   3. MSched evicts by the predicted date of the next use. Here the victims are the clock's.
  */
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 
 /* Places of a block: it is in one of these slots of its bucket. */
-#define OWNER_WAYS 8u
+#define PREDICTOR_WAYS 8u
 
 /* Slots for each chunk of the device. */
-#define OWNER_SLOTS_PER_CHUNK 4ull
+#define PREDICTOR_SLOTS_PER_CHUNK 4ull
 
 /* Links that one call follows at most. */
-#define OWNER_STEPS GVM_PREFETCH_MOST
+#define PREDICTOR_STEPS GVM_PREFETCH_MOST
 
 /* Predictions that are counted before they are halved, and before they are trusted. */
-#define OWNER_SCORE_MOST  256u
-#define OWNER_SCORE_LEAST 16u
+#define PREDICTOR_SCORE_MOST  256u
+#define PREDICTOR_SCORE_LEAST 16u
 
 /* CONTEXT: process. */
-int gvm_owner_init(struct gvm_device *device)
+int gvm_predictor_init(struct gvm_device *device)
 {
-	struct gvm_owner *owner;
-	u64 slots = OWNER_WAYS;
+	struct gvm_predictor *predictor;
+	u64 slots = PREDICTOR_WAYS;
 
 	if (!gvm_has_feature(device, GVM_OWNER_PREFETCH))
 		return 0;
-	while (slots < OWNER_SLOTS_PER_CHUNK * device->chunk_count)
+	while (slots < PREDICTOR_SLOTS_PER_CHUNK * device->chunk_count)
 		slots *= 2;
-	owner = gvm_alloc(sizeof(*owner) + slots * sizeof(*owner->slots));
-	if (!owner)
+	predictor = gvm_alloc(sizeof(*predictor) + slots * sizeof(*predictor->slots));
+	if (!predictor)
 		return -ENOMEM;
-	owner->slots = (struct gvm_owner_slot *)(owner + 1);
-	owner->mask = (u32)(slots / OWNER_WAYS - 1);
-	device->owner = owner;
+	predictor->slots = (struct gvm_predictor_slot *)(predictor + 1);
+	predictor->mask = (u32)(slots / PREDICTOR_WAYS - 1);
+	device->predictor = predictor;
 	return 0;
 }
 
 /* CONTEXT: process. */
-void gvm_owner_destroy(struct gvm_device *device)
+void gvm_predictor_destroy(struct gvm_device *device)
 {
-	gvm_free(device->owner);
-	device->owner = NULL;
+	gvm_free(device->predictor);
+	device->predictor = NULL;
 }
 
 /* The slot of a block, or GVM_NO_SLOT. *ret_spare: where it may go. */
-static u32 owner_find(const struct gvm_owner *owner, const struct gvm_container *container,
-		      const void *space, u64 va, u32 *ret_spare)
+static u32 predictor_find(const struct gvm_predictor *predictor,
+			  const struct gvm_container *container, const void *space, u64 va,
+			  u32 *ret_spare)
 {
 	u64 hash = gvm_block_hash(container, va);
-	u32 first = ((u32)(hash >> 8) & owner->mask) * OWNER_WAYS;
+	u32 first = ((u32)(hash >> 8) & predictor->mask) * PREDICTOR_WAYS;
 
-	*ret_spare = first + (u32)(hash >> 40) % OWNER_WAYS;
-	for (u32 i = first; i < first + OWNER_WAYS; i++) {
-		const struct gvm_owner_slot *slot = &owner->slots[i];
+	*ret_spare = first + (u32)(hash >> 40) % PREDICTOR_WAYS;
+	for (u32 i = first; i < first + PREDICTOR_WAYS; i++) {
+		const struct gvm_predictor_slot *slot = &predictor->slots[i];
 
 		if (!slot->container)
 			*ret_spare = i;
@@ -150,25 +151,25 @@ static u32 owner_find(const struct gvm_owner *owner, const struct gvm_container 
 	return GVM_NO_SLOT;
 }
 
-static void owner_score(struct gvm_turn *turn, u32 right, u32 wrong)
+static void predictor_score(struct gvm_turn *turn, u32 right, u32 wrong)
 {
 	turn->right += right;
 	turn->wrong += wrong;
-	while (turn->right + turn->wrong > OWNER_SCORE_MOST) {
+	while (turn->right + turn->wrong > PREDICTOR_SCORE_MOST) {
 		turn->right /= 2;
 		turn->wrong /= 2;
 	}
 }
 
 /* How many links lead from the block that the container used last to @to; 0: too many. */
-static u32 owner_distance(const struct gvm_container *container, u32 to)
+static u32 predictor_distance(const struct gvm_container *container, u32 to)
 {
-	const struct gvm_owner *owner = container->device->owner;
+	const struct gvm_predictor *predictor = container->device->predictor;
 	u32 at = container->turn.last;
 
-	for (u32 steps = 1; steps <= OWNER_STEPS; steps++) {
-		at = owner->slots[at].next;
-		if (at == GVM_NO_SLOT || owner->slots[at].container != container)
+	for (u32 steps = 1; steps <= PREDICTOR_STEPS; steps++) {
+		at = predictor->slots[at].next;
+		if (at == GVM_NO_SLOT || predictor->slots[at].container != container)
 			return 0;
 		if (at == to)
 			return steps;
@@ -180,8 +181,8 @@ static u32 owner_distance(const struct gvm_container *container, u32 to)
  * The container is past a prefetched block. Only a probe tells whether it was used: it has
  * faulted, or it has not. It speaks for the blocks before it, too.
  */
-static void owner_pass_locked(struct gvm_owner *owner, struct gvm_turn *turn,
-			      struct gvm_owner_slot *slot, bool faulted)
+static void predictor_pass_locked(struct gvm_predictor *predictor, struct gvm_turn *turn,
+				  struct gvm_predictor_slot *slot, bool faulted)
 {
 	u32 blocks;
 
@@ -197,11 +198,11 @@ static void owner_pass_locked(struct gvm_owner *owner, struct gvm_turn *turn,
 	blocks = turn->unproved;
 	turn->unproved = 0;
 	if (faulted) {
-		owner->used += blocks;
-		owner_score(turn, blocks, 0);
+		predictor->used += blocks;
+		predictor_score(turn, blocks, 0);
 	} else {
-		owner->wasted += blocks;
-		owner_score(turn, 0, blocks);
+		predictor->wasted += blocks;
+		predictor_score(turn, 0, blocks);
 	}
 }
 
@@ -209,63 +210,63 @@ static void owner_pass_locked(struct gvm_owner *owner, struct gvm_turn *turn,
  * The container has used a block @steps links after the last one. The blocks between them were
  * used as well, if they were on the device.
  */
-static void owner_advance_locked(struct gvm_container *container, u32 steps)
+static void predictor_advance_locked(struct gvm_container *container, u32 steps)
 {
-	struct gvm_owner *owner = container->device->owner;
+	struct gvm_predictor *predictor = container->device->predictor;
 	struct gvm_turn *turn = &container->turn;
 	u32 wrong = 0;
 
 	turn->ahead -= min(turn->ahead, steps);
 	for (; steps; steps--) {
-		struct gvm_owner_slot *slot;
+		struct gvm_predictor_slot *slot;
 
-		turn->last = owner->slots[turn->last].next;
-		slot = &owner->slots[turn->last];
+		turn->last = predictor->slots[turn->last].next;
+		slot = &predictor->slots[turn->last];
 		wrong += steps > 1 && slot->away;
-		owner_pass_locked(owner, turn, slot, steps == 1);
+		predictor_pass_locked(predictor, turn, slot, steps == 1);
 	}
 	if (!turn->ahead) {
 		turn->cursor = turn->last;
 		turn->expected = 0;
 	}
-	owner_score(turn, 1, wrong);
+	predictor_score(turn, 1, wrong);
 }
 
 /* The container has used a block that was not predicted. */
-static void owner_jump_locked(struct gvm_container *container, u32 slot)
+static void predictor_jump_locked(struct gvm_container *container, u32 slot)
 {
-	struct gvm_owner *owner = container->device->owner;
+	struct gvm_predictor *predictor = container->device->predictor;
 	struct gvm_turn *turn = &container->turn;
 
 	/*
 	 * What was prefetched may have been used or not: the order is learnt without it only.
 	 */
 	if (turn->known && !turn->expected)
-		owner->slots[turn->last].next = slot;
+		predictor->slots[turn->last].next = slot;
 	turn->expected = 0;
 	turn->ahead = 0;
 	turn->last = slot;
 	turn->cursor = slot;
 	turn->known = true;
 	turn->unproved = 0;
-	owner_pass_locked(owner, turn, &owner->slots[slot], true);
+	predictor_pass_locked(predictor, turn, &predictor->slots[slot], true);
 }
 
 /* CONTEXT: atomic. */
-void gvm_owner_used(struct gvm_container *container, void *space, u64 va)
+void gvm_predictor_used(struct gvm_container *container, void *space, u64 va)
 {
 	struct gvm_device *device = container->device;
-	struct gvm_owner *owner = device->owner;
+	struct gvm_predictor *predictor = device->predictor;
 	struct gvm_turn *turn = &container->turn;
 	u32 slot, spare, steps = 0;
 
-	if (!owner)
+	if (!predictor)
 		return;
 	gvm_spin_lock(&device->lock);
-	slot = owner_find(owner, container, space, va, &spare);
+	slot = predictor_find(predictor, container, space, va, &spare);
 	if (slot == GVM_NO_SLOT) {
 		slot = spare;
-		owner->slots[slot] = (struct gvm_owner_slot){
+		predictor->slots[slot] = (struct gvm_predictor_slot){
 			.container = container,
 			.space = space,
 			.va = va,
@@ -273,24 +274,24 @@ void gvm_owner_used(struct gvm_container *container, void *space, u64 va)
 		};
 		/* A new block says nothing about the others. */
 		if (!turn->expected)
-			owner_jump_locked(container, slot);
+			predictor_jump_locked(container, slot);
 	} else if (!turn->known || turn->last != slot) {
 		if (turn->known)
-			steps = owner_distance(container, slot);
+			steps = predictor_distance(container, slot);
 		if (steps) {
-			owner_advance_locked(container, steps);
+			predictor_advance_locked(container, steps);
 		} else {
-			owner_score(turn, 0, 1 + turn->expected);
-			owner_jump_locked(container, slot);
+			predictor_score(turn, 0, 1 + turn->expected);
+			predictor_jump_locked(container, slot);
 		}
 	}
-	turn->missed += owner->slots[slot].away;
-	owner->slots[slot].away = false;
+	turn->missed += predictor->slots[slot].away;
+	predictor->slots[slot].away = false;
 	gvm_spin_unlock(&device->lock);
 }
 
 /* CONTEXT: atomic. */
-void gvm_owner_end_turn(struct gvm_container *container)
+void gvm_predictor_end_turn(struct gvm_container *container)
 {
 	struct gvm_turn *turn = &container->turn;
 
@@ -301,21 +302,21 @@ void gvm_owner_end_turn(struct gvm_container *container)
 }
 
 /* CONTEXT: atomic. */
-void gvm_owner_evicted(struct gvm_container *container, void *space, u64 va)
+void gvm_predictor_evicted(struct gvm_container *container, void *space, u64 va)
 {
 	struct gvm_device *device = container->device;
 	u32 slot, spare;
 
-	if (!device->owner)
+	if (!device->predictor)
 		return;
 	gvm_spin_lock(&device->lock);
-	slot = owner_find(device->owner, container, space, va, &spare);
+	slot = predictor_find(device->predictor, container, space, va, &spare);
 	if (slot != GVM_NO_SLOT) {
-		struct gvm_owner_slot *entry = &device->owner->slots[slot];
+		struct gvm_predictor_slot *entry = &device->predictor->slots[slot];
 
 		entry->away = true;
 		if (entry->expected) {
-			device->owner->wasted++;
+			device->predictor->wasted++;
 			container->turn.expected -= min(container->turn.expected, 1u);
 		}
 		entry->expected = false;
@@ -325,37 +326,37 @@ void gvm_owner_evicted(struct gvm_container *container, void *space, u64 va)
 }
 
 /* Are two predictions of three right? Else a prefetch costs more than it brings. */
-static bool owner_is_trusted(const struct gvm_turn *turn)
+static bool predictor_is_trusted(const struct gvm_turn *turn)
 {
 	u32 all = turn->right + turn->wrong;
 
-	return all >= OWNER_SCORE_LEAST && 3 * turn->right >= 2 * all;
+	return all >= PREDICTOR_SCORE_LEAST && 3 * turn->right >= 2 * all;
 }
 
 /* CONTEXT: atomic. */
-u32 gvm_owner_predict(struct gvm_container *container, u32 window, struct gvm_prefetch *blocks,
-		      u32 max)
+u32 gvm_predictor_next(struct gvm_container *container, u32 window, struct gvm_prefetch *blocks,
+		       u32 max)
 {
 	struct gvm_device *device = container->device;
-	const struct gvm_owner *owner = device->owner;
+	const struct gvm_predictor *predictor = device->predictor;
 	struct gvm_turn *turn = &container->turn;
 	u32 found = 0;
 
-	if (!owner)
+	if (!predictor)
 		return 0;
 	gvm_spin_lock(&device->lock);
-	if (!turn->known || !owner_is_trusted(turn))
+	if (!turn->known || !predictor_is_trusted(turn))
 		max = 0;
 	max = min(max, turn->budget);
-	for (u32 steps = 0; steps < OWNER_STEPS && found < max &&
-			    turn->expected + found < window && turn->ahead < OWNER_STEPS;
+	for (u32 steps = 0; steps < PREDICTOR_STEPS && found < max &&
+			    turn->expected + found < window && turn->ahead < PREDICTOR_STEPS;
 	     steps++) {
-		u32 next = owner->slots[turn->cursor].next;
-		const struct gvm_owner_slot *slot;
+		u32 next = predictor->slots[turn->cursor].next;
+		const struct gvm_predictor_slot *slot;
 
 		if (next == GVM_NO_SLOT || next == turn->last)
 			break;
-		slot = &owner->slots[next];
+		slot = &predictor->slots[next];
 		if (slot->container != container)
 			break;
 		turn->cursor = next;
@@ -369,31 +370,31 @@ u32 gvm_owner_predict(struct gvm_container *container, u32 window, struct gvm_pr
 }
 
 /* CONTEXT: atomic. */
-void gvm_owner_expect(struct gvm_container *container, const struct gvm_prefetch *blocks,
-		      u32 count)
+void gvm_predictor_expect(struct gvm_container *container, const struct gvm_prefetch *blocks,
+			  u32 count)
 {
 	struct gvm_device *device = container->device;
 	struct gvm_turn *turn = &container->turn;
 	u32 spare;
 
-	if (!device->owner)
+	if (!device->predictor)
 		return;
 	gvm_spin_lock(&device->lock);
 	for (u32 i = 0; i < count; i++) {
-		u32 slot = owner_find(device->owner, container, blocks[i].space, blocks[i].va,
-				      &spare);
-		struct gvm_owner_slot *entry;
+		u32 slot = predictor_find(device->predictor, container, blocks[i].space,
+					  blocks[i].va, &spare);
+		struct gvm_predictor_slot *entry;
 
 		if (slot == GVM_NO_SLOT)
 			continue;
-		entry = &device->owner->slots[slot];
+		entry = &device->predictor->slots[slot];
 		entry->away = false;
 		if (!blocks[i].done)
 			continue;
 		turn->budget -= min(turn->budget, 1u);
-		device->owner->prefetched++;
+		device->predictor->prefetched++;
 		if (blocks[i].late) {
-			device->owner->late++;
+			device->predictor->late++;
 			continue;
 		}
 		entry->expected = true;

@@ -5,7 +5,7 @@
  * misses.
  */
 #include "gvm/block.h"
-#include "gvm/owner.h"
+#include "gvm/predictor.h"
 #include "gvm/tsg.h"
 #include "runner.h"
 #include "toy_gpu.h"
@@ -49,14 +49,14 @@ static void learn(u32 space, struct gvm_container *container)
 {
 	for (u32 i = 0; i < 3; i++)
 		toy_load_blocks(space, 0, LOOP);
-	gvm_owner_end_turn(container);
+	gvm_predictor_end_turn(container);
 }
 
 static int bring(struct gvm_container *container, struct gvm_prefetch *blocks, u32 count)
 {
 	int status = toy.device.memory_ops->prefetch(&toy.memory, container, blocks, count);
 
-	gvm_owner_expect(container, blocks, count);
+	gvm_predictor_expect(container, blocks, count);
 	return status;
 }
 
@@ -80,13 +80,13 @@ START_TEST(what_followed_last_time_is_predicted)
 	ck_assert_uint_eq(one->turn.right, 15);
 	ck_assert_uint_eq(one->turn.wrong, 1);
 	ck_assert_uint_eq(one->turn.budget, 16);
-	ck_assert_uint_eq(gvm_owner_predict(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
+	ck_assert_uint_eq(gvm_predictor_next(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
 	for (u32 i = 0; i < 3; i++)
 		ck_assert_uint_eq(number(&blocks[i]), i);
 	/* Blocks 4 to 7 are on the GPU, and 7 is the last one: nothing else is left. */
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, GVM_PREFETCH_BATCH), 1);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, GVM_PREFETCH_BATCH), 1);
 	ck_assert_uint_eq(number(&blocks[0]), 3);
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, GVM_PREFETCH_BATCH), 0);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, GVM_PREFETCH_BATCH), 0);
 	end();
 }
 END_TEST
@@ -100,16 +100,16 @@ START_TEST(nothing_comes_before_the_predictions_are_trusted)
 	toy_load_blocks(0, 0, LOOP);
 	toy_load_blocks(0, 0, LOOP);
 	toy_load_blocks(0, 0, LOOP - 1);
-	gvm_owner_end_turn(one);
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, GVM_PREFETCH_BATCH), 0);
+	gvm_predictor_end_turn(one);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, GVM_PREFETCH_BATCH), 0);
 	toy_load_blocks(0, LOOP - 1, 1);
-	gvm_owner_end_turn(one);
+	gvm_predictor_end_turn(one);
 	one->turn.right = 10;
 	one->turn.wrong = 6;
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, 1), 0);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, 1), 0);
 	one->turn.right = 11;
 	one->turn.wrong = 5;
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, 1), 1);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, 1), 1);
 	end();
 }
 END_TEST
@@ -121,11 +121,11 @@ START_TEST(not_more_comes_than_the_last_turn_missed)
 
 	begin(4);
 	learn(0, one);
-	gvm_owner_end_turn(one);
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, GVM_PREFETCH_BATCH), 0);
+	gvm_predictor_end_turn(one);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, GVM_PREFETCH_BATCH), 0);
 	toy_load_blocks(0, 0, 2);
-	gvm_owner_end_turn(one);
-	ck_assert_uint_eq(gvm_owner_predict(one, 8, blocks, GVM_PREFETCH_BATCH), 2);
+	gvm_predictor_end_turn(one);
+	ck_assert_uint_eq(gvm_predictor_next(one, 8, blocks, GVM_PREFETCH_BATCH), 2);
 	end();
 }
 END_TEST
@@ -143,7 +143,7 @@ START_TEST(a_probe_tells_that_the_blocks_before_it_were_used)
 	learn(0, one);
 	in = toy.pages[TOY_COPY];
 	faults = toy.handler.stats.faults;
-	ck_assert_uint_eq(gvm_owner_predict(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
+	ck_assert_uint_eq(gvm_predictor_next(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
 	blocks[2].probe = true;
 	ck_assert_int_eq(bring(one, blocks, 3), 0);
 	ck_assert_uint_eq(toy.pages[TOY_COPY] - in, 96);
@@ -151,13 +151,13 @@ START_TEST(a_probe_tells_that_the_blocks_before_it_were_used)
 	ck_assert_uint_eq(one->turn.budget, 13);
 	toy_load_blocks(0, 0, 2);
 	ck_assert_uint_eq(toy.handler.stats.faults, faults);
-	ck_assert_uint_eq(toy.device.owner->used, 0);
+	ck_assert_uint_eq(toy.device.predictor->used, 0);
 	toy_load_blocks(0, 2, 1);
 	ck_assert_uint_eq(toy.handler.stats.faults, faults + 1);
 	ck_assert_uint_eq(toy.pages[TOY_COPY] - in, 96);
-	ck_assert_uint_eq(toy.device.owner->prefetched, 3);
-	ck_assert_uint_eq(toy.device.owner->used, 3);
-	ck_assert_uint_eq(toy.device.owner->wasted, 0);
+	ck_assert_uint_eq(toy.device.predictor->prefetched, 3);
+	ck_assert_uint_eq(toy.device.predictor->used, 3);
+	ck_assert_uint_eq(toy.device.predictor->wasted, 0);
 	ck_assert_uint_eq(one->turn.right, 19); /* 15, the fault, and what it proved */
 	end();
 }
@@ -170,11 +170,11 @@ START_TEST(what_is_evicted_unused_is_wasted)
 
 	begin(4);
 	learn(0, one);
-	ck_assert_uint_eq(gvm_owner_predict(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
+	ck_assert_uint_eq(gvm_predictor_next(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
 	ck_assert_int_eq(bring(one, blocks, 3), 0);
 	learn(1, two);
-	ck_assert_uint_eq(toy.device.owner->used, 0);
-	ck_assert_uint_eq(toy.device.owner->wasted, 3);
+	ck_assert_uint_eq(toy.device.predictor->used, 0);
+	ck_assert_uint_eq(toy.device.predictor->wasted, 3);
 	ck_assert_uint_eq(one->turn.expected, 0);
 	end();
 }
@@ -189,7 +189,7 @@ START_TEST(a_prefetch_obeys_the_limit)
 	toy_load_blocks(1, 0, 4);
 	toy_write_file(one, "gmem.limit.high", "8388608");
 	learn(0, one);
-	ck_assert_uint_eq(gvm_owner_predict(one, 4, blocks, GVM_PREFETCH_BATCH), 4);
+	ck_assert_uint_eq(gvm_predictor_next(one, 4, blocks, GVM_PREFETCH_BATCH), 4);
 	ck_assert_int_eq(bring(one, blocks, 4), 0);
 	ck_assert_uint_eq(one->turn.expected, 4);
 	ck_assert_uint_eq(one->charged_bytes, 4 * CHUNK);
@@ -212,7 +212,7 @@ START_TEST(a_prefetch_takes_nothing_from_the_protected)
 	toy_write_file(two, "gmem.limit.low", "16777216");
 	learn(0, one);
 	ck_assert_uint_eq(two->bound_chunks, 4);
-	ck_assert_uint_eq(gvm_owner_predict(one, 4, blocks, GVM_PREFETCH_BATCH), 4);
+	ck_assert_uint_eq(gvm_predictor_next(one, 4, blocks, GVM_PREFETCH_BATCH), 4);
 	ck_assert_int_eq(bring(one, blocks, 4), 0);
 	ck_assert_uint_eq(one->turn.expected, 4);
 	ck_assert_uint_eq(two->bound_chunks, 4);
@@ -235,7 +235,7 @@ START_TEST(an_interrupted_prefetch_loses_no_byte)
 
 	begin(4);
 	learn(0, one);
-	ck_assert_uint_eq(gvm_owner_predict(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
+	ck_assert_uint_eq(gvm_predictor_next(one, 3, blocks, GVM_PREFETCH_BATCH), 3);
 	toy.wait_error = -EINTR;
 	ck_assert_int_eq(bring(one, blocks, 3), -EINTR);
 	toy.wait_error = 0;
@@ -348,7 +348,7 @@ START_TEST(the_next_owner_gets_its_blocks_during_the_turn_of_another)
 }
 END_TEST
 
-TEST_MAIN("owner", what_followed_last_time_is_predicted,
+TEST_MAIN("predictor", what_followed_last_time_is_predicted,
 	  nothing_comes_before_the_predictions_are_trusted,
 	  not_more_comes_than_the_last_turn_missed,
 	  a_probe_tells_that_the_blocks_before_it_were_used, what_is_evicted_unused_is_wasted,

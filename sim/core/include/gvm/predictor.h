@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * Prefetch before the turn (GVM_OWNER_PREFETCH): which blocks a container will touch next, and
- * the thread that brings them in. policy/owner.c explains the idea.
+ * the thread that brings them in. policy/predictor.c explains the idea.
  */
-#ifndef GVM_OWNER_H
-#define GVM_OWNER_H
+#ifndef GVM_PREDICTOR_H
+#define GVM_PREDICTOR_H
 
 #include "gvm/container.h"
 
@@ -14,7 +14,7 @@
 /* Most blocks that may be expected at once: the links that a prediction follows. */
 #define GVM_PREFETCH_MOST 256u
 
-/* No slot of gvm_owner.slots. */
+/* No slot of gvm_predictor.slots. */
 #define GVM_NO_SLOT 0xffffffffu
 
 /* Which of the predicted blocks is missing: where it is. */
@@ -28,7 +28,7 @@ struct gvm_prefetch {
 };
 
 /* A block that a container has used. Guarded by the device's lock, as all of this file. */
-struct gvm_owner_slot {
+struct gvm_predictor_slot {
 	const struct gvm_container *container; /* only compared; NULL: free */
 	void *space;
 	u64 va;
@@ -39,8 +39,8 @@ struct gvm_owner_slot {
 };
 
 /* What the prefetch of a device knows. */
-struct gvm_owner {
-	struct gvm_owner_slot *slots;
+struct gvm_predictor {
+	struct gvm_predictor_slot *slots;
 	u32 mask;	/* buckets less one */
 	u64 prefetched; /* blocks, ever */
 	u64 used;	/* of these, known to have been used */
@@ -49,20 +49,20 @@ struct gvm_owner {
 };
 
 /* Make and free what a device needs; without the feature they do nothing. CONTEXT: process. */
-int gvm_owner_init(struct gvm_device *device);
-void gvm_owner_destroy(struct gvm_device *device);
+int gvm_predictor_init(struct gvm_device *device);
+void gvm_predictor_destroy(struct gvm_device *device);
 
 /*
  * A fault of the container asked for a block that has data. Does nothing without the feature.
  * CONTEXT: atomic.
  */
-void gvm_owner_used(struct gvm_container *container, void *space, u64 va);
+void gvm_predictor_used(struct gvm_container *container, void *space, u64 va);
 
 /* The container's turn is over. CONTEXT: atomic. */
-void gvm_owner_end_turn(struct gvm_container *container);
+void gvm_predictor_end_turn(struct gvm_container *container);
 
 /* The block has left the device. Likewise. CONTEXT: atomic. */
-void gvm_owner_evicted(struct gvm_container *container, void *space, u64 va);
+void gvm_predictor_evicted(struct gvm_container *container, void *space, u64 va);
 
 /*
  * Up to @max blocks, at most GVM_PREFETCH_BATCH, that the container will use next and that are
@@ -70,12 +70,12 @@ void gvm_owner_evicted(struct gvm_container *container, void *space, u64 va);
  * are in @blocks. 0: they are all there, or the predictions are too often wrong. CONTEXT:
  * atomic.
  */
-u32 gvm_owner_predict(struct gvm_container *container, u32 window, struct gvm_prefetch *blocks,
-		      u32 max);
+u32 gvm_predictor_next(struct gvm_container *container, u32 window, struct gvm_prefetch *blocks,
+		       u32 max);
 
 /* The blocks that are done have come in for the container. CONTEXT: atomic. */
-void gvm_owner_expect(struct gvm_container *container, const struct gvm_prefetch *blocks,
-		      u32 count);
+void gvm_predictor_expect(struct gvm_container *container, const struct gvm_prefetch *blocks,
+			  u32 count);
 
 /* The thread that prefetches on one device. */
 struct gvm_prefetcher {
