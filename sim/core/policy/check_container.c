@@ -176,13 +176,10 @@ static u64 check_low_bytes(const struct gvm_container *container)
 	return bytes;
 }
 
-static int check_container(const struct gvm_container *container, struct check_sums *sums)
+/* Its references, its processes, and the books that it has as a parent. */
+static int check_family(const struct gvm_container *container)
 {
-	u64 clean;
 	const struct gvm_device *device = container->device;
-	struct check_paid paid;
-	u32 own = 0;
-	int status;
 
 	/* 2.3 */
 	if (container->refs == 0 || container->refs < container->processes)
@@ -202,7 +199,16 @@ static int check_container(const struct gvm_container *container, struct check_s
 	/* 2.7 */
 	if (container->charged_bytes + container->children_bytes > container->peak_bytes)
 		return gvm_check_failed(device, "usage is above its peak", container->tgid);
-	status = gvm_check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
+	return 0;
+}
+
+/* 2.8 to 2.12: its own ring. Adds its chunks to the sums. */
+static int check_own_ring(const struct gvm_container *container, struct check_sums *sums)
+{
+	const struct gvm_device *device = container->device;
+	u32 own = 0;
+	int status = gvm_check_owned_ring(container, &container->own, GVM_ORDER_OWN, &own);
+
 	if (status)
 		return status;
 	/* 2.11 */
@@ -213,7 +219,25 @@ static int check_container(const struct gvm_container *container, struct check_s
 	if (list_empty(&container->owner_node) != (own == 0))
 		return gvm_check_failed(device, "owner without chunks, or the reverse",
 					container->tgid);
-	paid = check_paid(container);
+	sums->chunks += own;
+	if (gvm_container_is_shielded(container)) {
+		sums->shielded_owners += own > 0;
+	} else {
+		sums->owners += own > 0;
+		sums->exposed += own;
+	}
+	if (container->is_swap_full)
+		sums->stuck += own;
+	return 0;
+}
+
+/* What it pays for. Adds its picked chunks and its unevictable bytes to the sums. */
+static int check_bytes(const struct gvm_container *container, struct check_sums *sums)
+{
+	const struct gvm_device *device = container->device;
+	struct check_paid paid = check_paid(container);
+	u64 evicting, clean;
+
 	/* 2.13 */
 	if (container->charged_bytes !=
 	    paid.bound_bytes + container->reserved_bytes + container->unevictable_bytes)
@@ -224,23 +248,25 @@ static int check_container(const struct gvm_container *container, struct check_s
 	if (container->reserved_bytes < paid.allocated_bytes)
 		return gvm_check_failed(device, "more is allocated than reserved",
 					container->tgid);
+	evicting = check_add_evicting(container, &sums->evicting, &clean);
 	/* 2.15 */
-	if (container->evicting_bytes !=
-		    check_add_evicting(container, &sums->evicting, &clean) ||
-	    container->evicting_clean_bytes != clean)
+	if (container->evicting_bytes != evicting || container->evicting_clean_bytes != clean)
 		return gvm_check_failed(device, "bytes of picked chunks are off",
 					container->tgid);
-	sums->chunks += own;
-	if (gvm_container_is_shielded(container))
-		sums->shielded_owners += own > 0;
-	else
-		sums->owners += own > 0;
-	if (!container->is_protected && !container->is_swap_full)
-		sums->exposed += own;
-	if (container->is_swap_full)
-		sums->stuck += own;
 	sums->unevictable_bytes += container->unevictable_bytes;
-	status = check_protection(container);
+	return 0;
+}
+
+static int check_container(const struct gvm_container *container, struct check_sums *sums)
+{
+	int status = check_family(container);
+
+	if (!status)
+		status = check_own_ring(container, sums);
+	if (!status)
+		status = check_bytes(container, sums);
+	if (!status)
+		status = check_protection(container);
 	return status ? status : check_listeners(container);
 }
 
