@@ -129,11 +129,27 @@ static int tsgs_apply(struct gvm_container *container)
 	return first ? first : tsgs_later_error_locked(container, pass);
 }
 
+/*
+ * Apply the settings to a TSG that comes or whose sharers change. If writers are stopped,
+ * gvm_tsgs_apply() follows: service/quiesce.c.
+ */
+static int tsg_apply_unless_stopped_locked(struct gvm_tsg *tsg)
+{
+	struct gvm_device *device = tsg->container->device;
+	int status;
+
+	if (!gvm_activity_begin(device, GVM_ACTIVITY_WRITERS))
+		return 0;
+	status = tsg_apply_locked(tsg);
+	gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
+	return status;
+}
+
 /* CONTEXT: process. */
 int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 {
 	struct gvm_device *device = container->device;
-	int status = 0;
+	int status;
 
 	gvm_container_get(container);
 	INIT_LIST_HEAD(&tsg->step_node);
@@ -151,11 +167,7 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	if (list_empty(&container->tsgs))
 		list_add_tail(&container->compute_node, &device->compute);
 	list_add_tail(&tsg->node, &container->tsgs);
-	/* If writers are stopped, gvm_tsgs_apply() follows: service/quiesce.c. */
-	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
-		status = tsg_apply_locked(tsg);
-		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
-	}
+	status = tsg_apply_unless_stopped_locked(tsg);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_scheduler_kick(device);
 	return status;
@@ -180,7 +192,7 @@ int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
 		  struct gvm_tsg_share *share)
 {
 	struct gvm_device *device = container->device;
-	int status = 0;
+	int status;
 
 	gvm_container_get(container);
 	gvm_mutex_lock(&device->tsg_mutex);
@@ -191,10 +203,7 @@ int gvm_tsg_share(struct gvm_tsg *tsg, struct gvm_container *container,
 	share->tsg = tsg;
 	share->container = container;
 	list_add_tail(&share->node, &tsg->shares);
-	if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
-		status = tsg_apply_locked(tsg);
-		gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
-	}
+	status = tsg_apply_unless_stopped_locked(tsg);
 	gvm_mutex_unlock(&device->tsg_mutex);
 	return status;
 }
@@ -207,10 +216,7 @@ void gvm_tsg_unshare(struct gvm_tsg_share *share, struct gvm_device *device)
 		struct gvm_tsg *tsg = share->tsg;
 
 		tsg_unshare_locked(share);
-		if (gvm_activity_begin(device, GVM_ACTIVITY_WRITERS)) {
-			tsg_apply_locked(tsg);
-			gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
-		}
+		(void)tsg_apply_unless_stopped_locked(tsg);
 	}
 	gvm_mutex_unlock(&device->tsg_mutex);
 	gvm_container_put(share->container);
