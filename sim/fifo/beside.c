@@ -216,39 +216,49 @@ static void beside_slow_limited(struct beside_user *users, u32 count, u32 speed)
 	}
 }
 
-/*
- * Memory: a kernel is slower while others keep the memory busy, too. @total is the bandwidth.
- * Latencies of its start and its end are twice as long then.
- */
-static void beside_share_memory(struct beside_user *users, u32 count, u32 total)
+/* ppm of its time in which a kernel draws memory: none while it waits for its faults. */
+static u32 user_memory_time(const struct beside_user *user)
 {
-	static const u64 equal[FIFO_CHANNELS_MAX] = { [0 ... FIFO_CHANNELS_MAX - 1] = 1 };
-	u32 times[FIFO_CHANNELS_MAX], rates[FIFO_CHANNELS_MAX], drawn[FIFO_CHANNELS_MAX];
+	return user->stalled ? 0 : user->burst->claim.memory_time;
+}
 
+/*
+ * Memory, kernel by kernel: each is slower while others keep the memory busy, too. @total is the
+ * bandwidth. Latencies of its start and its end are twice as long then.
+ */
+static void beside_slow_drawing(struct beside_user *users, u32 count, u32 total)
+{
 	for (u32 i = 0; i < count; i++) {
-		times[i] = users[i].stalled ? 0 : users[i].burst->claim.memory_time;
-		rates[i] = users[i].burst->claim.rate;
-	}
-	for (u32 i = 0; i < count; i++) {
+		const struct fifo_claim *claim = &users[i].burst->claim;
 		u64 longer = 0;	 /* ppm of the time that it draws memory */
 		u64 waiting = 0; /* ppm of the time in which it starts and ends */
 
 		for (u32 j = 0; j < count; j++) {
-			u32 both = j == i ? 0 :
-					    beside_part(times[j],
-							user_overlap(&users[i], &users[j]));
+			u32 rates = claim->rate + users[j].burst->claim.rate, both;
 
+			if (j == i)
+				continue;
+			both = beside_part(user_memory_time(&users[j]),
+					   user_overlap(&users[i], &users[j]));
 			waiting += both;
-			if (rates[i] + rates[j] > total)
-				longer += beside_part(both, rates[i] + rates[j] - total);
+			if (rates > total)
+				longer += beside_part(both, rates - total);
 		}
 		/* The memory is busy or it is not, with however many of them. */
 		waiting = min(waiting, (u64)FIFO_ALL_PPM);
-		longer = longer * times[i] / FIFO_ALL_PPM +
-			 waiting * users[i].burst->claim.fixed / FIFO_ALL_PPM;
+		longer = longer * user_memory_time(&users[i]) / FIFO_ALL_PPM +
+			 waiting * claim->fixed / FIFO_ALL_PPM;
 		users[i].speed =
 			(u32)((u64)users[i].speed * FIFO_ALL_PPM / (FIFO_ALL_PPM + longer));
 	}
+}
+
+/* Memory as a whole: together the kernels draw no more than @total. */
+static void beside_share_bandwidth(struct beside_user *users, u32 count, u32 total)
+{
+	static const u64 equal[FIFO_CHANNELS_MAX] = { [0 ... FIFO_CHANNELS_MAX - 1] = 1 };
+	u32 drawn[FIFO_CHANNELS_MAX];
+
 	for (u32 i = 0; i < count; i++)
 		drawn[i] = users[i].stalled ?
 				   0 :
@@ -365,7 +375,8 @@ void beside_set_speeds(struct fifo_partition *partition, bool alone)
 		users[i].speed = min(users[i].speed,
 				     user_speed_by_waits(users, count, i, share->sm_ppm));
 	beside_slow_limited(users, count, partition->fifo->config.limited_speed_ppm);
-	beside_share_memory(users, count, share->bandwidth_ppm);
+	beside_slow_drawing(users, count, share->bandwidth_ppm);
+	beside_share_bandwidth(users, count, share->bandwidth_ppm);
 	for (u32 i = 0; i < count; i++)
 		users[i].burst->speed_ppm = max(users[i].speed, 1u);
 }
