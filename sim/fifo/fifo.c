@@ -6,6 +6,7 @@
  */
 #include "fifo/fifo.h"
 
+#include "fifo/account.h"
 #include "fifo/burst.h"
 #include "fifo/channel.h"
 #include "fifo/memory.h"

@@ -2,6 +2,7 @@
 /* A partition's plan: what runs in it now, and when that can change. */
 #include "fifo/partition.h"
 
+#include "fifo/account.h"
 #include "fifo/beside.h"
 #include "fifo/remote.h"
 #include "fifo/runlist.h"

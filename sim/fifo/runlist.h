@@ -16,9 +16,6 @@ void runlist_remove(struct fifo_entry *entry);
 void entry_join(struct fifo_entry *entry, struct fifo_tsg *tsg);
 void entry_leave(struct fifo_tsg *tsg);
 
-/* Advance the bursts of the current entry and the counters of its TSGs to the present. */
-void runlist_update(struct fifo_runlist *runlist);
-
 /* The current entry's timeslice begins now. */
 void runlist_start_slice(struct fifo_runlist *runlist);
 
