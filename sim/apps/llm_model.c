@@ -331,7 +331,6 @@ static u128 traffic_values(const struct hf_config *config)
 
 	if (shared)
 		values += (u128)config->moe_layers * (3 * shared + 3 * hidden);
-
 	if (config->qk_norm)
 		values += (u128)layers * 2 * (q + kv);
 	return values;
@@ -364,37 +363,86 @@ enum llm_quantization llm_model_form(const struct hf_config *config)
 			       LLM_NO_QUANTIZATION;
 }
 
-void llm_model_compute(const struct hf_config *config, enum llm_quantization form,
-		       struct llm_model *ret_model)
+/*
+ * FLOP of a sequence that decodes over latent values, per earlier token: it multiplies them as
+ * they are.
+ */
+static u64 latent_decode_flops(const struct hf_config *config)
 {
-	u64 layers = config->num_hidden_layers;
+	if (!config->kv_lora_rank)
+		return 0;
+	return saturate((u128)config->num_hidden_layers * config->num_attention_heads *
+			PRODUCT_FLOPS * (cache_width(config) + config->kv_lora_rank));
+}
+
+/* Weight matrices of all layers, and that of the output. */
+static u64 weight_matrices(const struct hf_config *config)
+{
+	u64 sum = dense_layers(config) * LAYER_MATRICES +
+		  config->moe_layers * EXPERT_LAYER_MATRICES;
+
+	if (config->kv_lora_rank)
+		sum += config->num_hidden_layers * LATENT_MATRICES;
+	if (config->shared_expert_intermediate_size)
+		sum += config->moe_layers * SHARED_MATRICES;
+	return sum + 1;
+}
+
+/* The model's weights by what they are. */
+struct model_weights {
+	struct tally matrices; /* of all layers beside those of experts and routers */
+	struct tally expert;   /* one */
+	struct tally experts;  /* all of all layers */
+	u128 router;	       /* parameters of all layers */
+	u128 table;	       /* parameters of the embeddings */
+	struct tally all;
+};
+
+static struct model_weights model_weights(const struct hf_config *config,
+					  enum llm_quantization form)
+{
 	u64 sparse = config->moe_layers;
-	u64 used = config->num_experts_per_tok;
-	u128 table = (u128)config->vocab_size * config->hidden_size;
-	u128 router = (u128)config->num_experts * config->hidden_size * sparse;
 	/* mxfp4 is of experts alone. */
-	struct tally matrices =
-		tally_matrices(config, form == LLM_MXFP4 ? LLM_NO_QUANTIZATION : form);
+	enum llm_quantization of_matrices = form == LLM_MXFP4 ? LLM_NO_QUANTIZATION : form;
 	struct tally expert = tally_mlp(config, form, config->moe_intermediate_size);
-	struct tally experts = tally_times(tally_times(expert, config->num_experts), sparse);
-	u128 plain = vector_parameters(config) + router +
-		     table * (config->tie_word_embeddings ? 1 : 2);
+	struct model_weights weights = {
+		.matrices = tally_matrices(config, of_matrices),
+		.expert = expert,
+		.experts = tally_times(tally_times(expert, config->num_experts), sparse),
+		.router = (u128)config->num_experts * config->hidden_size * sparse,
+		.table = (u128)config->vocab_size * config->hidden_size,
+	};
+	u128 plain = vector_parameters(config) + weights.router +
+		     weights.table * (config->tie_word_embeddings ? 1 : 2);
 	u128 routes = config->route_bias ? (u128)config->num_experts * sparse : 0;
 	struct tally rest = tally_sum(tally_plain(config, plain),
 				      (struct tally){ routes, routes * ROUTE_BIAS_BYTES });
-	struct tally all = tally_sum(tally_sum(matrices, experts), rest);
-	u64 heads = config->num_attention_heads;
+
+	weights.all = tally_sum(tally_sum(weights.matrices, weights.experts), rest);
+	return weights;
+}
+
+void llm_model_compute(const struct hf_config *config, enum llm_quantization form,
+		       struct llm_model *ret_model)
+{
+	struct model_weights weights = model_weights(config, form);
+	u64 layers = config->num_hidden_layers;
+	u64 sparse = config->moe_layers;
+	u64 used = config->num_experts_per_tok;
 	u128 idle_experts = (u128)(config->num_experts - used) * sparse;
-	u128 idle = expert.parameters * idle_experts;
-	u128 multiplied = matrices.parameters + router + experts.parameters - idle;
+	u128 idle = weights.expert.parameters * idle_experts;
+	u128 multiplied = weights.matrices.parameters + weights.router +
+			  weights.experts.parameters - idle;
 
 	*ret_model = (struct llm_model){
-		.parameters = saturate(all.parameters),
-		.active_parameters =
-			saturate(all.parameters - idle - expert_biases(config) * idle_experts),
-		.weights = saturate(all.bytes),
-		.embeddings = config->tie_word_embeddings ? 0 : saturate(table * config->width),
-		.expert_weights = saturate(experts.bytes),
+		.parameters = saturate(weights.all.parameters),
+		.active_parameters = saturate(weights.all.parameters - idle -
+					      expert_biases(config) * idle_experts),
+		.weights = saturate(weights.all.bytes),
+		.embeddings = config->tie_word_embeddings ?
+				      0 :
+				      saturate(weights.table * config->width),
+		.expert_weights = saturate(weights.experts.bytes),
 		.experts = sparse ? config->num_experts : 0,
 		.experts_per_token = sparse ? used : 0,
 		.token_bytes = config->hidden_size * config->width,
@@ -403,28 +451,19 @@ void llm_model_compute(const struct hf_config *config, enum llm_quantization for
 		.window = config->sliding_window,
 		.window_layers = config->window_layers,
 		.flops_per_token = saturate(PRODUCT_FLOPS * multiplied),
-		.head_flops = saturate(PRODUCT_FLOPS * table),
+		.head_flops = saturate(PRODUCT_FLOPS * weights.table),
 		.traffic_per_token = saturate(config->width * traffic_values(config)),
 		/*
 		 * Query times key, weight times value: a multiplication and an addition each.
 		 */
 		.attention_flops = saturate((u128)layers * PRODUCT_FLOPS *
 					    (query_width(config) + output_width(config))),
-		.attention_group = heads / config->num_key_value_heads,
-		.latent_decode_flops =
-			config->kv_lora_rank ?
-				saturate((u128)layers * heads * PRODUCT_FLOPS *
-					 (cache_width(config) + config->kv_lora_rank)) :
-				0,
+		.attention_group = config->num_attention_heads / config->num_key_value_heads,
+		.latent_decode_flops = latent_decode_flops(config),
 		.latent_expand_flops = saturate((u128)layers * PRODUCT_FLOPS *
 						latent_width(config) * config->kv_lora_rank),
 		.kernels_per_step = step_kernels(config, form),
-		.weight_matrices =
-			dense_layers(config) * LAYER_MATRICES + sparse * EXPERT_LAYER_MATRICES +
-			(config->kv_lora_rank ? layers * LATENT_MATRICES : 0) +
-			(config->shared_expert_intermediate_size ? sparse * SHARED_MATRICES :
-								   0) +
-			1,
+		.weight_matrices = weight_matrices(config),
 		.layers = layers,
 	};
 }
@@ -461,6 +500,49 @@ static int model_drop_window(struct cfg_load *load, const struct cfg_container *
 	return status;
 }
 
+#define MODEL_KEY(leaf_)                                  \
+	{                                                 \
+#leaf_, offsetof(struct llm_model, leaf_) \
+	}
+
+/* Set the keys of an LLM server that are numbers of its model. */
+static int model_set_keys(struct cfg_load *load, const struct cfg_container *container,
+			  const char *file, const struct llm_model *model)
+{
+	static const struct {
+		const char *leaf;
+		size_t offset; /* of a u64 */
+	} keys[] = {
+		MODEL_KEY(weights),
+		MODEL_KEY(embeddings),
+		MODEL_KEY(expert_weights),
+		MODEL_KEY(experts),
+		MODEL_KEY(experts_per_token),
+		MODEL_KEY(token_bytes),
+		MODEL_KEY(kv_bytes_per_token),
+		MODEL_KEY(window),
+		MODEL_KEY(window_layers),
+		MODEL_KEY(flops_per_token),
+		MODEL_KEY(head_flops),
+		MODEL_KEY(traffic_per_token),
+		MODEL_KEY(attention_flops),
+		MODEL_KEY(attention_group),
+		MODEL_KEY(latent_decode_flops),
+		MODEL_KEY(latent_expand_flops),
+		MODEL_KEY(kernels_per_step),
+		MODEL_KEY(weight_matrices),
+		MODEL_KEY(layers),
+	};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < sizeof(keys) / sizeof(keys[0]); i++) {
+		u64 value = *(const u64 *)((const char *)model + keys[i].offset);
+
+		status = cfg_derive_set(load, container, file, keys[i].leaf, value, NULL);
+	}
+	return status;
+}
+
 int llm_model_derive(struct cfg_load *load, const struct cfg_container *container)
 {
 	struct hf_config config;
@@ -488,39 +570,10 @@ int llm_model_derive(struct cfg_load *load, const struct cfg_container *containe
 				      "not, allowed: none, fp8, int4");
 	llm_model_compute(&config, (enum llm_quantization)quantization, &model);
 	status = model_drop_window(load, container, &model);
-	if (status)
-		return status;
-	const struct {
-		const char *leaf;
-		u64 value;
-	} keys[] = {
-		{ "weights", model.weights },
-		{ "embeddings", model.embeddings },
-		{ "expert_weights", model.expert_weights },
-		{ "experts", model.experts },
-		{ "experts_per_token", model.experts_per_token },
-		{ "token_bytes", model.token_bytes },
-		{ "kv_bytes_per_token", model.kv_bytes_per_token },
-		{ "window", model.window },
-		{ "window_layers", model.window_layers },
-		{ "flops_per_token", model.flops_per_token },
-		{ "head_flops", model.head_flops },
-		{ "traffic_per_token", model.traffic_per_token },
-		{ "attention_flops", model.attention_flops },
-		{ "attention_group", model.attention_group },
-		{ "latent_decode_flops", model.latent_decode_flops },
-		{ "latent_expand_flops", model.latent_expand_flops },
-		{ "kernels_per_step", model.kernels_per_step },
-		{ "weight_matrices", model.weight_matrices },
-		{ "layers", model.layers },
-	};
-
-	status = cfg_derive_set(load, container, file, "quantization", 0,
-				llm_quantizations[quantization]);
-	for (size_t i = 0; !status && i < sizeof(keys) / sizeof(keys[0]); i++)
-		status = cfg_derive_set(load, container, file, keys[i].leaf, keys[i].value,
-					NULL);
-	return status;
+	if (!status)
+		status = cfg_derive_set(load, container, file, "quantization", 0,
+					llm_quantizations[quantization]);
+	return status ? status : model_set_keys(load, container, file, &model);
 }
 
 u64 llm_model_experts_used(u64 experts, u64 experts_per_token, u64 tokens)
