@@ -134,12 +134,25 @@ static const json_t *without_source(const json_t *json)
 											 json;
 }
 
-/* Names of @fields, and @more of others. */
-static void list_fields(const struct cfg_key *fields, const char *more, char *text, size_t size)
+/* Refuse a field that is neither in @fields nor in @others, which ends with NULL. */
+static bool reject_field(struct reader *reader, const char *where, const char *name,
+			 const struct cfg_key *fields, const char *const *others)
 {
-	snprintf(text, size, "%s", more);
+	char known[PHASES_WRONG_MAX] = "", right[PHASES_WRONG_MAX];
+
+	for (; *others; others++)
+		cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "", *others);
 	for (; fields->path; fields++)
-		cfg_append(text, size, "%s%s", *text ? ", " : "", fields->path);
+		cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "", fields->path);
+	guess_describe(name, known, right, sizeof(right));
+	return reject(reader, where, "no field \"%.64s\", %s", name, right);
+}
+
+static bool is_listed(const char *const *names, const char *name)
+{
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
 }
 
 /*
@@ -149,7 +162,7 @@ static void list_fields(const struct cfg_key *fields, const char *more, char *te
 static bool read_fields(struct reader *reader, const char *where, const json_t *json,
 			const struct cfg_key *fields, const char *const *others, void *base)
 {
-	char wrong[CFG_WRONG_MAX], right[PHASES_WRONG_MAX] = "", known[PHASES_WRONG_MAX] = "";
+	char wrong[CFG_WRONG_MAX], right[PHASES_WRONG_MAX];
 	char path[2 * CFG_NAME_MAX];
 	const char *name;
 	json_t *child;
@@ -160,22 +173,13 @@ static bool read_fields(struct reader *reader, const char *where, const json_t *
 		const json_t *value = without_source(child);
 		const struct cfg_key *field = fields;
 		struct cfg_value parsed;
-		size_t other = 0;
 
-		while (others[other] && strcmp(others[other], name) != 0)
-			other++;
-		if (others[other])
+		if (is_listed(others, name))
 			continue;
 		while (field->path && strcmp(field->path, name) != 0)
 			field++;
-		if (!field->path) {
-			for (size_t i = 0; others[i]; i++)
-				cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "",
-					   others[i]);
-			list_fields(fields, known, right, sizeof(right));
-			guess_describe(name, right, known, sizeof(known));
-			return reject(reader, where, "no field \"%.64s\", %s", name, known);
-		}
+		if (!field->path)
+			return reject_field(reader, where, name, fields, others);
 		snprintf(path, sizeof(path), "%s.%s", where, name);
 		if (!cfg_value_parse(field, value, &parsed, wrong)) {
 			cfg_describe_right(field, value, right, sizeof(right));
@@ -336,43 +340,66 @@ static bool read_work(struct reader *reader, const char *where, const json_t *js
 
 static bool read_nodes(struct reader *reader, const char *where, const json_t *list, u32 depth);
 
+/* Read the name of a phase or group, and whether it is gone through once. */
+static bool read_head(struct reader *reader, const char *where, const json_t *json,
+		      struct phases_node *node)
+{
+	const char *name = json_string_value(json_object_get(json, "name"));
+	const json_t *once = json_object_get(json, "once");
+
+	if (!name || !*name || strlen(name) >= sizeof(node->name))
+		return reject(reader, where, "has no name, allowed: \"name\", 1 to %d bytes",
+			      CFG_NAME_MAX - 1);
+	snprintf(node->name, sizeof(node->name), "%s", name);
+	if (once && !json_is_boolean(once))
+		return reject(reader, name,
+			      "\"once\" is no truth value, allowed: true or false");
+	node->once = json_is_true(once);
+	return true;
+}
+
+static bool does_nothing(const struct phases_work *work)
+{
+	return !work->kernels && !work->host_ns;
+}
+
+/* Read what a phase or group does, and what it does under pressure: "small". */
+static bool read_works(struct reader *reader, const json_t *json, struct phases_node *node)
+{
+	const json_t *small = json_object_get(json, "small");
+
+	node->work.repeat = 1;
+	node->work.layers = 1;
+	node->work.launch_ns = reader->launch_ns;
+	if (!read_work(reader, node->name, json, node, &node->work))
+		return false;
+	node->small = node->work;
+	if (small && !read_work(reader, node->name, small, node, &node->small))
+		return false;
+	if (!node->group && does_nothing(&node->work) && does_nothing(&node->small))
+		return reject(reader, node->name,
+			      "does nothing, allowed: a phase with kernels or host");
+	reader->program->uses_samples |= node->work.samples || node->small.samples;
+	return true;
+}
+
 /* Read a phase, or a group and all below it. @where is its place in the declaration. */
 static bool read_node(struct reader *reader, const char *where, const json_t *json, u32 depth)
 {
 	struct phases_program *program = reader->program;
 	struct phases_node *node = &program->nodes[program->node_count];
-	const char *name = json_string_value(json_object_get(json, "name"));
-	const json_t *small = json_object_get(json, "small");
-	const json_t *once = json_object_get(json, "once");
 	const json_t *phases = json_object_get(json, "phases");
 
 	if (program->node_count == PHASES_NODES_MAX)
 		return reject(reader, where, "is one phase too many, allowed: up to %u",
 			      PHASES_NODES_MAX);
-	if (!name || !*name || strlen(name) >= sizeof(node->name))
-		return reject(reader, where, "has no name, allowed: \"name\", 1 to %d bytes",
-			      CFG_NAME_MAX - 1);
+	if (!read_head(reader, where, json, node))
+		return false;
 	program->node_count++;
-	snprintf(node->name, sizeof(node->name), "%s", name);
 	node->group = phases != NULL;
-	if (once && !json_is_boolean(once))
-		return reject(reader, name,
-			      "\"once\" is no truth value, allowed: true or false");
-	node->once = json_is_true(once);
-	node->work.repeat = 1;
-	node->work.layers = 1;
-	node->work.launch_ns = reader->launch_ns;
-	if (!read_work(reader, name, json, node, &node->work))
+	if (!read_works(reader, json, node))
 		return false;
-	node->small = node->work;
-	if (small && !read_work(reader, name, small, node, &node->small))
-		return false;
-	if (!node->group && !node->work.kernels && !node->work.host_ns &&
-	    !node->small.kernels && !node->small.host_ns)
-		return reject(reader, name,
-			      "does nothing, allowed: a phase with kernels or host");
-	program->uses_samples |= node->work.samples || node->small.samples;
-	if (phases && !read_nodes(reader, name, phases, depth + 1))
+	if (phases && !read_nodes(reader, node->name, phases, depth + 1))
 		return false;
 	node->end = program->node_count;
 	return true;
@@ -395,7 +422,7 @@ static bool read_nodes(struct reader *reader, const char *where, const json_t *l
 	return right;
 }
 
-/* A number of times, of which an iteration draws one. */
+/* Factors of the host's time: each iteration draws one. */
 static bool read_host_times(struct reader *reader, const json_t *list)
 {
 	static const struct cfg_key field = { .type = CFG_TYPE_PPM,
@@ -436,14 +463,14 @@ struct phases_program *phases_program_read(const struct cfg_phases *cfg, const c
 	if (program && tensors && phases && host_times) {
 		*ret_key = "tensors";
 		right = read_tensors(&reader, tensors);
-		if (right) {
-			*ret_key = "phases";
-			right = read_nodes(&reader, "", phases, 0);
-		}
-		if (right) {
-			*ret_key = "host_times";
-			right = read_host_times(&reader, host_times);
-		}
+	}
+	if (right) {
+		*ret_key = "phases";
+		right = read_nodes(&reader, "", phases, 0);
+	}
+	if (right) {
+		*ret_key = "host_times";
+		right = read_host_times(&reader, host_times);
 	}
 	json_decref(tensors);
 	json_decref(phases);
