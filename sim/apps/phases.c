@@ -501,7 +501,6 @@ static int phases_check_gpu(const struct app_env *env, struct sim_error *err)
 static int phases_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_phases *cfg = env->container->app;
-
 	int status = phases_check_gpu(env, err);
 
 	if (!status && *cfg->trace.file)

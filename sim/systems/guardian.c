@@ -507,7 +507,6 @@ static bool guardian_honours(const struct config *config, const char *control_fi
 
 	if (!strcmp(control_file, "compute.timeslice"))
 		return has_turns(config);
-
 	if (!strcmp(control_file, "fence.sample"))
 		return keys->mode > GVM_FENCE_NOPROT;
 	return guardian_pages_by_core(config) &&

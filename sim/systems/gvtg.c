@@ -601,7 +601,6 @@ static void gvtg_ended(struct cuda_context *context)
 static u64 gvtg_map_ns(struct cuda_context *context, u64 chunks)
 {
 	const struct gvtg *gvtg = context->device->library_data;
-
 	u64 entries = chunks * (GVM_CHUNK_BYTES / gvtg->keys->page);
 
 	if (context->library_data == gvtg->host)

@@ -110,7 +110,6 @@ static u32 evictor_pick_own(struct gvm_container *container)
 		return gvm_clock_pick_own(container);
 	giver = gvm_family_giver_get(container);
 	chunk = gvm_clock_pick_own(giver);
-
 	gvm_container_put(giver);
 	return chunk;
 }
