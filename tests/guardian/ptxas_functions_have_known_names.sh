@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR GPL-2.0
 # Functions that ptxas adds to a module and calls of instructions (docs/guardian.md, "Functions of the assembler") have
 # names that the verifier refuses: all that are in its file begin with __cuda_. And a module that defines one is refused.
-# ptxas 11.8 and older ones have these functions in a form that grep cannot read.
+# ptxas 11.8 has these functions in a form that grep cannot read.
 # Skipped without ptxas. Usage: NAME.sh GVMFENCE SOURCE
 set -eu
 command -v ptxas >/dev/null || { echo "no ptxas"; exit 77; }
