@@ -11,7 +11,8 @@ of the applications, profiles of programs, and a folder for each run: arrivals, 
 images, steps. summarize.py makes a table of it, collect.py a results folder to put a simulation
 beside. docs/corun.md tells how to compare.
 
-Exit code: 0 all runs done; 1 a run failed or was left out; 2 a mistake in the plan.
+Exit code: 0 all runs done; 1 a run failed or was left out, or PyTorch is missing; 2 a mistake
+in the plan.
 """
 
 import argparse
@@ -40,6 +41,10 @@ LEAD_S = 0.5  # from the command to a run's start
 
 class Failed(Exception):
     """An application died, failed or took too long."""
+
+
+class Unfit(Exception):
+    """The Python that is to run the applications lacks what they import."""
 
 
 class Application:
@@ -305,9 +310,25 @@ def software_facts(python):
     return json.loads(result.stdout) if result.returncode == 0 else None
 
 
+def require_modules(python):
+    """All applications import these. Without them each would die, one after the other."""
+    program = ("from importlib.util import find_spec\n"
+               "print(' and '.join(f'no {name}' for name in ('numpy', 'torch')"
+               " if not find_spec(name)))\n")
+    result = subprocess.run([python, "-c", program], text=True, stdout=subprocess.PIPE,
+                            check=False)
+    missing = result.stdout.strip()
+    if result.returncode:
+        raise Unfit(f"{python} does not run")
+    if missing:
+        raise Unfit(f"{python} has {missing}, which the applications need; "
+                    "--python names another")
+
+
 def do_plan(path, out, seconds, python):
     """Do the plan in a file. Returns whether it is complete."""
     plan, traces = plans.load(path)
+    require_modules(python)
     os.makedirs(out, exist_ok=True)
     if os.path.exists(os.path.join(out, "manifest.json")):
         raise plans.PlanError(f"{out}: has results already")
@@ -317,6 +338,7 @@ def do_plan(path, out, seconds, python):
 def check(out, seconds, device, python):
     """Check the kernels, then do the plan of the check."""
     begin = time.monotonic()
+    require_modules(python)
     os.makedirs(out, exist_ok=True)
     result = subprocess.run([python, os.path.join(HERE, "check.py"), "--device", device],
                             check=False, timeout=seconds)
@@ -356,6 +378,9 @@ def main():
             if not arguments.out:
                 parser.error("PLAN and OUT are required")
             done = do_plan(arguments.plan, arguments.out, arguments.seconds, arguments.python)
+    except Unfit as error:
+        print(f"corun.py: {error}", file=sys.stderr)
+        sys.exit(1)
     except (plans.PlanError, OSError, subprocess.TimeoutExpired) as error:
         print(f"corun.py: {arguments.plan}: {error}", file=sys.stderr)
         sys.exit(2)

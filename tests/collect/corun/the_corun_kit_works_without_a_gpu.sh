@@ -49,6 +49,17 @@ mkdir work-programs
 python3 "$source/tests/collect/corun/test_programs.py" "$kit" "$source/tests/collect/corun/programs" "$gvmsim" \
 	"$gvmcollect" "$work/work-programs" 2>.units || fail "$(cat .units)"
 
+# A Python without what the applications import is named at once, and nothing is written.
+printf '#!/bin/sh\nexec python3 -I -S "$@"\n' >bare
+chmod +x bare
+for operands in "--check bare-out" "$kit/plans/default.json bare-out"; do
+	# shellcheck disable=SC2086
+	python3 "$kit/corun.py" --python ./bare $operands >.out 2>&1 && fail "it runs without PyTorch"
+	[ "$(cat .out)" = "corun.py: ./bare has no numpy and no torch, which the applications need; --python names another" ] ||
+		fail "without PyTorch: $(cat .out)"
+	[ ! -e bare-out ] || fail "a folder of a session that did not begin"
+done
+
 # Plans
 for plan in "$kit"/plans/*.json; do
 	python3 "$kit/corun.py" --dry-run "$plan" >.plan || fail "$plan"
