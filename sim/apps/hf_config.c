@@ -304,7 +304,11 @@ static const struct architecture *read_architecture(struct reader *reader)
 			   architectures[i].name);
 	}
 	if (name)
-		snprintf(wrong, sizeof(wrong), "\"%.64s\" is not known", name);
+		snprintf(wrong, sizeof(wrong), "\"%.64s\" is not known%s", name,
+			 json_is_object(read_value(reader, "text_config")) ?
+				 " (its text_config may be, as a file with architectures of "
+				 "its own)" :
+				 "");
 	reject(reader, "architectures", wrong, allowed);
 	return NULL;
 }

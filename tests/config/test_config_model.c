@@ -197,6 +197,13 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 	assert_bad_model(
 		"Llama", "Bloom",
 		"architectures: \"BloomForCausalLM\" is not known, allowed: " ARCHITECTURES);
+	/* A model with images has that of its language in a part of the file. */
+	assert_bad_model("{\"architectures\": [\"LlamaForCausalLM\"]",
+			 "{\"text_config\": {}, \"architectures\": "
+			 "[\"Gemma3ForConditionalGeneration\"]",
+			 "architectures: \"Gemma3ForConditionalGeneration\" is not known (its "
+			 "text_config may be, as a file with architectures of its own), "
+			 "allowed: " ARCHITECTURES);
 	assert_bad_model("\"architectures\"", "\"architecture\"",
 			 "architectures: is missing, allowed: " ARCHITECTURES);
 	assert_bad_model("\"hidden_size\": 64,", "",
