@@ -2,7 +2,7 @@
 /*
  * The inside of an LLM server application: the server's actor (llm_server.c), its client's
  * (llm_client.c), its listener's (llm_pressure.c), and the requests that are open
- * (llm_session.c). What it has on a GPU is in llm_rank.h.
+ * (llm_session.c). What it has on a GPU is in llm_rank.h. llm_server_app.c has its keys.
  *
  * All live in one simulation where code between two blocking calls is atomic, so nothing here
  * has a lock.
@@ -131,5 +131,11 @@ int llm_users_get(struct llm_users *users, u64 stop_ns);
 
 /* As sim_app.least_gpu_ns, of an LLM server. See llm_demand.c. */
 u64 llm_least_gpu_ns(const struct app_env *env, u64 *ret_within_ns);
+
+/*
+ * The server's actor: sim_app.run of llm_server_app. Blocking. Returns 0, also if it was
+ * interrupted, -EIO or -ENOMEM.
+ */
+int llm_server_run(const struct app_env *env);
 
 #endif
