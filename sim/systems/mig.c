@@ -161,19 +161,12 @@ static int mig_check_shared(struct cfg_load *load, const struct config *config,
 	return 0;
 }
 
-/*
- * Check that all instances of a GPU have places side by side. The message has the places that
- * are taken.
- */
-static int mig_check_layout(struct cfg_load *load, const struct config *config, size_t gpu)
+/* Check that the memory of each instance has room for a chunk. */
+static int mig_check_memory(struct cfg_load *load, const struct config *config,
+			    const struct mig_layout *layout)
 {
-	struct mig_layout layout;
-	const struct mig_instance *lost;
-	char places[TEXT_MAX] = "", taken[TEXT_MAX] = "";
-
-	mig_lay_out(config, gpu, &layout);
-	for (u32 i = 0; i < layout.count; i++) {
-		const struct mig_instance *instance = &layout.instances[i];
+	for (u32 i = 0; i < layout->count; i++) {
+		const struct mig_instance *instance = &layout->instances[i];
 		const struct cfg_gpu *whole = config_gpu(config, instance->first);
 		u64 bytes = part_of(whole->memory, instance->profile->memory_mib,
 				    mig_gpu(whole)->memory_mib);
@@ -185,26 +178,57 @@ static int mig_check_layout(struct cfg_load *load, const struct config *config, 
 						    instance->profile->name, bytes,
 						    (u64)GVM_CHUNK_BYTES);
 	}
-	if (layout.placed == layout.count)
-		return 0;
+	return 0;
+}
+
+/* Describe the places that an instance may have: "0 to 3 or 4 to 7". */
+static void describe_places(const struct mig_instance *instance, char *text, size_t size)
+{
+	u64 wanted = instance->first->mig.start;
+
+	*text = '\0';
+	for (u32 start = 0; start < MIG_SLICES; start++)
+		if (mig_profile_starts_at(instance->profile, start) &&
+		    (wanted == CFG_MIG_ANYWHERE || wanted == start))
+			cfg_append(text, size, "%s%u to %u", *text ? " or " : "", start,
+				   start + instance->profile->size - 1);
+}
+
+/* Describe the places that are taken, by whom and by what. */
+static void describe_taken(const struct mig_layout *layout, char *text, size_t size)
+{
+	*text = '\0';
+	for (u32 i = 0; i < layout->placed; i++) {
+		const struct mig_instance *instance = &layout->instances[i];
+
+		cfg_append(text, size, "%s%u to %u by \"%s\" (%s)", i ? ", " : "",
+			   instance->start, instance->start + instance->profile->size - 1,
+			   instance->first->name, instance->profile->name);
+	}
+}
+
+/*
+ * Check that all instances of a GPU have places side by side. The message has the places that
+ * are taken.
+ */
+static int mig_check_layout(struct cfg_load *load, const struct config *config, size_t gpu)
+{
+	struct mig_layout layout;
+	const struct mig_instance *lost;
+	char places[TEXT_MAX], taken[TEXT_MAX];
+	int status;
+
+	mig_lay_out(config, gpu, &layout);
+	status = mig_check_memory(load, config, &layout);
+	if (status || layout.placed == layout.count)
+		return status;
 	lost = &layout.instances[layout.placed];
 	/* The start of a profile that is named was checked; an equal part has starts, too. */
 	if (lost->first->mig.start != CFG_MIG_ANYWHERE &&
 	    !mig_profile_starts_at(lost->profile, lost->first->mig.start))
 		return mig_reject_start(load, lost->first, lost->profile);
-	for (u32 start = 0; start < MIG_SLICES; start++)
-		if (mig_profile_starts_at(lost->profile, start) &&
-		    (lost->first->mig.start == CFG_MIG_ANYWHERE ||
-		     lost->first->mig.start == start))
-			cfg_append(places, sizeof(places), "%s%u to %u", *places ? " or " : "",
-				   start, start + lost->profile->size - 1);
-	for (u32 i = 0; i < layout.placed; i++) {
-		const struct mig_instance *instance = &layout.instances[i];
-
-		cfg_append(taken, sizeof(taken), "%s%u to %u by \"%s\" (%s)", i ? ", " : "",
-			   instance->start, instance->start + instance->profile->size - 1,
-			   instance->first->name, instance->profile->name);
-	}
+	describe_places(lost, places, sizeof(places));
+	describe_taken(&layout, taken, sizeof(taken));
 	return cfg_reject_container(load, lost->first, "mig.profile",
 				    "a %s needs memory slices %s, but taken are %s, allowed: "
 				    "instances that fit side by side",
