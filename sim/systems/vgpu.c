@@ -197,6 +197,22 @@ static u64 frame_buffer_bytes(const struct cfg_gpu *gpu, const struct vgpu_type 
 	return bytes >> GVM_CHUNK_SHIFT << GVM_CHUNK_SHIFT;
 }
 
+/* Check that a container's vGPU has frame buffer for its context. */
+static int check_frame_buffer(struct cfg_load *load, const struct config *config,
+			      const struct cfg_container *container)
+{
+	const struct cfg_gpu *gpu = config_gpu(config, container);
+	const struct vgpu_type *type = container_type(config, container);
+	u64 bytes = frame_buffer_bytes(gpu, type);
+
+	if (bytes >= max(gpu->context, (u64)GVM_CHUNK_BYTES))
+		return 0;
+	return cfg_reject_container(load, container, "vgpu.type",
+				    "a %s has %llu bytes of frame buffer, allowed: at least a "
+				    "chunk of %llu, and gpu.context, %llu",
+				    type->name, bytes, (u64)GVM_CHUNK_BYTES, gpu->context);
+}
+
 /* Check that a container's vGPU fits beside those of the containers before it. */
 static int check_room(struct cfg_load *load, const struct config *config,
 		      const struct cfg_container *container)
@@ -223,21 +239,13 @@ static int check_room(struct cfg_load *load, const struct config *config,
 				"\"fixed-share\": one type",
 				other->name, beside->name, type->name);
 	}
-	if (gigabytes > gpu_types(gpu)->gigabytes || same > type->max)
-		return cfg_reject_container(load, container, "vgpu.type",
-					    "a %s is one too many: with it %u vGPUs have %u "
-					    "GB, allowed: at most %u "
-					    "of this type, and %u GB",
-					    type->name, count, gigabytes, type->max,
-					    gpu_types(gpu)->gigabytes);
-	if (frame_buffer_bytes(gpu, type) < max(gpu->context, (u64)GVM_CHUNK_BYTES))
-		return cfg_reject_container(load, container, "vgpu.type",
-					    "a %s has %llu bytes of frame buffer, allowed: at "
-					    "least a chunk of %llu, "
-					    "and gpu.context, %llu",
-					    type->name, frame_buffer_bytes(gpu, type),
-					    (u64)GVM_CHUNK_BYTES, gpu->context);
-	return 0;
+	if (gigabytes <= gpu_types(gpu)->gigabytes && same <= type->max)
+		return 0;
+	return cfg_reject_container(load, container, "vgpu.type",
+				    "a %s is one too many: with it %u vGPUs have %u GB, "
+				    "allowed: at most %u of this type, and %u GB",
+				    type->name, count, gigabytes, type->max,
+				    gpu_types(gpu)->gigabytes);
 }
 
 static int vgpu_check(struct cfg_load *load, const struct config *config)
@@ -252,6 +260,8 @@ static int vgpu_check(struct cfg_load *load, const struct config *config)
 		status = check_type(load, config, container);
 		if (!status)
 			status = check_room(load, config, container);
+		if (!status)
+			status = check_frame_buffer(load, config, container);
 	}
 	return status;
 }
