@@ -90,35 +90,45 @@ static void rate_profile(struct tgs_rate *rate, u64 most)
 		rate->mode = TGS_CONTROL;
 }
 
+/* In 261 to 320: the limit grows by halves, until the rate is no longer near the highest. */
+static void rate_start_slowly(struct tgs_rate *rate, u64 ppm, u64 launched)
+{
+	if (ppm <= NEAR_PPM) {
+		rate->limit = min(rate->limit * 3 / 2 + 1, max(3 * launched, SLOW_LIMIT));
+		return;
+	}
+	rate->limit = rate->limit * 2 / 3;
+	rate->rose = false;
+	rate->state = TGS_CONGESTION_AVOIDANCE;
+}
+
+/* In 261 to 320: the limit goes up by a small step, or down by a large one. */
+static void rate_avoid_congestion(struct tgs_rate *rate, u64 ppm, u64 launched)
+{
+	bool near = rate->rose ? ppm < NEAR_PPM : ppm <= NEAR_PPM;
+
+	if (near)
+		rate->limit += max(rate->max_rate / 4000, STEP_MIN);
+	else
+		rate->limit -= min(rate->limit, max(rate->limit * 8 / 100, STEP_MIN));
+	rate->limit = min(rate->limit, max(3 * launched, CONTROL_LIMIT));
+	rate->rose = near;
+	if (ppm >= 3 * NEAR_PPM) {
+		rate->state = TGS_SLOW_START;
+		rate->limit /= 10;
+	}
+}
+
 /* 261 to 320 */
 static void rate_update(struct tgs_rate *rate, u64 blocks, u64 launched)
 {
 	s64 signed_ppm = deviation_ppm(blocks, rate->max_rate);
-	u64 ppm = (u64)(signed_ppm < 0 ? -signed_ppm : signed_ppm), step;
-	bool near = ppm <= NEAR_PPM;
+	u64 ppm = (u64)(signed_ppm < 0 ? -signed_ppm : signed_ppm);
 
-	if (rate->state == TGS_SLOW_START && near) {
-		rate->limit = min(rate->limit * 3 / 2 + 1, max(3 * launched, SLOW_LIMIT));
-	} else if (rate->state == TGS_SLOW_START) {
-		rate->limit = rate->limit * 2 / 3;
-		rate->rose = false;
-		rate->state = TGS_CONGESTION_AVOIDANCE;
-	} else {
-		if (rate->rose)
-			near = ppm < NEAR_PPM;
-		step = near ? max(rate->max_rate / 4000, STEP_MIN) :
-			      max(rate->limit * 8 / 100, STEP_MIN);
-		if (near)
-			rate->limit += step;
-		else
-			rate->limit -= min(rate->limit, step);
-		rate->limit = min(rate->limit, max(3 * launched, CONTROL_LIMIT));
-		rate->rose = near;
-		if (ppm >= 3 * NEAR_PPM) {
-			rate->state = TGS_SLOW_START;
-			rate->limit /= 10;
-		}
-	}
+	if (rate->state == TGS_SLOW_START)
+		rate_start_slowly(rate, ppm, launched);
+	else
+		rate_avoid_congestion(rate, ppm, launched);
 	rate->limit = min(rate->limit, UPPER_LIMIT);
 	rate->far_in_a_row = ppm >= FAR_PPM ? rate->far_in_a_row + 1 : 0;
 	if (rate->far_in_a_row == FAR_MESSAGES) {
