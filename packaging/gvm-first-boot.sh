@@ -62,6 +62,10 @@ case $seconds in
 	exit 2
 	;;
 esac
+if [ -z "$out" ]; then
+	echo "gvm-first-boot: --out is empty" >&2
+	exit 2
+fi
 while [ "$out" != "${out%/}" ] && [ -n "${out%/}" ]; do
 	out=${out%/}
 done
@@ -172,6 +176,8 @@ alive() {
 }
 
 preflight() {
+	found="gvm-preflight is not there: install the package gvm-dkms"
+	command -v gvm-preflight >/dev/null || return 1
 	gvm-preflight --json >"$out/preflight.json" || true
 	status=0
 	gvm-preflight >"$out/preflight.txt" || status=$?

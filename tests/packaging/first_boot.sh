@@ -102,6 +102,9 @@ echo "missing  mps                MPS runs"
 exit 1
 END
 stops 1 "MPS runs"
+# From the source, without the package.
+good "$@" && rm "$work/bin/gvm-preflight"
+stops 1 "gvm-preflight is not there: install the package gvm-dkms"
 good "$@" && stand_in gvm-dkms <<'END'
 #!/bin/sh
 echo "gvm-dkms: nvidia-uvm is in use"
@@ -198,9 +201,12 @@ for seconds in 0 -1 x "" 08 010 100000 99999999999999999999; do
 	[ "$status" = 2 ] && [ "$(wc -l <"$work/said")" = 1 ] && grep -q -- "--seconds $seconds is not a number" "$work/said" ||
 		complain "--seconds $seconds"
 done
+status=0
+"$script" --out "" -- application >"$work/said" 2>&1 || status=$?
+[ "$status" = 2 ] && grep -qx "gvm-first-boot: --out is empty" "$work/said" || complain "an empty --out"
 [ ! -e "$work/none" ] || complain "a wrong option made a folder"
 
 run
 [ "$status" = 2 ] && [ "$(wc -l <"$work/said")" = 1 ] || complain "a command is missing"
-[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and fifteen places where it stops"
+[ "$failed" = 0 ] && echo "gvm-first-boot: all checks, and sixteen places where it stops"
 exit "$failed"
