@@ -102,37 +102,56 @@ static void gvm_member_leave_locked(struct gvm_member *member)
 	wake_up_all(&gvm_member_left);
 }
 
+/* A process has a number. Its last owner has gone, if that one's context is still there. */
+static void gvm_free_name_locked(struct gvm_registration *registration, const struct pid *pid,
+				 u32 tgid)
+{
+	struct gvm_member *other;
+
+	list_for_each_entry(other, &registration->members, node)
+		if (tgid && other->pid != pid && other->container->tgid == tgid)
+			gvm_container_name_locked(registration, other->container);
+}
+
+/*
+ * Join @container as a process called @tgid (0: a cgroup), or (NULL) make one. Returns 0 or
+ * -errno.
+ */
+static int gvm_member_join_locked(struct gvm_registration *registration, u32 tgid,
+				  struct gvm_container *container,
+				  struct gvm_container **ret_container)
+{
+	if (!container)
+		return gvm_container_create(&registration->device, tgid, ret_container);
+	gvm_container_join(container);
+	if (tgid && !container->tgid)
+		gvm_container_rename(container, tgid);
+	*ret_container = container;
+	return 0;
+}
+
 int gvm_member_create_locked(struct gvm_registration *registration,
 			     struct gvm_container *container, struct pid *pid,
 			     struct gvm_cgroup *cgroup, struct gvm_member **ret_member)
 {
 	u32 tgid = pid ? (u32)pid_nr(pid) : 0;
-	struct gvm_member *member, *other;
+	struct gvm_member *member;
 	char name[16];
-	int status = 0;
+	int status;
 
 	member = kzalloc(sizeof(*member), GFP_KERNEL);
 	if (!member)
 		return -ENOMEM;
-	/* The number's last owner has gone, if its context is still there. */
-	list_for_each_entry(other, &registration->members, node)
-		if (tgid && other->pid != pid && other->container->tgid == tgid)
-			gvm_container_name_locked(registration, other->container);
-	if (container)
-		gvm_container_join(container);
-	else
-		status = gvm_container_create(&registration->device, tgid, &container);
+	gvm_free_name_locked(registration, pid, tgid);
+	status = gvm_member_join_locked(registration, tgid, container, &member->container);
 	if (status) {
 		kfree(member);
 		return status;
 	}
-	if (tgid && !container->tgid)
-		gvm_container_rename(container, tgid);
 	member->registration = registration;
 	member->pid = get_pid(pid);
 	member->cgroup = cgroup;
 	member->spaces = 1;
-	member->container = container;
 	INIT_LIST_HEAD(&member->named);
 	INIT_LIST_HEAD(&member->children);
 	if (cgroup)
@@ -140,7 +159,7 @@ int gvm_member_create_locked(struct gvm_registration *registration,
 	list_add_tail(&member->node, &registration->members);
 	scnprintf(name, sizeof(name), "%u", tgid);
 	status = gvm_control_dir_create(cgroup ? cgroup->path : name, pid, registration->index,
-					container, &member->dir);
+					member->container, &member->dir);
 	if (status)
 		gvm_member_leave_locked(member);
 	else
