@@ -100,6 +100,51 @@ static u32 gvm_uvm_number(const uvm_gpu_t *gpu)
 	return gpu->parent->smc.enabled ? 16 * (place + 1) + gpu->smc.swizz_id : place;
 }
 
+/* A record of a GPU, on no list, with nvidia-uvm's reference. NULL: there is no memory. */
+static struct gvm_uvm_managed *gvm_uvm_managed_make(uvm_pmm_gpu_t *pmm,
+						    const struct gvm_uvm_calls *calls)
+{
+	struct gvm_uvm_managed *managed = uvm_kvmalloc_zero(sizeof(*managed));
+	uvm_gpu_t *gpu = uvm_pmm_to_gpu(pmm);
+
+	if (!managed)
+		return NULL;
+	managed->gpu.calls = calls;
+	managed->gpu.services = &gvm_uvm_services;
+	managed->gpu.pmm = pmm;
+	managed->gpu.number = gvm_uvm_number(gpu);
+	managed->gpu.chunk_count = (u32)pmm->root_chunks.count;
+	snprintf(managed->gpu.name, sizeof(managed->gpu.name), "%s", uvm_gpu_name(gpu));
+	INIT_LIST_HEAD(&managed->requests);
+	xa_init(&managed->spaces);
+	xa_init(&managed->channels);
+	refcount_set(&managed->users, 1);
+	init_completion(&managed->unused);
+	return managed;
+}
+
+/* Give the GPU to gvm_nvidia.ko. Returns 0 or -errno. */
+static int gvm_uvm_manage(uvm_pmm_gpu_t *pmm, const struct gvm_uvm_calls *calls)
+{
+	struct gvm_uvm_managed *managed;
+	int status;
+
+	if (calls->version != GVM_UVM_VERSION)
+		return -EPROTO;
+	managed = gvm_uvm_managed_make(pmm, calls);
+	if (!managed)
+		return -ENOMEM;
+	status = calls->gpu_add(&managed->gpu);
+	if (status) {
+		uvm_kvfree(managed);
+		return status;
+	}
+	spin_lock(&gvm_uvm_lock);
+	list_add_rcu(&managed->node, &gvm_uvm_gpus);
+	spin_unlock(&gvm_uvm_lock);
+	return 0;
+}
+
 /*
  * Without gvm_nvidia.ko, or when it refuses, the GPU is the stock driver's; and without
  * replayable faults, since nvidia-uvm evicts nothing there. With ATS the GPU reads the page
@@ -109,8 +154,7 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 {
 	uvm_gpu_t *gpu = uvm_pmm_to_gpu(pmm);
 	const struct gvm_uvm_calls *calls;
-	struct gvm_uvm_managed *managed;
-	int status = -ENOMEM;
+	int status;
 
 	if (!gvm_uvm_has_faults(gpu))
 		return;
@@ -122,32 +166,11 @@ void gvm_uvm_gpu_add(uvm_pmm_gpu_t *pmm)
 		symbol_put(gvm_uvm_calls);
 		return;
 	}
-	managed = uvm_kvmalloc_zero(sizeof(*managed));
-	if (managed && calls->version == GVM_UVM_VERSION) {
-		managed->gpu.calls = calls;
-		managed->gpu.services = &gvm_uvm_services;
-		managed->gpu.pmm = pmm;
-		managed->gpu.number = gvm_uvm_number(gpu);
-		managed->gpu.chunk_count = (u32)pmm->root_chunks.count;
-		snprintf(managed->gpu.name, sizeof(managed->gpu.name), "%s", uvm_gpu_name(gpu));
-		INIT_LIST_HEAD(&managed->requests);
-		xa_init(&managed->spaces);
-		xa_init(&managed->channels);
-		refcount_set(&managed->users, 1);
-		init_completion(&managed->unused);
-		status = calls->gpu_add(&managed->gpu);
-	} else if (managed) {
-		status = -EPROTO;
-	}
+	status = gvm_uvm_manage(pmm, calls);
 	if (status) {
 		pr_warn("gvm does not manage %s (%d)\n", uvm_gpu_name(gpu), status);
-		uvm_kvfree(managed);
 		symbol_put(gvm_uvm_calls);
-		return;
 	}
-	spin_lock(&gvm_uvm_lock);
-	list_add_rcu(&managed->node, &gvm_uvm_gpus);
-	spin_unlock(&gvm_uvm_lock);
 }
 
 static void gvm_uvm_put(struct gvm_uvm_managed *managed)
