@@ -200,6 +200,50 @@ static bool begins_with_one(const struct ptx_text *text, size_t opcode,
 	return *names;
 }
 
+/*
+ * Are all modifiers of an access in this list? They are those that PTX ISA 9.0 has for any
+ * of them. ptxas 13.0 takes others, too, and no document says what they do.
+ */
+static bool knows_modifiers(const struct ptx_text *text, size_t opcode)
+{
+	static const char *const known[] = {
+		/* How it is ordered, and for whom. */
+		"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta",
+		"cluster", "gpu", "sys",
+		/* Where. */
+		"global", "shared", "shared::cta", "shared::cluster", "local", "const", "param",
+		"param::entry", "param::func",
+		/* Caches. */
+		"ca", "cg", "cs", "cv", "lu", "wb", "wt", "nc", "L1", "L2", "L1::evict_normal",
+		"L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+		"L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint",
+		"L2::64B", "L2::128B", "L2::256B",
+		/* What is done. */
+		"async", "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
+		"noftz",
+		/* How wide. */
+		"v2", "v4", "v8", "b8", "u8", "s8", "b16", "u16", "s16", "f16", "bf16", "b32",
+		"u32", "s32", "f32", "f16x2", "bf16x2", "b64", "u64", "s64", "f64", "b128"
+	};
+	const char *word = text->bytes + text->tokens[opcode].start;
+	size_t length = text->tokens[opcode].length, first = 0, end;
+
+	for (; first < length && word[first] != '.'; first++)
+		;
+	for (; first < length; first = end) {
+		bool found = false;
+
+		for (end = ++first; end < length && word[end] != '.'; end++)
+			;
+		for (size_t i = 0; i < sizeof(known) / sizeof(*known) && !found; i++)
+			found = strlen(known[i]) == end - first &&
+				!memcmp(known[i], word + first, end - first);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 /* Space, address and width. Returns 0 or -SIM_EXIT_USER. */
 static int read_access(const struct verifier *verifier,
 		       const struct flow_instruction *instruction, u32 operand,
@@ -212,6 +256,9 @@ static int read_access(const struct verifier *verifier,
 
 	ret_access->instruction = instruction;
 	ret_access->writes = !begins_with_one(text, instruction->opcode, reads);
+	if (!knows_modifiers(text, instruction->opcode))
+		return verify_refuse(verifier, instruction->opcode,
+				     "it has a modifier that is not known");
 	if (!read_space(text, instruction->opcode, &ret_access->space))
 		return verify_refuse(verifier, instruction->opcode,
 				     "its state spaces are not known");

@@ -242,6 +242,11 @@ static const struct {
 	/* A line that goes on, if somebody reads it so: the comment ends there. */
 	{ HEAD REGISTERS "/* *\\\n/ st.global.u32 [%rd1], %r1; /* */ ret; }", "backslash" },
 	{ HEAD REGISTERS "/* *\\\r\n/ st.global.u32 [%rd1], %r1; /* */ ret; }", "backslash" },
+	/* ptxas knows modifiers that no document has for such an access. */
+	{ HEAD REGISTERS FENCE "ld.global.desc.u32 %r1, [%gvmf_a], %rd1; ret; }",
+	  "a modifier that is not known" },
+	{ HEAD REGISTERS FENCE "st.global.elemtype.u32 [%gvmf_a], %r1; ret; }",
+	  "a modifier that is not known" },
 	/* A second address. */
 	{ HEAD REGISTERS FENCE "ld.global.u32 %r1, [%gvmf_a], [%rd1]; ret; }",
 	  "a second address" },
