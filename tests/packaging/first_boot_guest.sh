@@ -21,6 +21,7 @@ release=$(basename "$root"/lib/modules/*)
 log=$out/console.log
 
 . "$source/tests/kernel/vm.sh"
+. "$source/tests/packaging/host.inc"
 
 need cpio cpio
 need_vm
@@ -47,11 +48,7 @@ for file in usr/sbin/gvm-dkms usr/sbin/gvm-first-boot; do
 done
 cp -r "$root"/usr/src/gvm-* "$guest/usr/src/"
 cp -r "$root/lib/depmod.d" "$root/lib/modprobe.d" "$guest/lib/"
-cc -std=gnu11 -O2 -Wall -Werror -static -I "$source/tests/kernel" -I "$source/kernel-port/softgpu" \
-	-I "$source/kernel-port/linux" \
-	-isystem "$uvm/nvidia-uvm" -isystem "$uvm/common/inc" -o "$guest/bin/tenant" \
-	"$uvm/nvidia-uvm/nvCpuUuid.c" "$source/tests/kernel/guest.c" "$source/tests/kernel/softgpu_guest.c" \
-	"$source/tests/packaging/tenant.c"
+tenant_program "$source" "$uvm" "$guest/bin/tenant"
 cat >"$guest/bin/gvm-preflight" <<'END'
 #!/bin/sh
 echo "Nothing is missing; warnings: 0"
