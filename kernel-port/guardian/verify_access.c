@@ -218,7 +218,7 @@ static bool knows_modifiers(const struct ptx_text *text, size_t opcode)
 		"L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
 		"L2::evict_normal", "L2::evict_first", "L2::evict_last", "L2::cache_hint",
 		"L2::64B", "L2::128B", "L2::256B",
-		/* What is done. */
+		/* Copies, and operations of atomics. */
 		"async", "and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max",
 		"noftz",
 		/* How wide. */

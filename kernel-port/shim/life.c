@@ -19,7 +19,12 @@
 #include "fence.h"
 
 static bool forked; /* descriptors may be the parent's */
-static pid_t owner; /* a child of vfork() runs in our memory, and is not us */
+static pid_t owner;
+
+bool shim_is_own_process(void)
+{
+	return getpid() == owner;
+}
 
 static void tell_summary(void)
 {
@@ -46,7 +51,7 @@ static void close_all(void)
 {
 	static atomic_flag once = ATOMIC_FLAG_INIT;
 
-	if (getpid() != owner || atomic_flag_test_and_set(&once))
+	if (!shim_is_own_process() || atomic_flag_test_and_set(&once))
 		return;
 	shim_close_begins();
 	worker_stop();
@@ -85,7 +90,7 @@ static void after_fork(void)
 /* It may be a signal handler, with any lock of ours or of malloc() held below it. */
 static void abandon_all(void)
 {
-	if (getpid() != owner || shim_closing())
+	if (!shim_is_own_process() || shim_closing())
 		return;
 	shim_close_begins();
 	unseen_tell(forked, true);

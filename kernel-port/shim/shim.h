@@ -552,6 +552,14 @@ void streams_end_all(void);
 void streams_reset(void);
 u32 streams_count(void);
 
+/* life.c */
+
+/*
+ * Is this the process that the shim was loaded into, or a child that the handlers of fork() know?
+ * Else it is a child of vfork() or _Fork(): what it finds here is its parent's.
+ */
+bool shim_is_own_process(void);
+
 /* worker.c */
 
 /* Ready to be woken up; the thread starts when it is first needed. */

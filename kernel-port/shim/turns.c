@@ -174,7 +174,7 @@ static u32 control(const struct turns_group *group, u32 command, u64 *us)
 	return call.status;
 }
 
-/* Set and read back. 0, or RM's status; *ret_us: what is in force then. */
+/* Set a group's timeslice and read it back into *ret_us. Returns 0 or RM's status. */
 static u32 set(const struct turns_group *group, u64 wanted, u64 *ret_us)
 {
 	u32 status;

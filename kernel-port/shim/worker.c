@@ -44,7 +44,6 @@ static _Thread_local bool is_worker;
 /* Forks that this thread has begun: a signal handler, or a library's handler, may fork amid one. */
 static _Thread_local unsigned int forks;
 static _Thread_local bool stopped_for_fork; /* the first of them holds busy_lock */
-static pid_t owner;			    /* a child of _Fork() or vfork() is not us */
 
 /* The number of the descriptor that wakes the thread; -1: it is lost, which is said once. */
 static int find_wake_fd(void)
@@ -172,7 +171,7 @@ static void *work(void *unused)
 /* Before libcuda's own end: exit handlers run in reverse order. */
 static void at_exit(void)
 {
-	if (getpid() != owner)
+	if (!shim_is_own_process())
 		return;
 	shim_close_begins();
 	worker_stop();
@@ -222,7 +221,6 @@ static void wake_up(void)
 
 void worker_init(void)
 {
-	owner = getpid();
 	shim_set_waker(wake_up);
 }
 
@@ -292,7 +290,6 @@ void worker_reset(void)
 	is_worker = false;
 	forks = 0;
 	stopped_for_fork = false;
-	owner = getpid();
 	descriptor_close(&wake_fd);
 	shim_set_lost(false);
 	started = false;

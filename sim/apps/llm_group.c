@@ -305,8 +305,8 @@ static int llm_rank_prepare(struct app_env *env, struct sim_error *err)
 			server->memory == CFG_MEMORY_MANAGED ? "managed" : "unmanaged";
 
 		return sim_user_error(err,
-				      "%s:containers.%s.app.memory: that of its server \"%s\" "
-				      "is %s, allowed: %s",
+				      "%s:containers.%s.app.memory: its server \"%s\" has %s "
+				      "memory, allowed: %s",
 				      config->file, env->container->name, cfg->server, memory,
 				      memory);
 	}

@@ -500,10 +500,9 @@ static int model_drop_window(struct cfg_load *load, const struct cfg_container *
 	return status;
 }
 
-#define MODEL_KEY(leaf_)                                  \
-	{                                                 \
-#leaf_, offsetof(struct llm_model, leaf_) \
-	}
+/* clang-format off */
+#define MODEL_KEY(leaf_) { .leaf = #leaf_, .offset = offsetof(struct llm_model, leaf_) }
+/* clang-format on */
 
 /* Set the keys of an LLM server that are numbers of its model. */
 static int model_set_keys(struct cfg_load *load, const struct cfg_container *container,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * The application "llm-server" as a scenario sees it: its keys, what is wrong with them, and what
- * it needs before the run. What it does is in llm_server.c.
+ * The application "llm-server" as a scenario sees it: its keys, their checks, and the trace and
+ * memory that are prepared before the run. The server's actor is in llm_server.c.
  */
 #include <stdio.h>
 

@@ -109,9 +109,9 @@ refuse 'llama.app.tensor_parallel: with two all-reduces a layer a step has more 
 	--set containers.llama.app.layers=500000 --set containers.llama.app.kernel_launch=1s
 refuse 'llama-rank1.gpu: is the GPU of "llama", too' --set 'containers.llama-rank1.gpu=""'
 # All processes of a server allocate in the same way.
-refuse 'llama-rank1.app.memory: that of its server "llama" is unmanaged, allowed: unmanaged' \
+refuse 'llama-rank1.app.memory: its server "llama" has unmanaged memory, allowed: unmanaged' \
 	--set containers.llama.app.memory=unmanaged
-refuse 'llama-rank1.app.memory: that of its server "llama" is managed, allowed: managed' \
+refuse 'llama-rank1.app.memory: its server "llama" has managed memory, allowed: managed' \
 	--set containers.llama-rank1.app.memory=unmanaged
 refuse 'llama-rank1.app.server: "llama" has no ranks' --set containers.llama.app.tensor_parallel=1
 refuse 'llama-rank1.gpu: is too small for a rank of "llama"' --set gpus.gpu1.memory=7G --set gpus.gpu1.memory_total=8G

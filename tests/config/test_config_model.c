@@ -197,7 +197,7 @@ START_TEST(mistakes_in_a_model_name_its_file_and_key)
 	assert_bad_model(
 		"Llama", "Bloom",
 		"architectures: \"BloomForCausalLM\" is not known, allowed: " ARCHITECTURES);
-	/* A model with images has that of its language in a part of the file. */
+	/* A model with images: the keys of its language model are below text_config. */
 	assert_bad_model("{\"architectures\": [\"LlamaForCausalLM\"]",
 			 "{\"text_config\": {}, \"architectures\": "
 			 "[\"Gemma3ForConditionalGeneration\"]",

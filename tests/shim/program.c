@@ -502,8 +502,9 @@ static const struct task plain_tasks[] = {
 
 int main(int argc, char **argv)
 {
-	static const struct task *const tables[] = { plain_tasks,  corner_tasks, pool_tasks,
-						     fenced_tasks, array_tasks,	 ipc_tasks };
+	static const struct task *const tables[] = { plain_tasks, corner_tasks, fork_tasks,
+						     pool_tasks,  fenced_tasks, array_tasks,
+						     ipc_tasks };
 
 	if (argc < 3)
 		return 2;

@@ -46,7 +46,7 @@ struct task {
 	void (*run)(int number);
 };
 
-extern const struct task corner_tasks[], pool_tasks[], fenced_tasks[], array_tasks[],
-	ipc_tasks[];
+extern const struct task corner_tasks[], fork_tasks[], pool_tasks[], fenced_tasks[],
+	array_tasks[], ipc_tasks[];
 
 #endif

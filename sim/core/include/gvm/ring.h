@@ -15,7 +15,9 @@ struct gvm_ring_choice {
 	u32 chunks;
 };
 
-/* @container's own ring, or (NULL) the device's. Its chunks are those that it may lose. */
+/*
+ * The ring of @container, or (NULL) of the device. @chunks: how many of its chunks may be evicted.
+ */
 static inline struct gvm_ring_choice gvm_ring_choose(struct gvm_device *device,
 						     struct gvm_container *container)
 {
