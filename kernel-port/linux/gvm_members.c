@@ -102,7 +102,10 @@ static void gvm_member_leave_locked(struct gvm_member *member)
 	wake_up_all(&gvm_member_left);
 }
 
-/* A process has a number. Its last owner has gone, if that one's context is still there. */
+/*
+ * Take the number @tgid from a container whose process has gone while its context is still there.
+ * @pid has it now.
+ */
 static void gvm_free_name_locked(struct gvm_registration *registration, const struct pid *pid,
 				 u32 tgid)
 {
