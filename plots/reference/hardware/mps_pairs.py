@@ -3,14 +3,17 @@
 """What kernels of one kind do to kernels of another under MPS: speeds of pairs, on a real GPU.
 
     python3 mps_pairs.py [SECONDS] [--small] > h200-580-mps-pairs.txt
+    python3 mps_pairs.py [SECONDS] --limits 50,100 --limits 25,100 > h200-580-mps-limits.txt
 
 Each process replays a CUDA graph of equal kernels, back to back, for SECONDS (0.7). The speed of a
 kind beside others is its time alone over its time then, with the same limit. First without
 limits, then with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50 for both. --small: only small kernels
-beside others, without limits. The clock is sampled meanwhile;
-nvidia-smi's power is a mean over a second, so of more than one row. Needs PyTorch 2; starts an MPS
-daemon of its own and ends it.
+beside others, without limits. --limits A,B: a client with A % of the SMs beside one with B % (100:
+no limit), with each kind beside each. The clock is sampled meanwhile; nvidia-smi's power is a mean
+over a second, so of more than one row. Needs PyTorch 2; starts an MPS daemon of its own and ends
+it.
 """
+import argparse
 import contextlib
 import itertools
 import json
@@ -212,52 +215,93 @@ def daemon(name):
             subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, env=environment)
 
 
-def main():
-    """All kinds alone, all pairs, some of three."""
-    arguments = [a for a in sys.argv[1:] if a != "--small"]
-    seconds, only_small = float(arguments[0]) if arguments else 0.7, "--small" in sys.argv
-    with daemon("mps-pairs") as (mps, clocks):
-        measure(seconds, only_small, mps, clocks)
+def clients(limits, mps):
+    """A worker for each limit, in percent of the SMs; None: no limit."""
+    return [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
+            for p in limits]
+
+
+def make(workers, names):
+    """Each worker makes the graphs of all kinds."""
+    for name in names:
+        for worker in workers:
+            worker.ask("make", name)
+        for worker in workers:
+            worker.answer()
+
+
+def measure_alone(worker, names, seconds, clocks, note=""):
+    """The time of a kernel of each kind alone, by name; prints a row for each."""
+    alone = {}
+    for name in names:
+        (us,), mhz, watts = together([worker], [name], seconds, clocks)
+        alone[name] = us
+        print(f"alone{note} {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
+    return alone
+
+
+def measure_pair(workers, pair, alone, seconds, clocks):
+    """Print the speeds of two kinds beside each other; alone: their times alone."""
+    us, mhz, watts = together(workers, pair, seconds, clocks)
+    speeds = " ".join(f"{a / t:.3f}" for a, t in zip(alone, us))
+    print("pair", *pair, "speeds", speeds, f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
 
 
 def measure(seconds, only_small, mps, clocks):
     """Run the kinds alone and beside each other, and print a row for each run."""
     names, small = NAMES, SMALL if only_small else [name for name in SMALL if name not in NAMES]
     for limits in ((None, None, None),) if only_small else ((None, None, None), (50, 50)):
-        workers = [Worker(dict(mps, **({"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(p)} if p else {})))
-                   for p in limits]
-        for name in dict.fromkeys(names + small):
-            for worker in workers:
-                worker.ask("make", name)
-            for worker in workers:
-                worker.answer()
+        workers = clients(limits, mps)
+        make(workers, dict.fromkeys(names + small))
         print(f"# limits {limits}", flush=True)
-        alone = {}
-        for name in dict.fromkeys(names + small):
-            (us,), mhz, watts = together(workers[:1], [name], seconds, clocks)
-            alone[name] = us
-            print(f"alone {name} {us:.2f} us {mhz:.0f} MHz {watts:.0f} W", flush=True)
-        for a, b in () if only_small else itertools.combinations_with_replacement(names, 2):
-            (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
-            print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
-                  f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
+        alone = measure_alone(workers[0], dict.fromkeys(names + small), seconds, clocks)
+        pairs = [] if only_small else list(itertools.combinations_with_replacement(names, 2))
         if limits[0] is None:
-            for a, b in itertools.product(small, names[:-1]):
-                (x, y), mhz, watts = together(workers[:2], [a, b], seconds, clocks)
-                print(f"pair {a} {b} speeds {alone[a] / x:.3f} {alone[b] / y:.3f} "
-                      f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
-            for trio in () if only_small else TRIOS:
-                us, mhz, watts = together(workers, trio, seconds, clocks)
-                print("trio", *trio, "speeds",
-                      *(f"{alone[n] / u:.3f}" for n, u in zip(trio, us)),
-                      f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
+            pairs += itertools.product(small, names[:-1])
+        for pair in pairs:
+            measure_pair(workers[:2], pair, [alone[n] for n in pair], seconds, clocks)
+        for trio in () if only_small or limits[0] else TRIOS:
+            us, mhz, watts = together(workers, trio, seconds, clocks)
+            print("trio", *trio, "speeds",
+                  *(f"{alone[n] / u:.3f}" for n, u in zip(trio, us)),
+                  f"{mhz:.0f} MHz {watts:.0f} W", flush=True)
         for worker in workers:
             worker.stop()
+
+
+def measure_limits(seconds, limits, mps, clocks):
+    """Each kind under the first limit beside each under the second, and all of them alone."""
+    print(f"# limits {limits}", flush=True)
+    workers = clients([p if p < 100 else None for p in limits], mps)
+    make(workers, LIMITED)
+    alone = [measure_alone(worker, LIMITED, seconds, clocks, f" {limit} %")
+             for worker, limit in zip(workers, limits)]
+    for pair in itertools.product(LIMITED, LIMITED):
+        measure_pair(workers, pair, [times[n] for times, n in zip(alone, pair)], seconds, clocks)
+    for worker in workers:
+        worker.stop()
+
+
+def main():
+    """Parse the options, start the daemon, measure."""
+    parser = argparse.ArgumentParser(description="speeds of pairs of kernels under MPS")
+    parser.add_argument("seconds", type=float, nargs="?", default=0.7)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--limits", action="append", default=[],
+                        type=lambda text: tuple(int(part) for part in text.split(",")))
+    args = parser.parse_args()
+    with daemon("mps-pairs") as (mps, clocks):
+        for limits in args.limits:
+            measure_limits(args.seconds, limits, mps, clocks)
+        if not args.limits:
+            measure(args.seconds, args.small, mps, clocks)
 
 
 NAMES = ["product-8192", "product-1024", "prefill-256", "decode-32", "decode-32-small",
          "attention-4096", "convolution-64", "elements-128M", "elements-8M", "norm-32"]
 SMALL = ["blocks-2", "blocks-8", "norm-32", "norm-128", "norm-512", "norm-2048"]
+LIMITED = ["product-8192", "product-1024", "prefill-256", "decode-32", "attention-4096",
+           "convolution-64", "elements-128M", "norm-32"]
 TRIOS = [("product-8192", "product-8192", "product-8192"), ("decode-32",) * 3,
          ("product-1024", "decode-32", "attention-4096"), ("product-8192", "decode-32", "norm-32")]
 if __name__ == "__main__":
