@@ -52,7 +52,8 @@ struct beside_user {
 	u32 turn;  /* part of what it wants that it is given: of the time, it is on its SMs */
 	u32 speed; /* that it is given */
 	u32 priority;
-	bool limited; /* its TSG may not have all of the partition's SMs */
+	u32 limit; /* SMs that its TSG may have */
+	bool limited; /* not all of the partition's */
 	bool stalled;
 };
 
@@ -82,16 +83,6 @@ static u64 burst_holds(const struct fifo_burst *burst)
 	return burst_busy(burst) - fixed + beside_part(fixed, burst_turns(burst));
 }
 
-/* The time for which a burst's blocks hold the SMs in a turn: see struct fifo_claim. */
-static u64 burst_turn_ns(const struct fifo_burst *burst)
-{
-	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
-
-	return max(fifo_mul_div(burst->kernel_ns, fills * burst_holds(burst),
-				(u64)FIFO_ALL_PPM * FIFO_ALL_PPM),
-		   1ull);
-}
-
 /*
  * The claim of a kernel that may have @limit of the SMs. For part of its time no block of it
  * runs, and for another part its blocks only start and end. A limit lengthens neither: with
@@ -107,27 +98,30 @@ static struct fifo_claim claim_of(const struct fifo_burst *burst, u32 limit, u32
 	u32 need = burst->sm_need_ppm ? min(burst->sm_need_ppm, fills) : fills;
 	u32 busy = (u32)burst_busy(burst);
 	u32 fixed = burst_fixed(burst);
+	u64 holds = burst_holds(burst); /* of the time at full speed, for which SMs are held */
 	struct fifo_claim claim = {
 		.fills = min(fills, limit),
 		.need = min(need, limit),
-		.wants = max(beside_part(min(fills, limit), (u32)burst_holds(burst)), 1u),
+		.wants = max(beside_part(min(fills, limit), (u32)holds), 1u),
 		.top = FIFO_ALL_PPM,
 		.rate = FIFO_ALL_PPM,
 		.fixed = fixed,
-		.turn_ns = burst_turn_ns(burst),
 	};
 	u64 drawn;
 
 	if (limit < need) {
 		u64 works = (u64)(busy - fixed) * need / limit;
 		u64 time = FIFO_ALL_PPM - busy + fixed + works;
-		u64 holds = beside_part(fixed, burst_turns(burst)) + works;
 
+		holds = beside_part(fixed, burst_turns(burst)) + works;
 		claim.wants = max((u32)(limit * holds / time), 1u);
 		claim.top = (u32)((u64)FIFO_ALL_PPM * FIFO_ALL_PPM / time);
 		claim.fixed = beside_part(fixed, claim.top);
 		claim.rate = (u32)((u64)limit * FIFO_ALL_PPM / need);
 	}
+	claim.turn_ns = max(fifo_mul_div(burst->kernel_ns, claim.fills * holds,
+					 (u64)FIFO_ALL_PPM * FIFO_ALL_PPM),
+			    1ull);
 	claim.rate = min(claim.rate, bandwidth);
 	drawn = beside_part(burst->bandwidth_ppm, claim.top);
 	claim.memory_time = (u32)min(drawn * FIFO_ALL_PPM / claim.rate, (u64)FIFO_ALL_PPM);
@@ -155,7 +149,9 @@ static u32 beside_collect(const struct fifo_partition *partition, bool alone,
 						share->bandwidth_ppm);
 		users[count++] = (struct beside_user){
 			.burst = burst,
+			.turn = FIFO_ALL_PPM,
 			.priority = tsg->sm_priority,
+			.limit = min(tsg->sm_limit_ppm, share->sm_ppm),
 			.limited = tsg->sm_limit_ppm < share->sm_ppm,
 			.stalled = tsg->stalled,
 		};
@@ -223,34 +219,54 @@ static u32 user_memory_time(const struct beside_user *user)
 }
 
 /*
- * Memory, kernel by kernel: each is slower while others keep the memory busy, too. @total is the
- * bandwidth. Latencies of its start and its end are twice as long then.
+ * How much longer a kernel takes, in ppm, as others keep the memory busy, too, while it is on its
+ * SMs. @total is the bandwidth. Latencies of its start and its end are twice as long then.
  */
+static u64 user_longer_ppm(const struct beside_user *users, u32 count, u32 i, u32 total)
+{
+	const struct fifo_claim *claim = &users[i].burst->claim;
+	u64 longer = 0;	 /* ppm of the time that it draws memory */
+	u64 waiting = 0; /* ppm of the time in which it starts and ends */
+
+	for (u32 j = 0; j < count; j++) {
+		u32 rates = claim->rate + users[j].burst->claim.rate, both;
+
+		if (j == i)
+			continue;
+		both = beside_part(user_memory_time(&users[j]),
+				   user_overlap(&users[i], &users[j]));
+		waiting += both;
+		if (rates > total)
+			longer += beside_part(both, rates - total);
+	}
+	/* The memory is busy or it is not, with however many of them. */
+	waiting = min(waiting, (u64)FIFO_ALL_PPM);
+	return longer * user_memory_time(&users[i]) / FIFO_ALL_PPM +
+	       waiting * claim->fixed / FIFO_ALL_PPM;
+}
+
+/*
+ * A kernel with a limit runs beside those of others all of its time. So it holds its SMs for
+ * longer where memory bounds both. Turns are not known yet: all of them count.
+ */
+static void beside_weigh_limited(const struct beside_user *users, u64 *weights, u32 count,
+				 u32 total)
+{
+	for (u32 i = 0; i < count; i++)
+		if (users[i].limited)
+			weights[i] = fifo_mul_div(
+				weights[i],
+				FIFO_ALL_PPM + user_longer_ppm(users, count, i, total),
+				FIFO_ALL_PPM);
+}
+
+/* Memory, kernel by kernel: each is slower while others keep the memory busy, too. */
 static void beside_slow_drawing(struct beside_user *users, u32 count, u32 total)
 {
-	for (u32 i = 0; i < count; i++) {
-		const struct fifo_claim *claim = &users[i].burst->claim;
-		u64 longer = 0;	 /* ppm of the time that it draws memory */
-		u64 waiting = 0; /* ppm of the time in which it starts and ends */
-
-		for (u32 j = 0; j < count; j++) {
-			u32 rates = claim->rate + users[j].burst->claim.rate, both;
-
-			if (j == i)
-				continue;
-			both = beside_part(user_memory_time(&users[j]),
-					   user_overlap(&users[i], &users[j]));
-			waiting += both;
-			if (rates > total)
-				longer += beside_part(both, rates - total);
-		}
-		/* The memory is busy or it is not, with however many of them. */
-		waiting = min(waiting, (u64)FIFO_ALL_PPM);
-		longer = longer * user_memory_time(&users[i]) / FIFO_ALL_PPM +
-			 waiting * claim->fixed / FIFO_ALL_PPM;
+	for (u32 i = 0; i < count; i++)
 		users[i].speed =
-			(u32)((u64)users[i].speed * FIFO_ALL_PPM / (FIFO_ALL_PPM + longer));
-	}
+			(u32)((u64)users[i].speed * FIFO_ALL_PPM /
+			      (FIFO_ALL_PPM + user_longer_ppm(users, count, i, total)));
 }
 
 /* Memory as a whole: together the kernels draw no more than @total. */
@@ -309,10 +325,44 @@ static u32 user_speed_by_waits(const struct beside_user *users, u32 count, u32 i
 	return (u32)max(fifo_mul_div(kernel_ns, FIFO_ALL_PPM, kernel_ns + wait_ns), 1ull);
 }
 
+/* The SMs of @total that the limits of others leave at all times. */
+static u32 user_floor(const struct beside_user *users, u32 count, u32 i, u32 total)
+{
+	for (u32 j = 0; j < count; j++)
+		if (j != i && users[j].priority <= users[i].priority)
+			total -= min(total, users[j].limit);
+	return total;
+}
+
+/*
+ * Turn and speed of a kernel that gets @sms of the SMs that it wants, as a mean. Without a floor
+ * it has all of them for part of the time, and none else. With one it has the floor else.
+ */
+static void user_take(struct beside_user *user, u32 sms, u32 floor)
+{
+	const struct fifo_claim *claim = &user->burst->claim;
+	struct fifo_claim least;
+	u32 all;
+
+	user->turn = max((u32)((u64)sms * FIFO_ALL_PPM / claim->wants), 1u);
+	user->speed = beside_part(claim->top, user->turn);
+	if (!floor || sms >= claim->wants)
+		return;
+	least = claim_of(user->burst, min(floor, claim->fills), FIFO_ALL_PPM);
+	all = sms > least.wants && claim->wants > least.wants ?
+		      (u32)((u64)(sms - least.wants) * FIFO_ALL_PPM /
+			    (claim->wants - least.wants)) :
+		      0;
+	user->turn = FIFO_ALL_PPM;
+	user->speed = least.top + beside_part(claim->top - least.top, all);
+}
+
 /* SMs: kernels of lower priority share what those of higher priority leave of @total. */
 static void beside_share_sms(struct beside_user *users, const u64 *weights, u32 count,
 			     u32 total)
 {
+	u32 left = total;
+
 	for (u32 priority = 0; priority < FIFO_SM_PRIORITIES; priority++) {
 		u32 sms[FIFO_CHANNELS_MAX], at[FIFO_CHANNELS_MAX], members = 0;
 		u64 weight[FIFO_CHANNELS_MAX];
@@ -326,14 +376,11 @@ static void beside_share_sms(struct beside_user *users, const u64 *weights, u32 
 		}
 		if (!members)
 			continue;
-		share_max_min(total, sms, weight, members);
+		share_max_min(left, sms, weight, members);
 		for (u32 i = 0; i < members; i++) {
-			struct beside_user *user = &users[at[i]];
-			const struct fifo_claim *claim = &user->burst->claim;
-
-			user->turn = max((u32)((u64)sms[i] * FIFO_ALL_PPM / claim->wants), 1u);
-			user->speed = beside_part(claim->top, user->turn);
-			total -= sms[i];
+			user_take(&users[at[i]], sms[i],
+				  user_floor(users, count, at[i], total));
+			left -= sms[i];
 		}
 	}
 }
@@ -370,6 +417,7 @@ void beside_set_speeds(struct fifo_partition *partition, bool alone)
 		return;
 	for (u32 i = 0; i < count; i++)
 		weights[i] = user_weight(users, count, i);
+	beside_weigh_limited(users, weights, count, share->bandwidth_ppm);
 	beside_share_sms(users, weights, count, share->sm_ppm);
 	for (u32 i = 0; i < count; i++)
 		users[i].speed = min(users[i].speed,

@@ -310,6 +310,74 @@ START_TEST(a_limited_kernel_is_slower_beside_others)
 END_TEST
 
 /*
+ * One limit of two. a may have half of the SMs, and they are all that it needs. Its kernels of
+ * 1000 run on that half. Then b's kernel, which has had the other half, has all SMs for the
+ * other half of its work, and a's next one waits for that. So both have one kernel in 1500.
+ */
+static void one_limited(void)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a;
+
+	a.sm_need_ppm = HALF;
+	a.kernels = b.kernels = 4;
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 6000);
+	expect_end(&b, 6000);
+}
+
+START_TEST(a_kernel_with_a_limit_counts_with_the_sms_that_it_may_have)
+{
+	simulate(&everything_in_space, NULL, one_limited);
+}
+END_TEST
+
+/* b needs half of the SMs, and a's limit leaves them at all times. */
+static void beside_one_limited(void)
+{
+	struct fifo_burst a = kernel(1000, 0, 0), b = a;
+
+	b.sm_need_ppm = HALF;
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&b, 1000);
+	expect_end(&a, 2000);
+}
+
+START_TEST(what_a_limit_leaves_belongs_to_the_others_at_all_times)
+{
+	simulate(&everything_in_space, NULL, beside_one_limited);
+}
+END_TEST
+
+/*
+ * Two streams of kernels of 1000 that draw all of the memory and need half of the SMs. With one
+ * limited to half both run side by side: each takes twice as long, as without limits.
+ */
+static void one_limited_that_streams(void)
+{
+	struct fifo_burst a = kernel(1000, 0, FIFO_ALL_PPM), b = a;
+
+	a.sm_need_ppm = b.sm_need_ppm = HALF;
+	join(&tsg_a, 0, HALF);
+	join(&tsg_b, 0, FIFO_ALL_PPM);
+	fifo_submit(&tsg_a, &a);
+	fifo_submit(&tsg_b, &b);
+	expect_end(&a, 2000);
+	expect_end(&b, 2000);
+}
+
+START_TEST(a_limit_on_one_of_two_that_stream_speeds_up_neither)
+{
+	simulate(&everything_in_space, NULL, one_limited_that_streams);
+}
+END_TEST
+
+/*
  * Thread blocks in the order in which their kernels came, to the part of a ns: two streams of
  * kernels of 10000 that need 60 % of the SMs. The older kernel has them, the younger one the
  * other 40 % and so two thirds of its speed. *ret_first and *ret_second: when the first kernel
@@ -501,6 +569,9 @@ TEST_MAIN("kernels side by side", two_that_can_use_all_sms_take_twice_as_long_be
 	  latencies_do_not_depend_on_limits_but_on_the_memory_beside,
 	  latencies_are_twice_as_long_beside_any_number_that_use_the_memory,
 	  a_limited_kernel_is_slower_beside_others,
+	  a_kernel_with_a_limit_counts_with_the_sms_that_it_may_have,
+	  what_a_limit_leaves_belongs_to_the_others_at_all_times,
+	  a_limit_on_one_of_two_that_stream_speeds_up_neither,
 	  two_that_need_60_percent_each_share_from_the_first_block_on,
 	  a_client_below_normal_gets_the_sms_that_others_leave,
 	  one_that_is_starved_of_sms_is_slow_and_not_idle,
