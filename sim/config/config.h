@@ -57,7 +57,7 @@ enum cfg_trace {
 	CFG_TRACE_ZSTD,
 };
 
-/* A GPU, as its profile describes it. Every field is a key under "gpu." of the same name. */
+/* A GPU, as its profile describes it. A field is a key under "gpu." of the same name. */
 struct cfg_gpu {
 	char profile[CFG_NAME_MAX]; /* "a100-40g": file scenarios/gpus/a100-40g.json */
 	u64 memory; /* bytes that containers can use, contexts included, after RM's reserve */
@@ -77,6 +77,23 @@ struct cfg_gpu {
 	u64 memory_sms;	      /* ppm of the SMs whose accesses saturate the memory; 0: all */
 	u64 limited_speed;    /* ppm, of a kernel under an MPS limit beside others; 0: all */
 	u64 product;	      /* enum cfg_product */
+	/* Cycles of the SMs x CFG_PPM, for fences in software. */
+	struct {
+		u64 l1; /* a load that hits L1 */
+		u64 l2;
+		u64 dram;	  /* a load that goes to memory */
+		u64 fence;	  /* what a fence adds to it, by mode (gvm/address_fence.h) */
+		u64 fence_offset; /* likewise, if an offset is added to a register */
+		u64 once;	  /* with and without an offset */
+		u64 upper;	  /* "gpu.cycles.4g" */
+		u64 upper_offset;
+		u64 check;
+		u64 check_offset;
+		u64 modulo;
+		u64 modulo_offset;
+		u64 count;
+		u64 count_offset;
+	} cycles;
 	struct {
 		u64 bandwidth;	    /* bytes/s and direction, for large copies */
 		u64 bandwidth_both; /* bytes/s of both directions together */

@@ -20,6 +20,11 @@ static const struct {
 } moved_keys[] = {
 	{ "host.kernel_launch", "a launch is the application's now: "
 				"containers.<name>.app.kernel_launch, on a host of speed 1" },
+	{ "system.l1", "cycles are the GPU's now: gpu.cycles.l1" },
+	{ "system.l2", "cycles are the GPU's now: gpu.cycles.l2" },
+	{ "system.dram", "cycles are the GPU's now: gpu.cycles.dram" },
+	{ "system.alu", "cycles of a fence are the GPU's now: gpu.cycles.<mode>" },
+	{ "system.branch", "cycles of a fence are the GPU's now: gpu.cycles.<mode>" },
 };
 
 int cfg_error(struct sim_error *err, const char *origin, const char *path, const char *fmt, ...)

@@ -23,6 +23,14 @@
 #define MACHINE(type_, member_, min_, max_, help_) \
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_))
 
+/*
+ * Cycles of the SMs. Where a profile does not know them they are an RTX A4000's, which Guardian
+ * has (Table 2, sections 4.4 and 6.5; rtx-a4000-16g.json says what is whose).
+ */
+#define CYCLES(leaf_, member_, min_, default_, help_)             \
+	ROOT("gpu.cycles." leaf_, PPM, gpu.cycles.member_, help_, \
+	     CFG_RANGE((min_)*CFG_PPM, 1000000ull * CFG_PPM), CFG_DEFAULT(default_))
+
 /* A key that is bound, but that no code reads yet. */
 #define UNREAD(type_, member_, min_, max_, help_) \
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_), .unused = true)
@@ -135,6 +143,23 @@ static const struct cfg_key machine_rows[] = {
 	ROOT("gpu.product", ENUM, gpu.product,
 	     "whose MIG profiles and vGPU types it has: NVIDIA's name", .words = products,
 	     CFG_DEFAULT("other")),
+	CYCLES("l1", l1, 1, "28",
+	       "cycles of a load that hits L1, for fences of guardian; by default it and those "
+	       "below are an RTX A4000's"),
+	CYCLES("l2", l2, 1, "180", "cycles of a load that hits L2"),
+	CYCLES("dram", dram, 1, "285", "cycles of a load from memory"),
+	CYCLES("fence", fence, 0, "8", "cycles that a fence of system.mode \"fence\" adds"),
+	CYCLES("fence_offset", fence_offset, 0, "16",
+	       "likewise, of an access that adds an offset to a register"),
+	CYCLES("once", once, 0, "8", "likewise, of mode \"once\", with and without an offset"),
+	CYCLES("4g", upper, 0, "4", "likewise, of mode \"4g\""),
+	CYCLES("4g_offset", upper_offset, 0, "12", "likewise, with an offset"),
+	CYCLES("check", check, 0, "160", "likewise, of mode \"check\""),
+	CYCLES("check_offset", check_offset, 0, "160", "likewise, with an offset"),
+	CYCLES("modulo", modulo, 0, "28", "likewise, of mode \"modulo\""),
+	CYCLES("modulo_offset", modulo_offset, 0, "28", "likewise, with an offset"),
+	CYCLES("count", count, 0, "20", "likewise, of mode \"count\""),
+	CYCLES("count_offset", count_offset, 0, "28", "likewise, with an offset"),
 	MACHINE(SIZE, gpu.link.bandwidth, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,
 		"of each direction of the link, large copies, bytes/s"),
 	MACHINE(SIZE, gpu.link.bandwidth_both, CFG_BANDWIDTH_MIN, CFG_BANDWIDTH_MAX,

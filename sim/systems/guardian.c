@@ -138,8 +138,6 @@ static const char *const memory_words[] = { "stock", "ghost", NULL };
 
 #define GUARDIAN_KEY(name_, type_, default_, help_, ...) \
 	CFG_SYSTEM_KEY(#name_, type_, struct guardian_keys, name_, default_, help_, __VA_ARGS__)
-#define GUARDIAN_CYCLES(name_, default_, help_) \
-	GUARDIAN_KEY(name_, INTEGER, default_, help_, CFG_RANGE(1, 1000000))
 
 static const struct cfg_key guardian_rows[] = {
 	GUARDIAN_KEY(mode, ENUM, "fence", "how addresses are fenced", .words = mode_words),
@@ -159,11 +157,6 @@ static const struct cfg_key guardian_rows[] = {
 	GUARDIAN_KEY(group_low, SIZE, "0",
 		     "gmem.limit.low of all containers together, with system.memory \"ghost\"",
 		     CFG_RANGE(0, U64_MAX)),
-	GUARDIAN_CYCLES(alu, "4", "cycles of a bitwise instruction"),
-	GUARDIAN_CYCLES(branch, "80", "cycles of a branch through the divergence unit"),
-	GUARDIAN_CYCLES(l1, "28", "cycles of an access that hits L1"),
-	GUARDIAN_CYCLES(l2, "180", "cycles of an access that hits L2"),
-	GUARDIAN_CYCLES(dram, "285", "cycles of an access to memory"),
 	GUARDIAN_KEY(hide, PPM, "1", "part of a fence's cycles that other warps do not hide",
 		     CFG_RANGE(0, CFG_PPM)),
 	GUARDIAN_KEY(sample, INTEGER, "0",
@@ -466,7 +459,8 @@ static void guardian_launch(struct cuda_context *context, struct fifo_burst *bur
 		burst->launch_ns *= max(guardian->busy, 1u);
 	if (!fenced)
 		return;
-	guardian_fence_burst(keys, tenant->cfg, tenant->every, burst);
+	guardian_fence_burst(keys, config_gpu(guardian->config, tenant->cfg), tenant->cfg,
+			     tenant->every, burst);
 	tenant_sample(tenant, burst->kernels);
 	gvm_fence_table_count(&guardian->table,
 			      (u64)(tenant->cfg - guardian->config->containers), &counts);

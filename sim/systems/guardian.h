@@ -20,11 +20,6 @@ struct guardian_keys {
 	u64 memory;	/* enum guardian_memory */
 	u64 group_high; /* bytes: limits of all containers together */
 	u64 group_low;
-	u64 alu; /* cycles of the GPU */
-	u64 branch;
-	u64 l1;
-	u64 l2;
-	u64 dram;
 	u64 sample; /* one launch of so many is counted; 0: none */
 	u64 hide;   /* ppm */
 	u64 lookup; /* cycles of the CPU */
@@ -38,10 +33,10 @@ static inline enum gvm_fence_mode guardian_mode(const struct guardian_keys *keys
 }
 
 /*
- * Lengthen the kernels of @burst, of @container, by the fence of its accesses. @every: one
- * launch of so many is counted; 0: none.
+ * Lengthen the kernels of @burst, of @container on @gpu, by the fence of its accesses. @every:
+ * one launch of so many is counted; 0: none.
  */
-void guardian_fence_burst(const struct guardian_keys *keys,
+void guardian_fence_burst(const struct guardian_keys *keys, const struct cfg_gpu *gpu,
 			  const struct cfg_container *container, u64 every,
 			  struct fifo_burst *burst);
 

@@ -5,18 +5,21 @@
  *     Lambda = h1 L1 + (1 - h1) (h2 L2 + (1 - h2) D)    cycles of a mean access
  *     F      = cycles of the fence                      growth of a kernel = hide F / Lambda
  *
- *     mode     F                         with alu 4 and branch 80
- *     fence    alu (2 + 2 beta)          8 to 16
- *     once     alu 2                     8: offsets need no fence of their own
- *     4g       alu (1 + 2 beta)          4 to 12: half of an address
- *     check    2 branch                  160
- *     modulo   alu 7                     28
- *     count    alu (5 + 2 beta)          20 to 28: fence, a comparison, and two instructions that
- *                                        only threads with a wild address carry out
- *
  * h1 and h2 are the hit rates of L1 and L2, beta the share of accesses with an offset: a
- * profile of the application, keys containers.NAME.guardian.*. The cycles are those of Table 2
- * and sections 4.4 and 6.5, for both GPUs.
+ * profile of the application, keys containers.NAME.guardian.*. The cycles are the GPU's, keys
+ * gpu.cycles.*. Those of the paper (Table 2, sections 4.4 and 6.5), for both of its GPUs, follow
+ * from 4 for a bitwise instruction and 80 for a branch; those of an H200 are measured
+ * (plots/reference/hardware/fence):
+ *
+ *     mode     the paper's, without and with an offset       measured
+ *     fence    2 bitwise; 2 more for the offset    8, 16     7.45, 15.07
+ *     once     2: offsets need no fence                8     7.45
+ *     4g       1: half of an address; 2 more       4, 12     7.2, 7.2: the offset stays
+ *     check    2 branches                            160     46.01, 50.01
+ *     modulo   7 bitwise                              28     95.89, 100.89
+ *     count    5: fence, a comparison, and two    20, 28     50.58, 56.57
+ *              that only threads with a wild
+ *              address carry out; 2 more
  *
  * A kernel that memory bounds needs fewer SMs than its blocks hold. Its fence takes of that
  * room first. It becomes slower only when it needs more SMs than it holds. The kernels of a
@@ -28,65 +31,85 @@
  * memory bounds and which grow by nothing; 40 / 72 of 5.6 % are 3.1 %, and nothing is left for
  * other warps to hide. It was 0.57 (3.2 / 5.6) once, which counted the updates twice.
  */
+#include "systems/guardian_cost.h"
+
 #include "systems/guardian.h"
 
-/* Cycles of the fence of an access; @offsets: the share of accesses with an offset, in ppm. */
-static u64 fence_cycles_ppm(const struct guardian_keys *keys, enum gvm_fence_mode mode,
-			    u64 offsets)
+u64 guardian_fence_cycles(const struct cfg_gpu *gpu, enum gvm_fence_mode mode, u64 offsets)
 {
+	u64 without = 0, with = 0;
+
 	switch (mode) {
 	case GVM_FENCE_MASK:
-		return keys->alu * (2 * CFG_PPM + 2 * offsets);
+		without = gpu->cycles.fence;
+		with = gpu->cycles.fence_offset;
+		break;
 	case GVM_FENCE_ONCE:
-		return keys->alu * 2 * CFG_PPM;
+		without = with = gpu->cycles.once;
+		break;
 	case GVM_FENCE_4G:
-		return keys->alu * (CFG_PPM + 2 * offsets);
+		without = gpu->cycles.upper;
+		with = gpu->cycles.upper_offset;
+		break;
 	case GVM_FENCE_CHECK:
-		return keys->branch * 2 * CFG_PPM;
+		without = gpu->cycles.check;
+		with = gpu->cycles.check_offset;
+		break;
 	case GVM_FENCE_MODULO:
-		return keys->alu * 7 * CFG_PPM;
+		without = gpu->cycles.modulo;
+		with = gpu->cycles.modulo_offset;
+		break;
 	case GVM_FENCE_COUNT:
-		return keys->alu * (5 * CFG_PPM + 2 * offsets);
+		without = gpu->cycles.count;
+		with = gpu->cycles.count_offset;
+		break;
 	case GVM_FENCE_NONE:
 	case GVM_FENCE_NOPROT:
 	case GVM_FENCE_MODES:
 		break;
 	}
-	return 0;
+	return (without * (CFG_PPM - offsets) + with * offsets) / CFG_PPM;
 }
 
-/* The growth of a fenced kernel: @part of @whole of its time. */
-struct fence_growth {
-	unsigned __int128 part, whole; /* cycles of an access, x ppm x ppm */
-};
-
-/* @every: one launch of so many is counted; the kernels of a burst count as their mean. */
-static struct fence_growth fence_growth(const struct guardian_keys *keys,
-					const struct cfg_container *container, u64 every)
+/* Without cycles of less than 1e-12 the result is exact. Whole cycles have none. */
+struct guardian_growth guardian_growth(const struct cfg_gpu *gpu, u64 l1, u64 l2, u64 cycles,
+				       u64 hide)
 {
-	u64 h1 = container->guardian.l1, h2 = container->guardian.l2;
-	u64 behind_l1 = h2 * keys->l2 + (CFG_PPM - h2) * keys->dram; /* cycles x ppm */
-	u64 offsets = container->guardian.offsets;
-	u64 cycles = fence_cycles_ppm(keys, guardian_mode(keys), offsets);
-	u64 counted = fence_cycles_ppm(keys, GVM_FENCE_COUNT, offsets);
+	unsigned __int128 behind_l1 = /* cycles x ppm x ppm */
+		(unsigned __int128)l2 * gpu->cycles.l2 +
+		(unsigned __int128)(CFG_PPM - l2) * gpu->cycles.dram;
 
-	if (every && counted > cycles)
-		cycles += (counted - cycles) / every;
-	return (struct fence_growth){
-		.part = (unsigned __int128)cycles * keys->hide,
-		.whole = (unsigned __int128)h1 * keys->l1 * CFG_PPM +
-			 (unsigned __int128)(CFG_PPM - h1) * behind_l1,
+	return (struct guardian_growth){
+		.part = (unsigned __int128)cycles * hide,
+		.whole = ((unsigned __int128)l1 * gpu->cycles.l1 * CFG_PPM +
+			  (CFG_PPM - l1) * behind_l1) /
+			 CFG_PPM,
 	};
 }
 
-/* A product of shorter times with a share in ppm and struct fence_growth fits into 128 bits. */
+/* @every: one launch of so many is counted; the kernels of a burst count as their mean. */
+static struct guardian_growth fence_growth(const struct guardian_keys *keys,
+					   const struct cfg_gpu *gpu,
+					   const struct cfg_container *container, u64 every)
+{
+	u64 offsets = container->guardian.offsets;
+	u64 cycles = guardian_fence_cycles(gpu, guardian_mode(keys), offsets);
+	u64 counted = guardian_fence_cycles(gpu, GVM_FENCE_COUNT, offsets);
+
+	if (every && counted > cycles)
+		cycles += (counted - cycles) / every;
+	return guardian_growth(gpu, container->guardian.l1, container->guardian.l2, cycles,
+			       keys->hide);
+}
+
+/* A product of shorter times with a share in ppm and struct guardian_growth fits into 128 bits. */
 #define EXACT_NS (1ull << 45)
 
 /*
  * How long a kernel of @ns is that needs more SMs than it @fills, once it has grown. It needed the
  * share @need. Of kernels of hours a part of a ns is lost.
  */
-static u64 grown_ns(u64 ns, u64 need, u64 fills, const struct fence_growth *growth)
+static u64 grown_ns(u64 ns, u64 need, u64 fills, const struct guardian_growth *growth)
 {
 	unsigned __int128 grown = growth->whole + growth->part;
 	unsigned __int128 work = (unsigned __int128)ns * need;
@@ -97,11 +120,11 @@ static u64 grown_ns(u64 ns, u64 need, u64 fills, const struct fence_growth *grow
 }
 
 /* First by SMs that the kernels hold and do not need. */
-void guardian_fence_burst(const struct guardian_keys *keys,
+void guardian_fence_burst(const struct guardian_keys *keys, const struct cfg_gpu *gpu,
 			  const struct cfg_container *container, u64 every,
 			  struct fifo_burst *burst)
 {
-	struct fence_growth growth = fence_growth(keys, container, every);
+	struct guardian_growth growth = fence_growth(keys, gpu, container, every);
 	u64 fills = burst->sm_ppm ? burst->sm_ppm : FIFO_ALL_PPM;
 	u64 need = burst->sm_need_ppm ? min((u64)burst->sm_need_ppm, fills) : fills;
 	unsigned __int128 grown = growth.whole + growth.part;

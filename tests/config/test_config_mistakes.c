@@ -18,6 +18,9 @@ START_TEST(set_mistakes_are_named)
 		       "--set:duration: 5 has no unit, " DURATION_ALLOWED("1ns to 2678400s"));
 	assert_bad_set("gpu.lnik.setup=5us",
 		       "--set:gpu.lnik.setup: unknown key, did you mean \"gpu.link.setup\"?");
+	assert_bad_set("gpu.cycles.chekc=7",
+		       "--set:gpu.cycles.chekc: unknown key, did you mean "
+		       "\"gpu.cycles.check\"?");
 	assert_bad_set("containers.vllm.app.tensors.weights.bytes=1",
 		       "--set:containers.vllm.app.tensors.weights.bytes: unknown key, allowed: "
 		       "containers.vllm.app.tensors as a whole, as JSON");
@@ -164,13 +167,18 @@ START_TEST(unknown_keys_are_named)
 }
 END_TEST
 
-/* A host's launch became each application's: the message names the new key. */
+/* The message names the new key: a host's launch became each application's, cycles the GPU's. */
 START_TEST(keys_of_earlier_versions_are_named_with_the_new_ones)
 {
 	const char *const now = "unknown key, a launch is the application's now: "
 				"containers.<name>.app.kernel_launch, on a host of speed 1";
 	char message[512];
 
+	assert_bad_set("system.l2=193",
+		       "--set:system.l2: unknown key, cycles are the GPU's now: gpu.cycles.l2");
+	assert_bad_set("system={\"name\": \"guardian\", \"alu\": 4}",
+		       "--set:system.alu: unknown key, cycles of a fence are the GPU's now: "
+		       "gpu.cycles.<mode>");
 	snprintf(message, sizeof(message), "s.json:host.kernel_launch: %s", now);
 	assert_bad("\"events\": []", "\"host\": {\"kernel_launch\": \"59us\"}", message);
 }
@@ -238,6 +246,12 @@ START_TEST(ranges_are_kept)
 	assert_bad_set("containers.vllm.app.gpu_memory_utilization=1.1",
 		       "--set:containers.vllm.app.gpu_memory_utilization: 1.1 is out of range, "
 		       "allowed: a number from 0.000001 to 1 of at most 6 decimals");
+	assert_bad_set("gpu.cycles.l1=0.5", "--set:gpu.cycles.l1: 0.5 is out of range, "
+					    "allowed: a number from 1 to 1000000 of at most 6 "
+					    "decimals");
+	assert_bad_set("gpu.cycles.check_offset=1000001",
+		       "--set:gpu.cycles.check_offset: 1000001 is out of range, allowed: a "
+		       "number from 0 to 1000000 of at most 6 decimals");
 	/* More kernels could take longer than dates of 64 bits. */
 	assert_bad_set("containers.vllm.app.kernels_per_step=1000001",
 		       "--set:containers.vllm.app.kernels_per_step: 1000001 is out of range, "
