@@ -42,6 +42,12 @@ static const struct measured_gpu {
 	{ "h200-141g", "h200-580.txt", 0.75 },
 };
 
+/* Fences in the order of the table. */
+static const enum gvm_fence_mode fence_columns[] = {
+	GVM_FENCE_MASK,	 GVM_FENCE_ONCE,  GVM_FENCE_4G,
+	GVM_FENCE_CHECK, GVM_FENCE_COUNT, GVM_FENCE_MODULO,
+};
+
 #define OVERRIDES_MAX 64
 
 static int run_hardware(int argc, char **argv, struct sim_error *err);
@@ -64,12 +70,14 @@ static const struct command command_hardware = {
 "measured several times, the geometric mean counts. The last line has the median and\n"
 "the worst error. FILE has the measurements. Without one, they are ours of the GPU that\n"
 "--gpu names, or of an H100 and an H200, one after the other; next to them\n"
-"(plots/reference/hardware) is the program that makes such a file.\n",
+"(plots/reference/hardware) is the program that makes such a file. Of the H200 there\n"
+"are fences in software, too: how much longer they make kernels and a program, beside\n"
+"the formula of system guardian with the cycles of the GPU, gpu.cycles.\n",
 	.options = options,
 	.more =
 "Exit status: 0 if the median is 5 % or less, no error is above 40 % (75 % on the H200;\n"
 "accesses of the walk do not count, each is one sample), and a thread that walks through\n"
-"memory faults at exactly the measured pages; else 1.\n",
+"memory faults at exactly the measured pages; else 1. Fences do not count.\n",
 	.examples =
 "  How well are an H100 and an H200 predicted?\n"
 "    gvmsim validate hardware\n"
@@ -124,6 +132,13 @@ static int compare_errors(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* The median of @count errors, which it sorts. */
+static double errors_median(double *errors, size_t count)
+{
+	qsort(errors, count, sizeof(*errors), compare_errors);
+	return (errors[(count - 1) / 2] + errors[count / 2]) / 2;
+}
+
 static void print_row(struct table *table, const struct hw_rows *rows, const struct hw_row *row)
 {
 	double unit = hw_is_share(row) ? 1 : 1e3;
@@ -161,6 +176,93 @@ static void print_accesses(const char *label, u64 mask)
 	putchar('\n');
 }
 
+/* "84.4 / 1.4", in percent. */
+static void set_growth(struct table *table, size_t column, double measured, double predicted)
+{
+	table_set(table, column, "%.1f / %.1f", 100 * measured, 100 * predicted);
+}
+
+/* The means of the modes that all rows of @group have. */
+static void print_mean(struct table *table, const struct hw_rows *rows, const char *group)
+{
+	table_add(table);
+	table_set(table, 0, "mean of all %ss", group);
+	for (size_t column = 0; column < ARRAY_SIZE(fence_columns); column++) {
+		enum gvm_fence_mode mode = fence_columns[column];
+		double measured = 0, predicted = 0;
+		size_t count = 0, known = 0;
+
+		for (size_t i = 0; i < rows->fence_count; i++) {
+			if (strcmp(rows->fences[i].group, group) != 0)
+				continue;
+			count++;
+			known += rows->fences[i].known[mode];
+			measured += rows->fences[i].measured[mode];
+			predicted += rows->fences[i].predicted[mode];
+		}
+		if (known && known == count)
+			set_growth(table, 1 + column, measured / (double)count,
+				   predicted / (double)count);
+	}
+}
+
+static void print_fence_table(const struct hw_rows *rows)
+{
+	struct table table = { 0 };
+
+	table_add(&table);
+	table_set(&table, 0, "longer by a fence, %%");
+	for (size_t column = 0; column < ARRAY_SIZE(fence_columns); column++)
+		table_set(&table, 1 + column, "%s", gvm_fence_mode_name(fence_columns[column]));
+	for (size_t i = 0; i < rows->fence_count; i++) {
+		const struct hw_fence *fence = &rows->fences[i];
+
+		table_add(&table);
+		table_set(&table, 0, "%.20s %.40s", fence->group, fence->name);
+		for (size_t column = 0; column < ARRAY_SIZE(fence_columns); column++) {
+			enum gvm_fence_mode mode = fence_columns[column];
+
+			if (fence->known[mode])
+				set_growth(&table, 1 + column, fence->measured[mode],
+					   fence->predicted[mode]);
+		}
+	}
+	print_mean(&table, rows, "kernel");
+	table_print(&table, stdout);
+}
+
+/*
+ * Fences have no verdict. Chains of loads do not count: their cycles are the GPU's constants.
+ * Returns 0 or a negative enum sim_exit.
+ */
+static int print_fences(const struct hw_rows *rows, struct sim_error *err)
+{
+	double *errors = calloc(rows->fence_count * GVM_FENCE_MODES, sizeof(*errors));
+	double worst = 0;
+	size_t count = 0;
+
+	if (!errors)
+		return sim_runtime_error(err, "out of memory");
+	puts("\nmeasured / predicted by the formula of system guardian:");
+	print_fence_table(rows);
+	for (size_t i = 0; i < rows->fence_count; i++) {
+		const struct hw_fence *fence = &rows->fences[i];
+
+		for (enum gvm_fence_mode mode = 0; mode < GVM_FENCE_MODES; mode++) {
+			if (!fence->known[mode] || !strcmp(fence->group, "chain"))
+				continue;
+			errors[count] = hw_fence_error(fence, mode);
+			worst = fmax(worst, errors[count++]);
+		}
+	}
+	if (count)
+		printf("fences: median error of times %.1f %%, worst %.1f %% of %zu "
+		       "measurements, without a bound\n",
+		       100 * errors_median(errors, count), 100 * worst, count);
+	free(errors);
+	return 0;
+}
+
 /* Print the median and the worst error, and judge them and the walk. Returns 0: good enough. */
 static int print_verdict(const struct hw_rows *rows, double good_worst, struct sim_error *err)
 {
@@ -175,8 +277,7 @@ static int print_verdict(const struct hw_rows *rows, double good_worst, struct s
 		if (rows->rows[i].loop != HW_WALK)
 			worst = fmax(worst, errors[i]);
 	}
-	qsort(errors, rows->count, sizeof(*errors), compare_errors);
-	median = (errors[(rows->count - 1) / 2] + errors[rows->count / 2]) / 2;
+	median = errors_median(errors, rows->count);
 	free(errors);
 	printf("median error %.1f %%, worst %.1f %% of %zu measurements\n", 100 * median,
 	       100 * worst, rows->count);
@@ -190,13 +291,20 @@ static int print_verdict(const struct hw_rows *rows, double good_worst, struct s
 
 static int validate_print(const struct hw_rows *rows, double good_worst, struct sim_error *err)
 {
-	print_rows(rows);
+	int status = 0;
+
+	if (rows->count)
+		print_rows(rows);
 	if (rows->walk_length) {
 		print_accesses("\nwalk, accesses that fault, measured: ", rows->walk_missed);
 		print_accesses("walk, accesses that fault, predicted:", rows->walk_predicted);
 	}
 	if (rows->others)
 		printf("rows that say nothing about time, not compared: %zu\n", rows->others);
+	if (rows->fence_count)
+		status = print_fences(rows, err);
+	if (status || !rows->count)
+		return status;
 	putchar('\n');
 	return print_verdict(rows, good_worst, err);
 }
@@ -217,6 +325,7 @@ static int validate_file(struct validate_args *args, struct sim_error *err)
 	status = hw_load(args->file, &rows, err);
 	if (!status) {
 		status = hw_predict(&config, &rows, err);
+		hw_predict_fences(&config.gpu, &rows);
 		if (!status)
 			status = validate_print(&rows, args->worst, err);
 		hw_destroy(&rows);

@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "engine/error.h"
+#include "gvm/address_fence.h"
 
 /* The loops that were measured (plots/reference/hardware/uvmbench.cu). */
 enum hw_loop {
@@ -56,6 +57,19 @@ struct hw_gap {
 
 #define HW_GAPS_MAX 16
 
+/*
+ * By how much fences in software lengthen a chain of loads, a kernel or a program
+ * (plots/reference/hardware/fence). Growths are shares of the time without a fence.
+ */
+struct hw_fence {
+	char group[CFG_NAME_MAX]; /* "chain", "kernel", "program" */
+	char name[CFG_NAME_MAX];
+	u64 l1, l2, offsets; /* ppm: hit rates, and accesses with an offset */
+	bool known[GVM_FENCE_MODES];
+	double measured[GVM_FENCE_MODES]; /* of the modes that are known */
+	double predicted[GVM_FENCE_MODES];
+};
+
 /* The measurements of a file. Owned by the caller: hw_load(), then hw_destroy(). */
 struct hw_rows {
 	struct hw_row *rows;
@@ -65,6 +79,8 @@ struct hw_rows {
 	u32 walk_length; /* 0: it was not measured */
 	struct hw_gap gaps[HW_GAPS_MAX];
 	u32 gap_count;
+	struct hw_fence *fences;
+	size_t fence_count;
 	size_t others; /* rows of other kinds, left alone */
 };
 
@@ -85,8 +101,12 @@ void hw_destroy(struct hw_rows *rows);
  */
 int hw_predict(const struct config *config, struct hw_rows *rows, struct sim_error *err);
 
-/* max(p/m, m/p) - 1 */
+/* What the formula of system guardian says of fences on a GPU, if no other warp hides any. */
+void hw_predict_fences(const struct cfg_gpu *gpu, struct hw_rows *rows);
+
+/* max(p/m, m/p) - 1; of a fence, p and m are times of what has one. */
 double hw_error(const struct hw_row *row);
+double hw_fence_error(const struct hw_fence *fence, enum gvm_fence_mode mode);
 
 /* "random 64 KB pages, 512 MiB" */
 void hw_label(const struct hw_rows *rows, const struct hw_row *row, char *text, size_t size);

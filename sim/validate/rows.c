@@ -244,6 +244,99 @@ static int parse_gap(const struct hw_line *line)
 	return status;
 }
 
+/* A number from @least to @most. */
+static int line_between(const struct hw_line *line, size_t field, double least, double most,
+			double *ret_value)
+{
+	const char *text = field < line->count ? line->fields[field] : "";
+	char quoted[TRACE_QUOTE_BYTES];
+	char *end;
+
+	*ret_value = strtod(text, &end);
+	if (*end || end == text || !(*ret_value >= least && *ret_value <= most))
+		return sim_user_error(
+			line->err, "%s:%u: allowed is a number from %.0f to %.0f, not \"%s\"",
+			line->file, line->number, least, most, trace_quote(text, quoted));
+	return 0;
+}
+
+/* A name that a terminal can show. */
+static int line_name(const struct hw_line *line, size_t field, char *ret_name, size_t size)
+{
+	const char *text = line->fields[field];
+
+	if (strlen(text) >= size ||
+	    text[strspn(text, "abcdefghijklmnopqrstuvwxyz"
+			      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-.")])
+		return line_mistake(line, "allowed are letters, digits, _, +, - and ., not",
+				    text);
+	strcpy(ret_name, text);
+	return 0;
+}
+
+static int line_share(const struct hw_line *line, size_t field, u64 *ret_ppm)
+{
+	double percent;
+	int status = line_between(line, field, 0, 100, &percent);
+
+	if (!status)
+		*ret_ppm = (u64)lround(percent * (CFG_PPM / 100));
+	return status;
+}
+
+/* "MODE growth_percent ...", to the end of the line. */
+static int parse_growths(const struct hw_line *line, size_t first, struct hw_fence *fence)
+{
+	for (size_t i = first; i < line->count; i += 2) {
+		int mode = gvm_fence_mode_find(line->fields[i]);
+		double percent;
+		int status;
+
+		if (mode < GVM_FENCE_MASK)
+			return line_mistake(line, "unknown fence", line->fields[i]);
+		if (fence->known[mode])
+			return line_mistake(line, "allowed once:", line->fields[i]);
+		status = line_between(line, i + 1, -99, 1e6, &percent);
+		if (status)
+			return status;
+		fence->known[mode] = true;
+		fence->measured[mode] = percent / 100;
+	}
+	return 0;
+}
+
+/* "fence GROUP NAME l1_percent l2_percent offsets_percent MODE growth_percent ..." */
+static int parse_fence(const struct hw_line *line)
+{
+	struct hw_rows *rows = line->rows;
+	struct hw_fence fence = { 0 };
+	struct hw_fence *fences;
+	int status;
+
+	if (line->count < 8)
+		return line_mistake(line, "values are missing after",
+				    line->fields[line->count - 1]);
+	status = line_name(line, 1, fence.group, sizeof(fence.group));
+	if (!status)
+		status = line_name(line, 2, fence.name, sizeof(fence.name));
+	if (!status)
+		status = line_share(line, 3, &fence.l1);
+	if (!status)
+		status = line_share(line, 4, &fence.l2);
+	if (!status)
+		status = line_share(line, 5, &fence.offsets);
+	if (!status)
+		status = parse_growths(line, 6, &fence);
+	if (status)
+		return status;
+	fences = realloc(rows->fences, (rows->fence_count + 1) * sizeof(*fences));
+	if (!fences)
+		return sim_runtime_error(line->err, "out of memory");
+	rows->fences = fences;
+	fences[rows->fence_count++] = fence;
+	return 0;
+}
+
 static int parse_other(const struct hw_line *line)
 {
 	line->rows->others++;
@@ -258,7 +351,7 @@ static const struct {
 	{ "width", parse_width },     { "fault_latency", parse_latency },
 	{ "fault_walk", parse_walk }, { "launch", parse_other },
 	{ "timeslice", parse_slice }, { "gap", parse_gap },
-	{ "param", parse_other },
+	{ "param", parse_other },     { "fence", parse_fence },
 };
 
 static int parse_line(struct hw_line *line, char *text)
@@ -298,7 +391,7 @@ static int parse_stream(FILE *stream, struct hw_line *line)
 		if (status)
 			break;
 	}
-	if (!status && !line->rows->count)
+	if (!status && !line->rows->count && !line->rows->fence_count)
 		status = sim_user_error(line->err, "%s: has no measurement", line->file);
 	free(lines.buf);
 	return status;
@@ -327,6 +420,7 @@ int hw_load(const char *file, struct hw_rows *rows, struct sim_error *err)
 void hw_destroy(struct hw_rows *rows)
 {
 	free(rows->rows);
+	free(rows->fences);
 	*rows = (struct hw_rows){ 0 };
 }
 

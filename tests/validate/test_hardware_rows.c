@@ -142,6 +142,22 @@ START_TEST(mistakes_name_file_and_line)
 		{ "timeslice 3procs 1 2 3 4 5\n", ":1: allowed are 2procs, not \"3procs\"" },
 		{ "gap 300 17 82 1 2\n", ":1: values are missing after \"2\"" },
 		{ "fault_walk 20000\nfault_walk 20000\n", ":2: allowed once: \"fault_walk\"" },
+		{ "fence kernel k 50 50 0 fence\n", ":1: values are missing after \"fence\"" },
+		{ "fence kernel \x1b 50 50 0 fence 1\n",
+		  ":1: allowed are letters, digits, _, +, - and ., not \"?\"" },
+		{ "fence kernel k 100.1 50 0 fence 1\n",
+		  ":1: allowed is a number from 0 to 100, not \"100.1\"" },
+		{ "fence kernel k 50 nan 0 fence 1\n",
+		  ":1: allowed is a number from 0 to 100, not \"nan\"" },
+		{ "fence kernel k 50 50 -1 fence 1\n",
+		  ":1: allowed is a number from 0 to 100, not \"-1\"" },
+		{ "fence kernel k 50 50 0 wall 1\n", ":1: unknown fence \"wall\"" },
+		{ "fence kernel k 50 50 0 noprot 1\n", ":1: unknown fence \"noprot\"" },
+		{ "fence kernel k 50 50 0 once 1 once 1\n", ":1: allowed once: \"once\"" },
+		{ "fence kernel k 50 50 0 once 1 4g\n",
+		  ":1: allowed is a number from -99 to 1000000, not \"\"" },
+		{ "fence kernel k 50 50 0 once -100\n",
+		  ":1: allowed is a number from -99 to 1000000, not \"-100\"" },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -153,6 +169,7 @@ START_TEST(mistakes_name_file_and_line)
 		snprintf(expected, sizeof(expected), "%s%s", file, cases[i].said);
 		ck_assert_str_eq(err.text, expected);
 		ck_assert_uint_eq(rows.count, 0);
+		ck_assert_uint_eq(rows.fence_count, 0);
 	}
 	unlink(file);
 }
@@ -188,7 +205,52 @@ START_TEST(an_error_is_the_same_in_both_directions)
 }
 END_TEST
 
+/* Loads of 20, 200 and 500 cycles; half of those behind L1 hit L2. */
+START_TEST(fences_are_predicted_by_the_cycles_of_the_gpu)
+{
+	struct cfg_gpu gpu = { .cycles = { .l1 = 20 * CFG_PPM,
+					   .l2 = 200 * CFG_PPM,
+					   .dram = 500 * CFG_PPM,
+					   .fence = 7500000,
+					   .fence_offset = 15 * CFG_PPM,
+					   .modulo = 100 * CFG_PPM,
+					   .modulo_offset = 100 * CFG_PPM } };
+	struct sim_error err;
+	struct hw_rows rows;
+
+	ck_assert_int_eq(load("fence kernel inside 100 12.5 0 fence 84.4 modulo -0.5\n"
+			      "fence chain L2+offset 0 100 100 fence 5\n"
+			      "fence program half 50 50 20 fence 10\n",
+			      &rows, &err),
+			 0);
+	ck_assert_uint_eq(rows.count, 0);
+	ck_assert_uint_eq(rows.fence_count, 3);
+	hw_predict_fences(&gpu, &rows);
+	ck_assert_str_eq(rows.fences[0].group, "kernel");
+	ck_assert_str_eq(rows.fences[0].name, "inside");
+	ck_assert_uint_eq(rows.fences[0].l2, 125000);
+	ck_assert(rows.fences[0].known[GVM_FENCE_MASK]);
+	ck_assert(!rows.fences[0].known[GVM_FENCE_CHECK]);
+	ck_assert_double_eq_tol(rows.fences[0].measured[GVM_FENCE_MASK], 0.844, 1e-12);
+	ck_assert_double_eq_tol(rows.fences[0].measured[GVM_FENCE_MODULO], -0.005, 1e-12);
+	ck_assert_double_eq_tol(rows.fences[0].predicted[GVM_FENCE_MASK], 0.375, 1e-12);
+	ck_assert_double_eq_tol(rows.fences[0].predicted[GVM_FENCE_MODULO], 5, 1e-12);
+	ck_assert_double_eq_tol(rows.fences[1].predicted[GVM_FENCE_MASK], 0.075, 1e-12);
+	/* 9 cycles of 185. */
+	ck_assert_double_eq_tol(rows.fences[2].predicted[GVM_FENCE_MASK], 9. / 185, 1e-12);
+	/* An error is one of times: 1.844 and 1.375 of the time without a fence. */
+	ck_assert_double_eq_tol(hw_fence_error(&rows.fences[0], GVM_FENCE_MASK),
+				1.844 / 1.375 - 1, 1e-12);
+	ck_assert_double_eq_tol(hw_fence_error(&rows.fences[1], GVM_FENCE_MASK),
+				1.075 / 1.05 - 1, 1e-12);
+	hw_destroy(&rows);
+	ck_assert_uint_eq(rows.fence_count, 0);
+	unlink(file);
+}
+END_TEST
+
 TEST_MAIN("hardware rows", rows_have_units_and_repeated_ones_their_geometric_mean,
 	  a_walk_is_its_misses_and_the_same_place_in_the_next_block_is_the_same_row,
 	  rows_of_two_processes_are_several_measurements, mistakes_name_file_and_line,
-	  a_line_without_end_is_refused, an_error_is_the_same_in_both_directions)
+	  a_line_without_end_is_refused, an_error_is_the_same_in_both_directions,
+	  fences_are_predicted_by_the_cycles_of_the_gpu)
