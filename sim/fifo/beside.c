@@ -52,7 +52,7 @@ struct beside_user {
 	u32 turn;  /* part of what it wants that it is given: of the time, it is on its SMs */
 	u32 speed; /* that it is given */
 	u32 priority;
-	u32 limit; /* SMs that its TSG may have */
+	u32 limit;    /* SMs that its TSG may have */
 	bool limited; /* not all of the partition's */
 	bool stalled;
 };
@@ -254,10 +254,10 @@ static void beside_weigh_limited(const struct beside_user *users, u64 *weights, 
 {
 	for (u32 i = 0; i < count; i++)
 		if (users[i].limited)
-			weights[i] = fifo_mul_div(
-				weights[i],
-				FIFO_ALL_PPM + user_longer_ppm(users, count, i, total),
-				FIFO_ALL_PPM);
+			weights[i] = fifo_mul_div(weights[i],
+						  FIFO_ALL_PPM + user_longer_ppm(users, count,
+										 i, total),
+						  FIFO_ALL_PPM);
 }
 
 /* Memory, kernel by kernel: each is slower while others keep the memory busy, too. */
