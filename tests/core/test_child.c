@@ -296,6 +296,27 @@ START_TEST(the_parents_hmem_limit_holds_for_the_sum_of_its_children)
 }
 END_TEST
 
+/* Regression: the parent's own pages took room on the host that its children had used up. */
+START_TEST(the_parents_own_host_memory_counts_beside_its_childrens)
+{
+	struct gvm_container *child;
+
+	begin(16);
+	child = child_with(1, 3);
+	toy_write_file(one, "hmem.limit", "4M");
+	toy_write_file(child, "gmem.limit.high", "4M");
+	expect_file(one, "gmem.swap.current", CHUNK);
+	ck_assert_int_eq(gvm_swap_reserve(one, CHUNK + 1), -EDQUOT);
+	ck_assert_int_eq(gvm_swap_reserve(one, CHUNK), 0);
+	ck_assert_int_eq(gvm_swap_reserve(one, 1), -EDQUOT);
+	ck_assert_int_eq(gvm_swap_reserve(child, 1), -EDQUOT);
+	expect_file(one, "gmem.swap.current", 2 * CHUNK);
+	ck_assert_int_eq(gvm_check(&toy.device), 0);
+	gvm_swap_uncharge(one, CHUNK);
+	end_family(child, NULL);
+}
+END_TEST
+
 /* A limit of the parent that just holds what its members have. */
 static void limit_family_to_usage(void)
 {
@@ -571,6 +592,7 @@ TEST_MAIN("child", a_range_in_a_window_is_charged_to_the_child_and_counts_for_th
 	  a_lowered_limit_of_the_parent_reclaims_from_the_family,
 	  a_child_is_protected_by_its_part_of_the_parents_low,
 	  the_parents_hmem_limit_holds_for_the_sum_of_its_children,
+	  the_parents_own_host_memory_counts_beside_its_childrens,
 	  a_newcomer_takes_no_protected_memory_of_its_siblings,
 	  a_lowered_limit_of_the_parent_reclaims_protected_memory_too,
 	  a_siblings_chunk_on_its_way_out_is_waited_for,

@@ -138,12 +138,9 @@ struct gvm_container *gvm_family_chunk_refuser_locked(struct gvm_container *cont
 /* CONTEXT: atomic, device's lock held. */
 bool gvm_family_has_host_room(const struct gvm_container *container, u64 bytes)
 {
-	const struct gvm_container *head = container->parent;
-	u64 used;
+	const struct gvm_container *head = container->parent ? container->parent : container;
+	u64 used = gvm_family_host_bytes(head);
 
-	if (!head)
-		return true;
-	used = gvm_family_host_bytes(head);
 	return used <= head->hmem_bytes && bytes <= head->hmem_bytes - used;
 }
 
