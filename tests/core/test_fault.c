@@ -531,14 +531,15 @@ static const struct gvm_memory_ops instance_memory_ops = {
 	.service = instance_service,
 };
 
+static struct gvm_device second = {
+	.name = "second",
+	.ops = &instance_ops,
+	.memory_ops = &instance_memory_ops,
+};
+
 START_TEST(a_fault_names_its_device_and_keeps_its_packet)
 {
 	struct gvm_container *container = toy_begin();
-	static struct gvm_device second = {
-		.name = "second",
-		.ops = &instance_ops,
-		.memory_ops = &instance_memory_ops,
-	};
 	static const char packet[32];
 
 	memset(&instance, 0, sizeof(instance));
@@ -556,6 +557,30 @@ START_TEST(a_fault_names_its_device_and_keeps_its_packet)
 	ck_assert_uint_eq(toy.kinds[TOY_CANCEL], 0);
 	ck_assert_uint_eq(toy.kinds[TOY_REPLAY], 1);
 	ck_assert_uint_eq(instance.replays, 1);
+	toy_unmap_range(0);
+	toy_end(container);
+}
+END_TEST
+
+/*
+ * Regression: two instances of a GPU, one address space, one address. The second fault was dropped
+ * as a duplicate of the first one, and its instance was never replayed.
+ */
+START_TEST(faults_of_two_devices_on_one_address_are_no_duplicates)
+{
+	struct gvm_container *container = toy_begin();
+
+	memset(&instance, 0, sizeof(instance));
+	toy_map_range(0, container, GVM_CHUNK_BYTES, true);
+	toy_fault(0, 3, GVM_ACCESS_READ);
+	toy_fault(0, 3, GVM_ACCESS_WRITE);
+	toy.script[1].device = &second;
+	ck_assert_int_eq(gvm_fault_service(&toy.handler), 1);
+	ck_assert_uint_eq(toy.handler.stats.duplicates, 0);
+	ck_assert_uint_eq(instance.services, 1);
+	ck_assert_uint_eq(instance.replays, 1);
+	ck_assert_uint_eq(toy.services, 1);
+	ck_assert_uint_eq(toy.kinds[TOY_REPLAY], 1);
 	toy_unmap_range(0);
 	toy_end(container);
 }
@@ -666,4 +691,6 @@ TEST_MAIN("fault service", copies_of_all_blocks_start_before_the_first_map,
 	  a_fault_behind_the_end_takes_no_fault_of_its_block_with_it,
 	  a_range_without_memory_or_size_or_alignment_is_refused,
 	  a_tenant_with_many_ranges_makes_the_search_of_others_hardly_longer,
-	  a_fault_names_its_device_and_keeps_its_packet, a_replay_can_find_that_the_gpu_is_lost)
+	  a_fault_names_its_device_and_keeps_its_packet,
+	  faults_of_two_devices_on_one_address_are_no_duplicates,
+	  a_replay_can_find_that_the_gpu_is_lost)

@@ -105,6 +105,12 @@ static void fault_sort(struct gvm_fault *faults, u32 count)
 	}
 }
 
+/* Do two records name one page? An address space may be on several devices. */
+static bool fault_is_same_page(const struct gvm_fault *a, const struct gvm_fault *b)
+{
+	return a->device == b->device && a->space == b->space && a->va == b->va;
+}
+
 /*
  * Keep one record per page, with the most intrusive access. Returns the number of records kept.
  */
@@ -115,7 +121,7 @@ static u32 fault_coalesce(struct gvm_fault *faults, u32 count)
 	for (u32 i = 0; i < count; i++) {
 		struct gvm_fault *last = &faults[kept ? kept - 1 : 0];
 
-		if (!kept || last->space != faults[i].space || last->va != faults[i].va)
+		if (!kept || !fault_is_same_page(last, &faults[i]))
 			faults[kept++] = faults[i];
 		else if (faults[i].access > last->access)
 			last->access = faults[i].access;
