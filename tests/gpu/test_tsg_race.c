@@ -417,6 +417,43 @@ START_TEST(a_device_is_quiesced_again_only_after_its_resume)
 }
 END_TEST
 
+static int write_status;
+
+static void writer_main(void *data)
+{
+	(void)data;
+	write_status = gvm_control_write(container, "gmem.limit.high", "8M", 2);
+}
+
+static void resume_broken_books(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *writer;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert_int_eq(gvm_container_attach(&device, 1, &container), 0);
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), 0);
+	writer = eng_spawn("writer", writer_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(RPC_NS), 0);
+	ck_assert(gvm_device_set_dead(&device));
+	ck_assert_int_eq(gvm_device_resume(&device), -EIO);
+	eng_join(writer);
+}
+
+/*
+ * Regression: a writer that waited for the resume of a suspended GPU, whose books broke meanwhile,
+ * waited for ever.
+ */
+START_TEST(a_resume_with_broken_books_ends_the_wait_of_a_writer)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", resume_broken_books, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	ck_assert_int_eq(write_status, -EIO);
+}
+END_TEST
+
 static void add_hostage_tests(TCase *tests)
 {
 	tcase_add_test(tests, nobody_waits_while_a_faulting_tsg_is_preempted);
@@ -431,6 +468,7 @@ static void add_quiesce_tests(TCase *tests)
 	tcase_add_test(tests, a_resume_starts_nothing_that_a_quiesce_is_stopping);
 	tcase_add_test(tests, a_tsg_that_joins_while_a_quiesce_gives_up_is_frozen);
 	tcase_add_test(tests, a_device_is_quiesced_again_only_after_its_resume);
+	tcase_add_test(tests, a_resume_with_broken_books_ends_the_wait_of_a_writer);
 }
 
 static void add_tests(TCase *tests)

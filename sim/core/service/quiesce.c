@@ -118,8 +118,11 @@ int gvm_device_resume(struct gvm_device *device)
 {
 	int status, late;
 
-	if (gvm_device_is_lost(device))
+	if (gvm_device_is_lost(device)) {
+		/* Threads that wait for this resume: books that break wake nobody by themselves. */
+		gvm_wake_up_all(&device->activity);
 		return gvm_device_error(device);
+	}
 	if (!quiesce_go_on(device, GVM_IS_QUIESCED, GVM_IS_RESUMING))
 		return -EINVAL;
 	/* While nothing else runs: frozen TSGs leave first, and no writer waits for these RPCs. */
