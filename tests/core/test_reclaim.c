@@ -3,6 +3,7 @@
  * A lowered gmem.limit.high: the memory above it leaves, the coldest chunks first, while faults
  * go on. The tests count the chunks that stay, and no byte is lost.
  */
+#include "gvm/clock.h"
 #include "gvm/control.h"
 #include "runner.h"
 #include "toy_pair.h"
@@ -116,6 +117,30 @@ START_TEST(a_limit_write_that_a_quiesce_ends_says_so_and_can_be_repeated)
 }
 END_TEST
 
+/* The victim stays, and the books break. */
+static int evict_and_break(void *memory, u32 chunk, struct gvm_eviction *eviction)
+{
+	(void)memory;
+	(void)eviction;
+	gvm_clock_putback(&toy.device, chunk);
+	gvm_device_set_dead(&toy.device);
+	return -EBUSY;
+}
+
+/* Regression: such a write said that all was well, or that the GPU was lost. */
+START_TEST(a_limit_write_whose_books_break_answers_eio)
+{
+	begin(8);
+	toy_fill(0, one, 8);
+	toy.memory_ops.evict = evict_and_break;
+	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "4M", 2), -EIO);
+	ck_assert_uint_eq(one->evicted_chunks, 0);
+	/* The tear-down needs a live device. */
+	toy.device.dead = false;
+	end();
+}
+END_TEST
+
 static void kill_the_writer(u32 chunk)
 {
 	(void)chunk;
@@ -149,4 +174,5 @@ TEST_MAIN("reclaim", a_lowered_limit_takes_the_coldest_and_keeps_every_byte,
 	  a_limit_of_nothing_takes_everything_and_the_next_fault_is_cancelled,
 	  a_limit_lowered_in_the_middle_of_a_batch_holds_after_it,
 	  a_limit_write_that_a_quiesce_ends_says_so_and_can_be_repeated,
+	  a_limit_write_whose_books_break_answers_eio,
 	  a_limit_write_that_is_killed_leaves_the_rest)

@@ -319,14 +319,14 @@ int gvm_reclaim(struct gvm_container *container)
 		if (gvm_give_way())
 			return -EINTR;
 		if (gvm_device_is_lost(device))
-			return -ENODEV;
+			break;
 		if (gvm_activity_should_end(device, GVM_ACTIVITY_WRITERS))
 			return -EAGAIN;
 		status = gvm_evict_for(container, GVM_NEED_CHARGE, &eviction);
 		/*
 		 * No more chunks may go, or the rest is in service and leaves with its batch.
 		 */
-		if (gvm_evict_found_none(status) || status == -EAGAIN)
+		if (gvm_evict_found_none(status) || status == -EAGAIN || status == -ENODEV)
 			break;
 		if (status)
 			return status;
@@ -336,5 +336,5 @@ int gvm_reclaim(struct gvm_container *container)
 			most--;
 		excess = gvm_charge_excess(container);
 	}
-	return 0;
+	return gvm_device_error(device);
 }

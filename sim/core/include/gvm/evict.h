@@ -47,7 +47,7 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
  * Faults are served meanwhile and held to the limit. Chunks in service leave with their batch.
  * Returns 0, or an error if it ended early, and the container's next faults do the rest:
  * -EINTR: the thread is being killed; -EAGAIN: the device is being quiesced; -ENODEV: the GPU
- * is lost; or the error of an eviction. CONTEXT: process.
+ * is lost; -EIO: its books are broken; or the error of an eviction. CONTEXT: process.
  */
 int gvm_reclaim(struct gvm_container *container);
 
