@@ -3,8 +3,8 @@
  * /dev/gvm: what a process asks for itself. It reports launches through its open file, opens
  * pressure descriptors (gvm_pressure_file.h), and makes children (gvm_children.h).
  *
- * Lifetime. A file that reports holds its container. A device that goes ends all reports for its
- * containers first.
+ * Lifetime. A file that reports holds its container. Its next report after the container's last
+ * process has left lets it go. A device that goes ends all reports for its containers first.
  *
  * LOCKING. gvm_dev_mutex, then the registry's; or then the core's leaf lock.
  */
@@ -61,6 +61,9 @@ static int gvm_dev_begin_report_locked(struct gvm_dev_file *dev, u32 gpu)
 	struct gvm_container *container;
 	int status;
 
+	/* A process that has left the GPU and comes back is in another container. */
+	if (dev->launches.container && gvm_launches_is_over(&dev->launches))
+		gvm_dev_stop_report_locked(dev);
 	if (dev->launches.container)
 		return dev->gpu == gpu ? 0 : -EBUSY;
 	status = gvm_process_find(0, gpu, &container);

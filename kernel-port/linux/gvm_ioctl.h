@@ -50,7 +50,8 @@ struct gvm_launch_report {
 /*
  * Count launches in gcgroup.stat of the caller's container. They belong to the open file: when
  * it is closed, or its process killed, those that have not ended count as ended. EBUSY: another
- * gpu than before. EINVAL: reserved is not 0. ENODEV, ESRCH, EFAULT as above. EINTR.
+ * gpu than before, while the container has a process. EINVAL: reserved is not 0. ENODEV, ESRCH,
+ * EFAULT as above. EINTR.
  */
 #define GVM_IOCTL_LAUNCHES _IOW('G', 0x51, struct gvm_launch_report)
 

@@ -556,6 +556,15 @@ static void test_all(void)
 	test_injection();
 }
 
+static void test_pressure_alone(void)
+{
+	test_load();
+	guest_test_pressure();
+	guest_expect_unload("gvm_selftest", 0);
+	guest_expect_unload("gvm", 0);
+	guest_watch_end();
+}
+
 static void test_reloads_alone(void)
 {
 	test_reloads();
@@ -563,6 +572,7 @@ static void test_reloads_alone(void)
 }
 
 /* Runs in place of the whole test, by their names on the kernel's command line. */
+/* clang-format off */
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -570,8 +580,10 @@ static const struct {
 	{ "broken", guest_test_broken },
 	{ "wrong", guest_test_wrong },
 	{ "injection", test_injection },
+	{ "pressure", test_pressure_alone },
 	{ "reload", test_reloads_alone },
 };
+/* clang-format on */
 
 static void test(const char *name)
 {

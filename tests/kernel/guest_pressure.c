@@ -486,6 +486,14 @@ static void test_launches(void)
 	test_launcher_is_killed();
 	close(space);
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
+	/* Regression: the file went on to report for a container that no process was in. */
+	guest_check(report_launches(dev, 0, 1, 0) == -ESRCH, "its process has left: ESRCH");
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
+	space = open_space();
+	guest_check(report_launches(dev, 0, 5, 2) == 0, "it is back, in another container");
+	expect_launches(5, 2, 3);
+	close(space);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
 	close(dev); /* its reports hold the container */
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");
 	dev = open("/dev/gvm", O_RDONLY | O_CLOEXEC);
