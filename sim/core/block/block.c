@@ -292,6 +292,22 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
 	return 0;
 }
 
+/* The same, of a range that the caller has entered: leaves it. */
+static int block_evict_entered(struct gvm_range *range, u32 index, u32 chunk,
+			       struct gvm_eviction *eviction, bool *ret_last)
+{
+	int status;
+
+	gvm_mutex_lock(&range->lock);
+	status = block_evict_locked(range, index, chunk, eviction, ret_last);
+	gvm_mutex_unlock(&range->lock);
+	/* Count after other threads can see the eviction: in the simulator the unlock may take time. */
+	if (!status && range->stats)
+		range->stats->evictions++;
+	gvm_range_leave(range);
+	return status;
+}
+
 /*
  * The blocks of a chunk leave one after the other, each under its range's lock. Those that are
  * in service stay, and the chunk with them. An error ends the walk. Blocks that have left stay
@@ -303,26 +319,19 @@ static int block_evict_locked(struct gvm_range *range, u32 index, u32 chunk,
  */
 int gvm_block_evict(struct gvm_memory *memory, u32 chunk, struct gvm_eviction *eviction)
 {
-	int status = -ENOENT, stays = 0;
 	bool last = false, left = false;
 	struct gvm_range *range;
-	u32 page, index;
+	int stays = 0;
+	u32 index;
 
 	eviction->left_bytes = 0;
-	for (page = 0; !last && (!stays || stays == -EBUSY); page++) {
+	for (u32 page = 0; !last && (!stays || stays == -EBUSY); page++) {
+		int status;
+
 		range = gvm_frame_enter_range(memory, chunk, &page, &index);
 		if (!range)
 			break;
-		gvm_mutex_lock(&range->lock);
-		status = block_evict_locked(range, index, chunk, eviction, &last);
-		gvm_mutex_unlock(&range->lock);
-		/*
-		 * Count after other threads can see the eviction: in the simulator the unlock
-		 * may take time.
-		 */
-		if (!status && range->stats)
-			range->stats->evictions++;
-		gvm_range_leave(range);
+		status = block_evict_entered(range, index, chunk, eviction, &last);
 		left |= !status;
 		if (status && status != -ENOENT)
 			stays = status;

@@ -50,13 +50,19 @@ static u32 discard_mask(u32 index, u64 first, u64 end)
 	return (u32)((BIT(count) - 1) << skip);
 }
 
+/* The pages that @bytes take, rounded up. */
+static u64 discard_pages(u64 bytes)
+{
+	return (bytes + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT;
+}
+
 u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes)
 {
-	u64 end_byte = bytes < range->bytes - min(offset, range->bytes) ? offset + bytes :
-									  range->bytes;
-	u64 first = (min(offset, range->bytes) + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT;
-	u64 end = end_byte == range->bytes ? (end_byte + GVM_PAGE_BYTES - 1) >> GVM_PAGE_SHIFT :
-					     end_byte >> GVM_PAGE_SHIFT;
+	u64 from = min(offset, range->bytes);
+	u64 to = from + min(bytes, range->bytes - from);
+	u64 first = discard_pages(from);
+	/* The last page of the range is whole, whatever the range covers of it. */
+	u64 end = to == range->bytes ? discard_pages(to) : to >> GVM_PAGE_SHIFT;
 	u64 freed = 0;
 	u32 index;
 

@@ -92,6 +92,16 @@ static u32 buddy_level(const struct gvm_fence_buddy *buddy, u64 bytes)
 	return level;
 }
 
+/* The half with room for @want that has the smaller largest part; the left one of equals. */
+static u32 buddy_choose(const struct gvm_fence_buddy *buddy, u32 left, u32 right, u8 want)
+{
+	if (buddy->largest[left] < want)
+		return right;
+	if (buddy->largest[right] < want)
+		return left;
+	return buddy->largest[right] < buddy->largest[left] ? right : left;
+}
+
 int gvm_fence_buddy_alloc(struct gvm_fence_buddy *buddy, u64 bytes, u64 *ret_base)
 {
 	u32 level = buddy_level(buddy, bytes), node = 1;
@@ -102,11 +112,8 @@ int gvm_fence_buddy_alloc(struct gvm_fence_buddy *buddy, u64 bytes, u64 *ret_bas
 	want = buddy_whole(buddy, level);
 	if (buddy->largest[1] < want)
 		return -ENOMEM;
-	for (u32 i = 0; i < level; i++) {
-		u8 left = buddy->largest[2 * node], right = buddy->largest[2 * node + 1];
-
-		node = 2 * node + (left < want || (right >= want && right < left));
-	}
+	for (u32 i = 0; i < level; i++)
+		node = buddy_choose(buddy, 2 * node, 2 * node + 1, want);
 	*ret_base = buddy->base + ((u64)(node - (1u << level)) * bytes);
 	buddy_set(buddy, node, level, 0);
 	return 0;

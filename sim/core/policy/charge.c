@@ -471,20 +471,24 @@ void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes)
 	gvm_spin_unlock(&device->lock);
 }
 
-/* Chunks by which the container is above its own gmem.limit.high. */
+static u64 charge_chunks(u64 bytes)
+{
+	return (bytes >> GVM_CHUNK_SHIFT) + ((bytes & (GVM_CHUNK_BYTES - 1)) != 0);
+}
+
+/*
+ * Chunks by which the container is above its own gmem.limit.high: by the bytes that it pays for, or
+ * by the chunks that it occupies, of which it may have as many as the limit has, rounded up.
+ */
 static u32 charge_excess_locked(const struct gvm_container *container)
 {
 	u64 limit = container->gmem_high_bytes;
 	u64 charged = gvm_family_bytes(container);
-	u64 occupied = gvm_family_occupied_bytes(container);
-	u64 most;
+	u64 occupied = charge_chunks(gvm_family_occupied_bytes(container));
 
-	/* In bytes; and in chunks, to which the limit is rounded up. */
-	most = limit + (-limit & (GVM_CHUNK_BYTES - 1));
-	most = max(most, limit); /* the sum may wrap */
-	charged = charged > limit ? charged - limit : 0;
-	occupied = occupied > most ? occupied - most : 0;
-	return (u32)((max(charged, occupied) + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT);
+	charged = charge_chunks(charged - min(charged, limit));
+	occupied -= min(occupied, charge_chunks(limit));
+	return (u32)max(charged, occupied);
 }
 
 /* CONTEXT: atomic. */

@@ -96,12 +96,13 @@ static void control_end_remote(struct gvm_container *container)
 
 static int control_reclaim(struct gvm_container *container, bool wait)
 {
-	if (wait)
-		control_end_remote(container);
-	if (wait)
-		return gvm_reclaim(container);
-	gvm_pressure_post(container, (u64)gvm_charge_excess(container) << GVM_CHUNK_SHIFT);
-	return 0;
+	if (!wait) {
+		gvm_pressure_post(container, (u64)gvm_charge_excess(container)
+						     << GVM_CHUNK_SHIFT);
+		return 0;
+	}
+	control_end_remote(container);
+	return gvm_reclaim(container);
 }
 
 static int control_high_apply(struct gvm_container *container, bool wait)
