@@ -328,6 +328,30 @@ START_TEST(a_shared_tsg_obeys_no_container)
 }
 END_TEST
 
+/* Regression: the file of a frozen container said 1 while its kernels ran in a shared TSG. */
+START_TEST(a_container_that_shares_a_tsg_is_not_frozen)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+	struct gvm_tsg_share share;
+	struct gvm_tsg own;
+
+	ck_assert_int_eq(write_text(b, "compute.freeze", "1"), 0);
+	gvm_tsg_attach(a, &tsg, 1);
+	ck_assert_int_eq(gvm_tsg_share(&tsg, b, &share), 0);
+	ck_assert_int_eq(gvm_control_read(b, "compute.freeze", text, sizeof(text)), 2);
+	ck_assert_str_eq(text, "0\n");
+	gvm_tsg_attach(b, &own, 2);
+	ck_assert(own.disabled && own.preempted);
+	ck_assert_int_eq(gvm_control_read(b, "compute.freeze", text, sizeof(text)), 2);
+	ck_assert_str_eq(text, "0\n");
+	gvm_tsg_unshare(&share, device);
+	ck_assert_int_eq(gvm_control_read(b, "compute.freeze", text, sizeof(text)), 2);
+	ck_assert_str_eq(text, "1\n");
+	gvm_tsg_detach(&own);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
 START_TEST(a_server_may_go_before_its_clients)
 {
 	struct gvm_tsg_share shares[2];
@@ -439,6 +463,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, an_rpc_can_tell_that_the_gpu_is_lost);
 	tcase_add_test(tests, the_scheduler_of_a_lost_gpu_makes_no_rpc);
 	tcase_add_test(tests, a_shared_tsg_obeys_no_container);
+	tcase_add_test(tests, a_container_that_shares_a_tsg_is_not_frozen);
 	tcase_add_test(tests, a_server_may_go_before_its_clients);
 	tcase_add_test(tests, the_scheduler_leaves_a_shared_tsg_alone);
 	tcase_add_test(tests, a_reporter_that_goes_leaves_nothing_pending);

@@ -217,10 +217,15 @@ static int control_weight_store(struct gvm_container *container, u64 weight)
 
 static int control_freeze_show(struct gvm_container *container, char *buf, size_t size)
 {
-	/* Without TSGs the wish is the state: the next TSG begins frozen. */
-	bool frozen = list_empty(&container->tsgs) ? container->frozen :
-						     gvm_tsgs_frozen_locked(container);
+	bool frozen;
 
+	/* Without TSGs the wish is the state: the next TSG begins frozen. */
+	if (list_empty(&container->tsgs))
+		frozen = container->frozen;
+	else
+		frozen = gvm_tsgs_frozen_locked(container);
+	/* A TSG that it shares obeys no container and runs. */
+	frozen = frozen && !container->shared_tsgs;
 	return control_show_u64(buf, size, frozen);
 }
 
