@@ -6,8 +6,9 @@
 #   image.sh SOURCE OUT [KDIR]
 set -eu
 
-source=$1
-out=$2
+source=$(cd "$1" && pwd)
+mkdir -p "$(dirname "$2")"
+out=$(cd "$(dirname "$2")" && pwd)/$(basename "$2")
 kdir=$("$source/kernel-port/linux/headers.sh" "${3:-}")
 release=$(sed -n 's/^#define UTS_RELEASE "\(.*\)"$/\1/p' "$kdir/include/generated/utsrelease.h")
 package=linux-image-$release
@@ -35,7 +36,6 @@ download() {
 	apt-get -q -o APT::Sandbox::User="$(id -un)" download "$package=$version"
 }
 
-mkdir -p "$(dirname "$out")"
 work=$(mktemp -d "$out.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
