@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * What the GPU did, in order, for tests to read; and failures that tests asked for. Both are
- * counted in operations, never in time, so that a test gives the same in every run.
+ * What the GPU did, in order, for tests to read; failures that tests asked for; and how long it
+ * waits for UVM. The first two are counted in operations, never in time, so that a test gives
+ * the same in every run.
  */
 #include "softgpu.h"
 
@@ -11,6 +12,15 @@
 /* A hold ends after a minute, so that a test that fails can end. */
 #define SOFTGPU_HOLD_MS	  10u
 #define SOFTGPU_HOLDS_MAX 6000u
+
+/*
+ * UVM may be slow: its batch has many blocks, the kernel watches every access to memory, and a
+ * host that is busy does not let the virtual machine run. The guest's clock goes on then, so
+ * time alone does not tell a slow UVM from one that hangs. What it gives its channels to do does.
+ * A UVM that works and does not get there, as one that evicts without an end, is waited for that
+ * many spells: five minutes.
+ */
+#define SOFTGPU_SPELLS 10u
 
 int softgpu_events_init(struct softgpu *gpu)
 {
@@ -66,4 +76,25 @@ NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure)
 	if (READ_ONCE(gpu->lost))
 		return NV_ERR_GPU_IS_LOST;
 	return softgpu_fails(gpu, failure) ? NV_ERR_NO_MEMORY : NV_OK;
+}
+
+void softgpu_wait_begin(struct softgpu *gpu, struct softgpu_wait *wait)
+{
+	wait->since = jiffies;
+	wait->pushes = READ_ONCE(gpu->stats.pushes);
+	wait->spells = 0;
+}
+
+bool softgpu_wait_is_over(struct softgpu *gpu, struct softgpu_wait *wait)
+{
+	u64 pushes = READ_ONCE(gpu->stats.pushes);
+	bool worked = pushes != wait->pushes;
+
+	wait->pushes = pushes;
+	if (worked && ++wait->spells < SOFTGPU_SPELLS)
+		return false;
+	pr_warn("softgpu: what waits for UVM ends after %u ms, UVM %s\n",
+		jiffies_to_msecs(jiffies - wait->since),
+		worked ? "works and gets nowhere" : "did nothing in the last of these");
+	return true;
 }

@@ -54,6 +54,7 @@ static int softgpu_interrupts(void *data)
 			HZ / 10);
 		if (!softgpu_interrupt_pending(gpu))
 			continue;
+		softgpu_hold(gpu, SOFTGPU_HOLD_INTERRUPT);
 		down_read(&gpu->uvm_lock);
 		if (gpu->uvm && gpu->uvm->isrTopHalf) {
 			gpu->uvm->isrTopHalf(&gpu->uuid);

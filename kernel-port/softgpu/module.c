@@ -45,6 +45,12 @@ static unsigned int pci_device = 0x0005;
 module_param(pci_device, uint, 0444);
 MODULE_PARM_DESC(pci_device, "and its device id");
 
+static unsigned int patience_ms = 30000;
+module_param(patience_ms, uint, 0444);
+MODULE_PARM_DESC(
+	patience_ms,
+	"an access or a push that waits for UVM ends when UVM has done nothing for so long");
+
 static struct softgpu softgpu_all[SOFTGPU_GPUS];
 
 /* The device of a GPU: each has one of its own, if there are so many. NULL: there is none. */
@@ -126,6 +132,7 @@ static int softgpu_init(struct softgpu *gpu)
 	memcpy(&gpu->uuid, SOFTGPU_UUID, sizeof(SOFTGPU_UUID));
 	gpu->uuid.uuid[SOFTGPU_UUID_NUMBER] += gpu->number;
 	gpu->nvlink = nvlink;
+	gpu->patience = msecs_to_jiffies(patience_ms);
 	gpu->pci = softgpu_find_pci(gpu->number);
 	if (!gpu->pci) {
 		pr_err("softgpu: there is no PCI device %04x:%04x to map host memory for\n",

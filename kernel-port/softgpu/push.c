@@ -9,8 +9,6 @@
 #include <linux/delay.h>
 #include <linux/sched/signal.h>
 
-#define SOFTGPU_PUSH_TIMEOUT (30 * HZ)
-
 int softgpu_push_init(struct softgpu_user_channel *channel)
 {
 	channel->engine = softgpu_channel_new(channel->space, 1);
@@ -46,26 +44,33 @@ static int softgpu_push_run(struct softgpu_user_channel *channel, const u32 *wor
 static int softgpu_push_all(struct softgpu *gpu, struct softgpu_user_channel *channel,
 			    const u32 *words, u32 count)
 {
-	unsigned long end = jiffies + SOFTGPU_PUSH_TIMEOUT;
+	unsigned long end = jiffies + gpu->patience;
+	struct softgpu_wait wait;
 	u32 done = 0;
 	u64 faults = 0;
 
+	softgpu_wait_begin(gpu, &wait);
 	for (;;) {
 		int status;
 
 		mutex_lock(&gpu->lock);
 		status = softgpu_push_run(channel, words, count, &done);
 		/* The time is one fault's, or one semaphore's. */
-		if (faults != channel->faults)
-			end = jiffies + SOFTGPU_PUSH_TIMEOUT;
+		if (faults != channel->faults) {
+			end = jiffies + gpu->patience;
+			softgpu_wait_begin(gpu, &wait);
+		}
 		faults = channel->faults;
 		mutex_unlock(&gpu->lock);
 		if (status != -EAGAIN)
 			return status;
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
+		if (time_after(jiffies, end)) {
+			if (softgpu_wait_is_over(gpu, &wait))
+				return -ETIMEDOUT;
+			end = jiffies + gpu->patience;
+		}
 		usleep_range(50, 100);
 	}
 }

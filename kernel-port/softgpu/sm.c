@@ -12,8 +12,6 @@
 #include "gvm_fakegpu_word.h"
 #include "hwref/ampere/ga100/dev_fault.h" /* types of faults, which all chips share */
 
-#define SOFTGPU_REPLAY_TIMEOUT (30 * HZ)
-
 /* A call of SOFTGPU_ACCESS that is under way. */
 struct softgpu_run {
 	struct softgpu *gpu;
@@ -158,17 +156,34 @@ static int softgpu_run_window(struct softgpu_run *run)
 	return status;
 }
 
+/* Sleep until the next replay after number @since: 0, -EINTR or -ETIMEDOUT. */
+static int softgpu_wait_replay(struct softgpu *gpu, u64 since)
+{
+	struct softgpu_wait wait;
+	u64 waited;
+	long left;
+
+	softgpu_wait_begin(gpu, &wait);
+	do
+		left = wait_event_killable_timeout(
+			gpu->faults.replayed, softgpu_replays(gpu) != since, gpu->patience);
+	while (!left && !softgpu_wait_is_over(gpu, &wait));
+	waited = jiffies_to_msecs(jiffies - wait.since);
+	gpu->stats.replay_wait_ms = max(gpu->stats.replay_wait_ms, waited);
+	if (left > 0)
+		return 0;
+	return left ? -EINTR : -ETIMEDOUT;
+}
+
 /* Wait for the next replay after number @since; cancelled accesses leave the window. */
 static int softgpu_run_wait(struct softgpu_run *run, u64 since)
 {
 	struct softgpu *gpu = run->gpu;
 	u32 kept = 0;
-	int status = 0;
-	long left = wait_event_killable_timeout(
-		gpu->faults.replayed, softgpu_replays(gpu) != since, SOFTGPU_REPLAY_TIMEOUT);
+	int status = softgpu_wait_replay(gpu, since);
 
-	if (left <= 0)
-		return left ? -EINTR : -ETIMEDOUT;
+	if (status)
+		return status;
 	run->access->replays++;
 	down_read(&gpu->walkers);
 	if (softgpu_run_is_over(run)) {

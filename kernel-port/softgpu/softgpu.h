@@ -95,6 +95,20 @@ bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
 void softgpu_hold(struct softgpu *gpu, enum softgpu_failure failure);
 
 /*
+ * A wait for UVM. It is over if UVM has given its channels nothing to do for softgpu.patience,
+ * or has worked for very long and not done what is waited for.
+ */
+struct softgpu_wait {
+	unsigned long since; /* jiffies */
+	u64 pushes;
+	u32 spells; /* of patience, in each of which UVM worked */
+};
+void softgpu_wait_begin(struct softgpu *gpu, struct softgpu_wait *wait);
+
+/* After a spell of patience since begin or the last call: whether the wait is over. */
+bool softgpu_wait_is_over(struct softgpu *gpu, struct softgpu_wait *wait);
+
+/*
  * Whether RM allocates now: NV_OK, NV_ERR_GPU_IS_LOST, or NV_ERR_NO_MEMORY if
  * SOFTGPU_FAIL asked for it.
  */

@@ -38,7 +38,7 @@ enum softgpu_op {
  * Access @count words of 8 bytes, @stride bytes apart, from @va on, as a kernel on the channel
  * (@client, @channel) does. Up to @window accesses (1 to 256) wait for their fault at once.
  * Returns when all are done: 0; ENOENT: no such channel; ENODEV: the channel went away;
- * ETIMEDOUT: no replay for 30 s; EINTR: killed.
+ * ETIMEDOUT: no replay, and UVM did nothing for 30 s (the parameter patience_ms); EINTR: killed.
  */
 struct softgpu_access {
 	__u32 client;
@@ -77,7 +77,7 @@ struct softgpu_access {
  * subchannel 4, of the copy engine. The caller is trusted, as RM is: nothing stops physical
  * addresses. Returns when all is done: 0; ENOENT: no such channel; EBUSY: it runs another push;
  * EIO: it has stopped with an error, for ever; ENODEV: it went away; ETIMEDOUT: a fault was not
- * serviced, or a semaphore not reached, for 30 s; EINTR: killed.
+ * serviced, or a semaphore not reached, and UVM did nothing for 30 s, as above; EINTR: killed.
  */
 #define SOFTGPU_PUSH_WORDS 1024u
 struct softgpu_push {
@@ -104,6 +104,7 @@ struct softgpu_stats {
 	__u64 peer_copies, peer_copy_bytes; /* from or to the other GPU; not in copy_bytes */
 	__u64 peer_accesses;		    /* of kernels to the other GPU's memory */
 	__u64 engine_faults, engine_kills; /* of pushes; channels that UVM had killed for one */
+	__u64 replay_wait_ms;		   /* that an access waited for a replay: most */
 };
 
 enum softgpu_event_kind {
@@ -168,6 +169,8 @@ enum softgpu_failure {
 	SOFTGPU_HOLD_DEMAND = 8,
 	/* A control call of RM ends with NV_ERR_OBJECT_NOT_FOUND: the handle was freed. */
 	SOFTGPU_FAIL_HANDLE = 9,
+	/* As the other holds: UVM hears of no interrupt. */
+	SOFTGPU_HOLD_INTERRUPT = 10,
 	SOFTGPU_FAILURES,
 };
 

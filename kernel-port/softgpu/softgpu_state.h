@@ -292,7 +292,8 @@ struct softgpu {
 	u32 number;
 	u32 instances; /* of MIG; 0: it is off, and the first part has all memory */
 	struct softgpu_part parts[SOFTGPU_INSTANCES];
-	bool nvlink; /* GPUs are connected by it, not by PCIe */
+	bool nvlink;		/* GPUs are connected by it, not by PCIe */
+	unsigned long patience; /* jiffies: events.c */
 	/* One bit for each GPU, by number, with which RM has a P2P object: peer.c. */
 	unsigned long peers;
 	struct miscdevice device;

@@ -115,9 +115,10 @@ void gpu_unload(void)
 {
 	struct gvm_fakegpu_info info = gpu_info();
 
-	guest_log("# faults %llu, replays %llu, MB in %llu, out %llu, switches %llu",
+	guest_log("# faults %llu, replays %llu, MB in %llu, out %llu, switches %llu, "
+		  "at most %llu ms until a replay",
 		  info.faults, info.replays, info.bytes_in >> 20, info.bytes_out >> 20,
-		  info.switches);
+		  info.switches, softgpu_stats().replay_wait_ms);
 	hooked_finish(&keeper, true);
 }
 

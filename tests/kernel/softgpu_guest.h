@@ -186,6 +186,7 @@ void test_hmm_order(struct softgpu_tenant *tenant);
 void test_builtin(struct softgpu_tenant *tenant);
 void test_channel(struct softgpu_tenant *tenant);
 void test_failures(struct softgpu_tenant *tenant);
+void test_patience(struct softgpu_tenant *tenant);
 void test_channel_error(struct softgpu_tenant *tenant);
 void test_ecc(struct softgpu_tenant *tenant);
 void test_lost(struct softgpu_tenant *tenant);

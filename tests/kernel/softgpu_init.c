@@ -57,6 +57,7 @@ static const struct softgpu_test softgpu_tests[] = {
 	{ "manychannels", "", "", test_many_channels, true },
 	{ "vidmem", "vidmem_mb=40960", "", test_vidmem, false },
 	{ "failures", "", "", test_failures, false },
+	{ "patience", "patience_ms=1000", "", test_patience, false },
 	{ "channelerror", "", "", test_channel_error, false },
 	{ "ecc", "", "", test_ecc, false },
 	{ "lost", "", "", test_lost, false },
