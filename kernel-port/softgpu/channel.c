@@ -187,6 +187,7 @@ static bool softgpu_channel_run(struct softgpu_channel *channel)
 int softgpu_channel_engine(void *data)
 {
 	struct softgpu *gpu = data;
+	u64 worked_ns = ktime_get_ns();
 
 	while (!kthread_should_stop()) {
 		struct softgpu_channel *channel;
@@ -200,10 +201,12 @@ int softgpu_channel_engine(void *data)
 			worked |= softgpu_channel_run(channel);
 		mutex_unlock(&gpu->lock);
 		/* The doorbell is plain memory: writing it wakes no thread. */
-		if (worked)
+		if (worked) {
+			worked_ns = ktime_get_ns();
 			cond_resched();
-		else
-			usleep_range(20, 50);
+		} else {
+			softgpu_poll_sleep(worked_ns, 20);
+		}
 	}
 	return 0;
 }

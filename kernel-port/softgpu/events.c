@@ -10,8 +10,10 @@
 #include <linux/vmalloc.h>
 
 /* A hold ends after a minute, so that a test that fails can end. */
-#define SOFTGPU_HOLD_MS	  10u
-#define SOFTGPU_HOLDS_MAX 6000u
+#define SOFTGPU_HOLD_MS	     10u
+#define SOFTGPU_HOLDS_MAX    6000u
+
+#define SOFTGPU_POLL_MOST_US 2000u
 
 /*
  * UVM may be slow: its batch has many blocks, the kernel watches every access to memory, and a
@@ -76,6 +78,14 @@ NV_STATUS softgpu_allocates(struct softgpu *gpu, enum softgpu_failure failure)
 	if (READ_ONCE(gpu->lost))
 		return NV_ERR_GPU_IS_LOST;
 	return softgpu_fails(gpu, failure) ? NV_ERR_NO_MEMORY : NV_OK;
+}
+
+void softgpu_poll_sleep(u64 seen_ns, u32 least_us)
+{
+	u64 eighth = (ktime_get_ns() - seen_ns) / 8 / NSEC_PER_USEC;
+	u32 us = clamp_t(u64, eighth, least_us, SOFTGPU_POLL_MOST_US);
+
+	usleep_range(us, us + us / 2);
 }
 
 void softgpu_wait_begin(struct softgpu *gpu, struct softgpu_wait *wait)

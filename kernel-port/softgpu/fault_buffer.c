@@ -20,7 +20,8 @@
 #include "hwref/ampere/ga100/dev_fault.h" /* types of accesses, which all chips share */
 
 #define SOFTGPU_GET_MASK 0xfffffu /* above: bits that clear conditions */
-#define SOFTGPU_PASSES	 16u	  /* over windows, that a fault stays unseen for */
+#define SOFTGPU_NO_GET	 (SOFTGPU_GET_MASK + 1)
+#define SOFTGPU_PASSES	 16u /* over windows, that a fault stays unseen for */
 
 static u32 softgpu_fault_get(struct softgpu_fault_buffer *buffer)
 {
@@ -41,19 +42,23 @@ static bool softgpu_interrupt_pending(struct softgpu *gpu)
 /*
  * The interrupt: UVM's top half, which has to be called from a thread. It reschedules itself
  * while it finds faults, and disables the interrupt by a register that does nothing here: extra
- * calls are harmless.
+ * calls are harmless. There are fewer of them, the longer UVM has been at a batch.
  */
 static int softgpu_interrupts(void *data)
 {
 	struct softgpu *gpu = data;
 	struct softgpu_fault_buffer *buffer = &gpu->faults;
+	u32 get = SOFTGPU_NO_GET;
+	u64 moved_ns = 0;
 
 	while (!kthread_should_stop()) {
 		wait_event_interruptible_timeout(
 			buffer->posted, kthread_should_stop() || softgpu_interrupt_pending(gpu),
 			HZ / 10);
-		if (!softgpu_interrupt_pending(gpu))
+		if (!softgpu_interrupt_pending(gpu)) {
+			get = SOFTGPU_NO_GET;
 			continue;
+		}
 		softgpu_hold(gpu, SOFTGPU_HOLD_INTERRUPT);
 		down_read(&gpu->uvm_lock);
 		if (gpu->uvm && gpu->uvm->isrTopHalf) {
@@ -61,7 +66,11 @@ static int softgpu_interrupts(void *data)
 			gpu->stats.interrupts++;
 		}
 		up_read(&gpu->uvm_lock);
-		usleep_range(100, 200);
+		if (get != softgpu_fault_get(buffer)) {
+			get = softgpu_fault_get(buffer);
+			moved_ns = ktime_get_ns();
+		}
+		softgpu_poll_sleep(moved_ns, 100);
 	}
 	return 0;
 }

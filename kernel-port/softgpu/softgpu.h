@@ -95,6 +95,13 @@ bool softgpu_fails(struct softgpu *gpu, enum softgpu_failure failure);
 void softgpu_hold(struct softgpu *gpu, enum softgpu_failure failure);
 
 /*
+ * Sleep between two looks at what only polling shows: an eighth of the time since something
+ * was seen there at @seen_ns, at least @least_us, and 2 ms at most. So little is seen late, and a
+ * processor that is emulated has time for the driver.
+ */
+void softgpu_poll_sleep(u64 seen_ns, u32 least_us);
+
+/*
  * A wait for UVM. It is over if UVM has given its channels nothing to do for softgpu.patience,
  * or has worked for very long and not done what is waited for.
  */
