@@ -342,6 +342,12 @@ START_TEST(the_next_owner_gets_its_blocks_during_the_turn_of_another)
 	ck_assert_uint_eq(gvm_prefetcher_round(&prefetcher), 2);
 	ck_assert_uint_eq(prefetcher.rounds, 1);
 	ck_assert(toy_on_device(0, 0) && toy_on_device(0, 1) && !toy_on_device(0, 2));
+	/* Regression: on a GPU that is suspended or lost, the thread went on to look. */
+	ck_assert(prefetcher.busy);
+	WRITE_ONCE(toy.device.stopped[GVM_ACTIVITY_EVICTORS], true);
+	ck_assert_uint_eq(gvm_prefetcher_round(&prefetcher), 0);
+	ck_assert(!prefetcher.busy);
+	WRITE_ONCE(toy.device.stopped[GVM_ACTIVITY_EVICTORS], false);
 	gvm_tsg_detach(&tsgs[0]);
 	gvm_tsg_detach(&tsgs[1]);
 	end();

@@ -155,8 +155,11 @@ u32 gvm_prefetcher_round(struct gvm_prefetcher *prefetcher)
 	struct prefetch_look look;
 	u32 came = 0;
 
-	if (!gvm_activity_begin(device, GVM_ACTIVITY_EVICTORS))
+	if (!gvm_activity_begin(device, GVM_ACTIVITY_EVICTORS)) {
+		/* Nothing to look at: the thread sleeps until the next faults. */
+		prefetcher->busy = false;
 		return 0;
+	}
 	look = prefetch_look(prefetcher);
 	prefetcher->busy = look.busy;
 	prefetcher->slice_ns = look.slice_ns;
