@@ -126,6 +126,26 @@ START_TEST(a_used_up_hmem_limit_cancels_the_fault)
 }
 END_TEST
 
+/* Regression: pages whose data was on the host already asked hmem.limit for room. */
+START_TEST(pages_with_data_on_the_host_need_no_room_there)
+{
+	struct gvm_range *range = begin(2, false);
+
+	ck_assert(toy_store(0, 0, 7));
+	ck_assert_int_eq(gvm_control_write(one, "gmem.limit.high", "0", 1), 0);
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	gvm_limit_set_hmem(one, CHUNK - 1);
+	gvm_mutex_lock(&range->lock);
+	ck_assert_int_eq(gvm_block_map_remote_locked(range, 0, 1), 0);
+	ck_assert_int_eq(gvm_block_map_remote_locked(range, 1, 1), -EDQUOT);
+	gvm_mutex_unlock(&range->lock);
+	ck_assert_uint_eq(one->events[GVM_EVENT_HMEM], 1);
+	ck_assert(toy_load(0, 0, 7));
+	ck_assert_uint_eq(one->swapped_bytes, CHUNK);
+	end();
+}
+END_TEST
+
 START_TEST(as_many_blocks_as_the_limit_has_chunks_need_nothing)
 {
 	begin(5, false);
@@ -207,6 +227,7 @@ TEST_MAIN("remote", an_instruction_over_more_blocks_than_the_limit_finishes,
 	  remote_pages_are_charged_to_hmem_limit,
 	  without_remote_mappings_the_fault_is_cancelled,
 	  a_remote_mapping_that_fails_cancels_the_fault, a_used_up_hmem_limit_cancels_the_fault,
+	  pages_with_data_on_the_host_need_no_room_there,
 	  as_many_blocks_as_the_limit_has_chunks_need_nothing,
 	  ordinary_thrashing_maps_nothing_remote, remote_pages_end_with_a_write_of_the_limit,
 	  a_fault_beside_remote_pages_brings_the_whole_block,

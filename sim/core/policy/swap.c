@@ -40,8 +40,9 @@ int gvm_swap_reserve(struct gvm_container *container, u64 bytes)
 	if (!gvm_books_lock(container->device))
 		return -EIO;
 	used = gvm_container_host_bytes(container);
-	if (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used &&
-	    gvm_family_has_host_room(container, bytes)) {
+	/* A limit below the usage has room for nothing, but no bytes need no room. */
+	if (!bytes || (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used &&
+		       gvm_family_has_host_room(container, bytes))) {
 		container->swapped_bytes += bytes;
 		gvm_container_update_shield_locked(container);
 		status = 0;

@@ -11,8 +11,8 @@
  * charge: @bytes of the container moved to host memory. uncharge: they left it. The caller
  * credits the container that it charged, also when another process brings the page back: a
  * range remembers its container. A credit above the charged bytes warns once and leaves 0.
- * reserve: as charge, within hmem.limit. Returns 0, -EDQUOT, or -EIO: the device is dead, and
- * none of these calls changes its books. CONTEXT: atomic.
+ * reserve: as charge, within hmem.limit; 0 bytes always fit. Returns 0, -EDQUOT, or -EIO: the
+ * device is dead, and none of these calls changes its books. CONTEXT: atomic.
  */
 int gvm_swap_reserve(struct gvm_container *container, u64 bytes);
 void gvm_swap_charge(struct gvm_container *container, u64 bytes);
