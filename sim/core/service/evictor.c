@@ -134,7 +134,10 @@ static int evictor_evict_one(struct gvm_evictor *evictor, struct gvm_eviction *e
 		       gvm_evict_picked(device, chunk, GVM_NEED_CHARGE, eviction);
 }
 
-/* Is the container's hmem.limit used up? Then none of its chunks can be evicted. */
+/*
+ * Is the container's hmem.limit used up? Then only clean chunks could go, and these are left to
+ * the faults that need room.
+ */
 static bool evictor_is_stuck(const struct gvm_evictor *evictor)
 {
 	bool stuck;

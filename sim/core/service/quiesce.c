@@ -22,11 +22,11 @@
  * returns an error. The driver may then declare the GPU lost with gvm_device_set_lost() and
  * reset it.
  *
- * A reset makes the GPU forget timeslices and runlists; other quiesces do not. So at resume each
- * TSG may have its old settings or the defaults of a new one, and gets its container's settings
- * by RPCs that are right for both. A TSG that is attached
- * while writers are stopped gets none, and has to have them when they run again: after a resume,
- * and after a quiesce that gave up. Otherwise it would pass by a freeze.
+ * A reset makes the GPU forget timeslices and runlists; a suspend need not. So at resume each TSG
+ * may have its old settings or the defaults of a new one, and gets its container's settings by RPCs
+ * that are right for both. A TSG that is attached while writers are stopped gets no RPC. It gets
+ * its settings when writers run again: after a resume, and after a quiesce that gave up. Else it
+ * would run although its container is frozen.
  */
 #include "gvm/quiesce.h"
 #include "gvm/activity.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Rings of chunks, for policy/clock.c, policy/hint.c and policy/lirs.c. CONTEXT of all calls: atomic, device's
- * lock held.
+ * Rings of chunks, for policy/clock.c, policy/hint.c and policy/lirs.c. CONTEXT of all calls:
+ * atomic, device's lock held.
  */
 #ifndef GVM_RING_H
 #define GVM_RING_H
