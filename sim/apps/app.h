@@ -131,6 +131,12 @@ struct sim_app {
 	 */
 	u64 (*least_gpu_ns)(const struct app_env *env, u64 *ret_within_ns);
 	/*
+	 * After prepare: remark number @index, from 0, on a setting of the application that is
+	 * allowed and seldom meant. @text, of @size bytes, gets it: the key below the
+	 * container's, a colon, and what is the matter. False: there is none. NULL: never.
+	 */
+	bool (*remark)(const struct app_env *env, u32 index, char *text, size_t size);
+	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
 	 * or it is interrupted. Returns 0, -EIO when the context died, -ENOMEM, or -ELOOP when
 	 * an iteration of a closed loop took no time: the run would never end. On return

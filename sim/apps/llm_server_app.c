@@ -308,6 +308,7 @@ const struct sim_app llm_server_app = {
 	.discard = llm_server_discard,
 	.ahead_ns = llm_server_ahead_ns,
 	.least_gpu_ns = llm_least_gpu_ns,
+	.remark = llm_remark,
 	.run = llm_server_run,
 	.log_absence = llm_client_log_absence,
 };

@@ -62,6 +62,7 @@ static void advise_container(const struct advice *advice, const struct sim_conta
 	u64 low = initial_bytes(advice, container, LOW, 0);
 	u64 context = container->config->gpu.context;
 	const char *name = container->cfg->name;
+	char text[LINE_MAX_BYTES];
 
 	if (container->cfg->start >= advice->machine->config->duration)
 		advise(advice,
@@ -83,6 +84,10 @@ static void advise_container(const struct advice *advice, const struct sim_conta
 		       "containers.%s." LOW ": %.1f %s are protected, above its " HIGH
 		       " of %.1f %s",
 		       name, SIZE(low), SIZE(high));
+	for (u32 i = 0; container->app->remark &&
+			container->app->remark(&container->env, i, text, sizeof(text));
+	     i++)
+		advise(advice, "containers.%s.%s", name, text);
 }
 
 /* Sums over the containers of one GPU. */

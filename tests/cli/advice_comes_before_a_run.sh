@@ -45,6 +45,13 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 	advised "containers.diffusion.app.read_mostly: has no effect, as app.memory is unmanaged" \
 		$base --system stock $short --set containers.diffusion.app.memory=unmanaged \
 		--set containers.diffusion.app.read_mostly=true
+	advised "containers.vllm.app.max_model_len: 16 tokens are less than 2 of 2 prompts have, which fail as too long" \
+		$base --system gvm $short --set duration=60s --set containers.diffusion.enabled=false --set containers.vllm.app.max_model_len=16 \
+		--set containers.vllm.app.trace.file=fixed_32_128.trace --set containers.vllm.app.trace.divide=1 --set containers.vllm.app.client.stop=2s
+	advised "containers.vllm.app.trace.rate: has no effect, as the users of app.client.users send when they have their answers" \
+		closed-loop-8b --set duration=1s --set containers.vllm.app.trace.rate=2
+	advised "containers.vllm.app.trace.divide: has no effect, as the users of app.client.users send when they have their answers" \
+		closed-loop-8b --set duration=1s --set containers.vllm.app.trace.divide=2
 	advised "containers.diffusion.start: is not before the end of the run, so it never starts" \
 		$base --system gvm $short --set containers.diffusion.start=1s --set containers.diffusion.gmem.limit.high=1G
 }
