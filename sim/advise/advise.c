@@ -88,6 +88,27 @@ static void worsen_gpu(struct advise_candidate *candidate, enum worse worse, con
 	}
 }
 
+/* A quarter more requests, or users of a closed loop. False: the container has none. */
+static bool worsen_load(struct advise_candidate *candidate,
+			const struct advise_container *container)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (container->users) {
+		snprintf(text, sizeof(text), "%llu", (container->users * 5 + 3) / 4);
+		candidate_set(candidate, text, "containers.%s.app.client.users",
+			      container->name);
+	} else if (container->trace_rate) {
+		units_format_ppm(container->trace_rate / 4 * 5, text, sizeof(text));
+		candidate_set(candidate, text, "containers.%s.app.trace.rate", container->name);
+	} else if (container->trace_divide) {
+		units_format_ppm(container->trace_divide / 4 * 5, text, sizeof(text));
+		candidate_set(candidate, text, "containers.%s.app.trace.divide",
+			      container->name);
+	}
+	return container->users || container->trace_rate || container->trace_divide;
+}
+
 /*
  * Worsen @candidate, whose configuration so far is @config. False: the scenario has
  * nothing that can get worse so.
@@ -98,15 +119,8 @@ static bool worsen(const struct advise *advise, const struct config *config, enu
 	char text[UNITS_TEXT_MAX], path[CFG_NAME_MAX + sizeof("gpus.")];
 	bool any = worse != WORSE_LOAD;
 
-	for (size_t c = 0; worse == WORSE_LOAD && c < advise->container_count; c++) {
-		if (!advise->containers[c].trace_divide)
-			continue;
-		any = true;
-		units_format_ppm(advise->containers[c].trace_divide / 4 * 5, text,
-				 sizeof(text));
-		candidate_set(candidate, text, "containers.%s.app.trace.divide",
-			      advise->containers[c].name);
-	}
+	for (size_t c = 0; worse == WORSE_LOAD && c < advise->container_count; c++)
+		any = worsen_load(candidate, &advise->containers[c]) || any;
 	worsen_gpu(candidate, worse, "gpu", &config->gpu);
 	for (size_t g = 0; g < config->gpu_count; g++) {
 		snprintf(path, sizeof(path), "gpus.%s", config->gpus[g].name);
@@ -172,13 +186,15 @@ static void describe_container(struct advise *advise, const struct config *confi
 	u64 promised[APP_PROMISES] = { 0 };
 
 	snprintf(container->name, sizeof(container->name), "%s", cfg->name);
+	container->managed = cfg->memory == CFG_MEMORY_MANAGED;
 	if (report == &report_requests) {
 		const struct cfg_llm *llm = cfg->app;
 
 		promised[APP_PROMISE_FIRST] = llm->client.slo_ttft;
 		promised[APP_PROMISE_GAPS] = llm->client.slo_itl;
-		if (!llm->client.users && !llm->client.trace.rate)
-			container->trace_divide = llm->client.trace.divide;
+		container->users = llm->client.users;
+		container->trace_rate = llm->client.trace.rate;
+		container->trace_divide = llm->client.trace.divide;
 		if (promised[APP_PROMISE_FIRST] || promised[APP_PROMISE_GAPS])
 			share_read(container, config, cfg);
 	}
@@ -227,6 +243,7 @@ static int read_scenario(struct advise *advise, const struct config *config,
 		if (config->containers[i].enabled)
 			describe_container(advise, config, &config->containers[i]);
 	advise->memory = config->gpu.memory;
+	advise->duration_ns = config->duration;
 	advise->gpu_count = 1 + config->gpu_count;
 	snprintf(advise->profile, sizeof(advise->profile), "%s", config->gpu.profile);
 	if (advise->container_count < 2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "advise/stage.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,10 +312,57 @@ int stage_run(struct advise *advise, const struct stage *stage, const struct sig
 	return status;
 }
 
+/* The least rate of a container over the greatest, of all candidates that ran; 1 if unknown. */
+static double rate_spread(const struct advise *advise, size_t container)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < advise->count; i++) {
+		const struct run_estimate *rate;
+
+		if (!advise->candidates[i]->ran)
+			continue;
+		rate = &advise->candidates[i]->outcomes[container].rate;
+		if (!rate->value.known || rate->value.bound)
+			continue;
+		least = fmin(least, rate->value.number);
+		most = fmax(most, rate->value.number);
+	}
+	return most > 0 ? least / most : 1;
+}
+
+/*
+ * The rate that the picture shows: of the containers without a promise, or else of all but the
+ * one that @drawn is of, the one that differs most between candidates. A container that has a
+ * GPU to itself says nothing. NULL: none has a rate.
+ */
+static const char *rate_to_draw(const struct advise *advise, size_t drawn)
+{
+	const struct advise_container *best = NULL;
+	double least = 0;
+
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+		double spread = rate_spread(advise, c);
+		bool free = !container->promise_count;
+
+		if (c == drawn || !*container->rate)
+			continue;
+		if (best && !best->promise_count && !free)
+			continue;
+		if (!best || (best->promise_count && free) || spread < least) {
+			best = container;
+			least = spread;
+		}
+	}
+	return best ? best->rate : NULL;
+}
+
 /* The picture: the time that the first promise is about, over the rate of another container. */
 static json_t *plot_of(const struct advise *advise)
 {
-	const char *x = NULL, *promise = NULL;
+	const char *x, *promise = NULL;
+	size_t drawn = 0;
 	char y[SWEEP_NAME_MAX] = "", title[ADVISE_TEXT_MAX] = "What each way of sharing gives";
 
 	/*
@@ -328,14 +376,14 @@ static json_t *plot_of(const struct advise *advise)
 	for (size_t c = 0; c < advise->container_count; c++) {
 		const struct advise_container *container = &advise->containers[c];
 
-		if (container->promise_count && !*y) {
-			promise = container->promises[0];
-			snprintf(y, sizeof(y), "%s.%s", container->name,
-				 strstr(promise, ".itl_slo") ? "itl_ms.p99" : "ttft_ms.p99");
-		} else if (*container->rate && (!x || !container->promise_count)) {
-			x = container->rate;
-		}
+		if (!container->promise_count || *y)
+			continue;
+		drawn = c;
+		promise = container->promises[0];
+		snprintf(y, sizeof(y), "%s.%s", container->name,
+			 strstr(promise, ".itl_slo") ? "itl_ms.p99" : "ttft_ms.p99");
 	}
+	x = rate_to_draw(advise, drawn);
 	if (!x || !*y)
 		return NULL;
 	return json_pack("{s:s, s:s, s:s, s:s, s:[s], s:b}", "type", "pareto", "title", title,

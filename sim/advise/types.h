@@ -26,7 +26,11 @@ struct advise_container {
 	char promises[APP_PROMISES][SWEEP_NAME_MAX]; /* metrics; shares of requests */
 	size_t promise_count;
 	char rate[SWEEP_NAME_MAX]; /* metric of its progress; empty: none is known */
-	u64 trace_divide;	   /* ppm, of an open loop with a trace; 0: it is none */
+	bool managed;		   /* its memory is that of cudaMallocManaged */
+	/* Its load: the one that the scenario sets. 0: it is another one. */
+	u64 trace_divide; /* ppm, of an open loop */
+	u64 trace_rate;	  /* likewise */
+	u64 users;	  /* of a closed loop */
 	/*
 	 * Of a server with a promise: the part of the memory that it takes in the scenario, and
 	 * the least that it starts with. 0: it is none.
@@ -72,6 +76,7 @@ struct advise {
 	size_t container_count;
 	size_t promise_count;
 	u64 memory; /* of the scenario's first GPU */
+	u64 duration_ns;
 	char profile[CFG_NAME_MAX];
 	size_t gpu_count; /* of the scenario */
 	/*

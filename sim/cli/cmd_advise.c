@@ -24,6 +24,7 @@
 #define SEEDS_STANDARD	5
 #define TARGET_STANDARD 0.95
 #define ROWS_MAX	12
+#define COMPLETIONS_FEW 30 /* of fewer, one is more than 3 % */
 
 static int run(int argc, char **argv, struct sim_error *err);
 
@@ -281,7 +282,7 @@ static int print_files(const struct advise *advise, struct sim_error *err)
 {
 	const struct advise_candidate *best = advise->best;
 	struct config config;
-	bool any = false;
+	bool any = false, sets = false;
 	int status = stage_resolve(advise, best, &config, err);
 
 	if (status)
@@ -292,6 +293,7 @@ static int print_files(const struct advise *advise, struct sim_error *err)
 		for (size_t i = 0; container->enabled && i < container->control_count; i++) {
 			const struct cfg_control *control = &container->controls[i];
 
+			sets = sets || *control->text;
 			if (!*control->text || !stage_honours(advise, best, control->file))
 				continue;
 			if (!any)
@@ -302,9 +304,11 @@ static int print_files(const struct advise *advise, struct sim_error *err)
 			       control->text, container->name);
 		}
 	}
-	if (!any)
+	if (!any && sets)
 		printf("\nControl files: none, %s honours none of the scenario's.\n",
 		       advise_system(best));
+	else if (!any)
+		printf("\nControl files: none is needed.\n");
 	config_destroy(&config);
 	return 0;
 }
@@ -365,6 +369,34 @@ static int print_hurts(const struct advise *advise, struct sim_error *err)
 	return 0;
 }
 
+/* What the advice rests on, and a user may not expect. */
+static void print_assumed(const struct advise *advise)
+{
+	const struct advise_candidate *alone = advise->yardstick;
+	const char *before = "Assumed: managed memory (app.memory), as the shim gives it, of";
+
+	for (size_t c = 0; c < advise->container_count; c++) {
+		if (!advise->containers[c].managed)
+			continue;
+		printf("%s %s", before, advise->containers[c].name);
+		before = ",";
+	}
+	if (*before == ',')
+		printf(". Programs as they come have unmanaged.\n");
+	for (size_t c = 0; alone && c < advise->container_count; c++) {
+		const struct run_estimate *rate = &alone->outcomes[c].rate;
+		double count = rate->value.number * (double)advise->duration_ns / 1e9;
+
+		if (advise->containers[c].promise_count || !rate->value.known ||
+		    count >= COMPLETIONS_FEW || count < 1)
+			continue;
+		printf("Few completions: %s, about %.0f on a GPU of its own, so its progress "
+		       "is "
+		       "known within %.0f %%: a longer duration says more.\n",
+		       advise->containers[c].rate, count, 100 / count);
+	}
+}
+
 static void print_not_searched(const struct advise *advise)
 {
 	bool shares = false;
@@ -389,6 +421,7 @@ static void print_not_searched(const struct advise *advise)
 	if (advise->gpu_count == 1 && advise->container_count > 2)
 		printf("  on more GPUs: other placements than round robin; only the scenario's "
 		       "profile\n");
+	print_assumed(advise);
 	printf("Not judged: isolation. Under mps a fault of one container ends the others, "
 	       "too.\n"
 	       "Runs: %zu in all.\n",
