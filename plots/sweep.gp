@@ -5,6 +5,10 @@
 
 load scripts . "/style.gp"
 
+# Before there are ranges. A logarithmic axis has no place for zeros alone.
+stats numbers_csv using "y" name "Y" nooutput
+if (!(Y_max > 0)) { is_log = 0 }
+
 set border 3 linecolor rgb c_text linewidth 0.8
 set tics nomirror scale 0.6 textcolor rgb c_text
 set grid ytics linecolor rgb "#E4E6EA" linewidth 0.8 linetype 1
@@ -43,6 +47,8 @@ if (kind ne "pareto" && !many_ticks) {
 
 if (kind eq "line") {
 	if (is_log) { set logscale y } else { set yrange [0:*] }
+	if (!is_log && Y_max == 0) { set yrange [0:1] }
+	if (is_log && Y_min == Y_max) { set yrange [0.5 * Y_min:2 * Y_max] }
 	set offsets graph 0.04, graph 0.04, graph 0.06, 0
 	lines = second_count > 0 ? second_count : 1
 	set datafile missing NaN # rows of other series do not interrupt a line
@@ -94,19 +100,29 @@ if (kind eq "pareto") {
 	set autoscale xfix
 	set autoscale yfix
 	set offsets graph 0.05, graph 0.15, graph 0.08, graph 0.05
-	stats numbers_csv using "x":"y" nooutput
-	if (is_log && STATS_min_y > 0 && STATS_max_y < 20 * STATS_min_y) {
+	# Of both columns at once gnuplot would fit a line, with warnings if points are the same.
+	stats numbers_csv using "x" name "X" nooutput
+	if (is_log && Y_min > 0 && Y_max < 20 * Y_min) {
 		# An axis of hardly a decade needs numbers at its parts, too.
 		set ytics ()
-		do for [decade = floor(log10(STATS_min_y)) - 1:ceil(log10(STATS_max_y)) + 1] {
+		do for [decade = floor(log10(Y_min)) - 1:ceil(log10(Y_max)) + 1] {
 			do for [part = 1:3] {
 				at = 10.0**decade * (part == 1 ? 1 : part == 2 ? 2 : 5)
-				if (at > 0.8 * STATS_min_y && at < 1.3 * STATS_max_y) { set ytics add (sprintf("%g", at) at) }
+				if (at > 0.8 * Y_min && at < 1.3 * Y_max) { set ytics add (sprintf("%g", at) at) }
 			}
 		}
 	}
-	x_room = 0.05 * (STATS_max_x - STATS_min_x)
-	if (STATS_min_x >= 0 && STATS_min_x < x_room) {
+	# Points with one value need a range around it. Gnuplot would make one, with a warning.
+	if (X_min == X_max) {
+		x_room = X_min == 0 ? 1 : 0.01 * abs(X_min)
+		set xrange [X_min - x_room:X_min + x_room]
+	}
+	if (Y_min == Y_max) {
+		y_room = Y_min == 0 ? 1 : 0.5 * abs(Y_min)
+		set yrange [Y_min - y_room:Y_min + y_room]
+	}
+	x_room = 0.05 * (X_max - X_min)
+	if (X_min >= 0 && X_min < x_room) {
 		set xrange [0:*]
 		set offsets 0, graph 0.15, graph 0.08, graph 0.05
 	}

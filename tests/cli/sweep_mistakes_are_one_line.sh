@@ -173,7 +173,20 @@ sed 1d within/sweep.csv | cut -d, -f5 | grep -qvx 0.7 && fail "0.7 is $(sed 1d w
 flock -s range "$gvmsim" sweep range.json --out range >/dev/null 2>.err || fail "range, locked: $(cat .err)"
 [ -e "range/range-1.png.tmp-4999999-01234567" ] || fail "a file of a writer at work is removed"
 
-# A run that fails is named with its whole seed.
+# Points that are all the same, and zeros on a logarithmic axis, are drawn without a warning of gnuplot's.
+cat >same.json <<END
+{"scenario": "vllm-diffusion-80g", "set": {"duration": "1s", "containers.diffusion.start": "0s"}, "list": [{"jitter.block": "1s"}, {"jitter.block": "2s"}], "plots": [
+	{"type": "pareto", "x": "diffusion.gpu_seconds", "y": "diffusion.gpu_seconds"},
+	{"type": "pareto", "x": "diffusion.evictions", "y": "diffusion.evictions", "log": true},
+	{"type": "line", "x": "jitter.block", "y": "diffusion.evictions", "log": true},
+	{"type": "line", "x": "jitter.block", "y": "diffusion.gpu_seconds", "log": true},
+	{"type": "pareto", "x": "diffusion.gmem.peak", "y": "diffusion.gmem.peak", "log": true}]}
+END
+"$gvmsim" sweep same.json --out same >/dev/null 2>.err || fail "same: $(cat .err)"
+grep -v '^gvmsim: ' .err && fail "same: $(cat .err)"
+[ -s same/same-1.png ] && [ -s same/same-5.png ] || fail "same: no pictures"
+
+# A run that fails is named with its whole seed and with what it sets.
 printf '%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
 	"oops,ChatGPT,1,1,2,Conversation log" >bad.csv
 cat >fails.json <<END
@@ -182,5 +195,5 @@ cat >fails.json <<END
 END
 status=0
 "$gvmsim" sweep fails.json --out fails >/dev/null 2>.err || status=$?
-[ "$status" = 2 ] && grep -q '^gvmsim: point 1, seed 922337203685477580[67]: its run failed: ' .err ||
+[ "$status" = 2 ] && grep -q '^gvmsim: point 1, seed 922337203685477580[67] (duration=80s, containers.vllm.app.trace.file=.*bad.csv): its run failed: ' .err ||
 	fail "a run that fails: $status, $(cat .err)"
