@@ -236,6 +236,17 @@ static int print_past(void)
 	return status;
 }
 
+/* Say that there is nothing in @root, NULL: where gvmctl looks by itself, and why. */
+static void print_nothing(const char *root)
+{
+	printf("no process and no cgroup has control files");
+	if (root && access(root, F_OK))
+		printf(": %s is no folder yet", root);
+	else if (!root && access(CTL_MODULE_ROOT, F_OK))
+		printf(": gvm.ko is not loaded, and no process of this user has the shim");
+	putchar('\n');
+}
+
 /* Print one list. *before is replaced by what this one says; owned by the caller. */
 static int print_list(const struct list_args *args, struct list_before **before,
 		      size_t *before_count, u64 since_ns, struct sim_error *err)
@@ -261,11 +272,7 @@ static int print_list(const struct list_args *args, struct list_before **before,
 	if (list.count)
 		table_print(&table, stdout);
 	else
-		printf("no process and no cgroup has control files%s\n",
-		       args->root		     ? "" :
-		       access(CTL_MODULE_ROOT, F_OK) ? ": gvm.ko is not loaded, and no process "
-						       "of this user has the shim" :
-						       "");
+		print_nothing(args->root);
 	table_destroy(&table);
 	if (!args->root && print_past())
 		status = sim_runtime_error(err, "out of memory");

@@ -132,7 +132,7 @@ done
 # shellcheck disable=SC2086
 expect 2 "option '--container': \"c65=65\", allowed: up to 64 containers" run rules.json $many
 expect 2 'no --container' run rules.json
-expect 1 'nowhere: No such file or directory, is gvm.ko loaded?' run rules.json --root nowhere --container a=1
+expect 1 'nowhere: No such file or directory, is gvm.ko loaded? Files of the shim: --root /run/gvm-shim$' run rules.json --root nowhere --container a=1
 echo '{ "policy": "dyn", "high": "vllm", "low": "x" }' >bad.json
 # shellcheck disable=SC2086
 expect 2 'bad.json:low: no container "x", allowed: vllm, sd' run bad.json $two

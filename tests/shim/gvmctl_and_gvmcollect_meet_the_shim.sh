@@ -158,7 +158,7 @@ printf 'nr_submitted_kernels: 100\nnr_ended_kernels: 90\nnr_pending_kernels: 10\
 "$gvmctl" watch --root files --count 2 --interval 100ms | tr -s ' ' >list.out
 grep -q "^ *$$ [^ ]* 1 - - 6.0M - - 10 100 *$" list.out || fail "$(cat list.out)"
 grep -q "^ *$$ [^ ]* 1 - - 6.0M - - 10 100 0 *$" list.out || fail "$(cat list.out)"
-[ "$("$gvmctl" list --root nowhere)" = "no process and no cgroup has control files" ] || fail "nowhere"
+[ "$("$gvmctl" list --root nowhere)" = "no process and no cgroup has control files: nowhere is no folder yet" ] || fail "nowhere"
 
 # The cgroups that are containers of gvm.ko: listed by path, set and measured.
 mkdir -p groups/$$/0 groups/cgroup/tenant-a/0 groups/cgroup/pods.slice/pod:b.scope/0 groups/cgroup/pods.slice/pod:b.scope/1

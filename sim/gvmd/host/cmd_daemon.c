@@ -34,7 +34,7 @@ static const struct command_option options[] = {
 "\"ttft_us 25000\" that it writes again and again" },
 	{ "root", "DIR", false,
 "where the directories of containers are; by default\n"
-"/sys/kernel/debug/gvm, or /sys/kernel/gvm" },
+"/sys/kernel/debug/gvm, or /sys/kernel/gvm; of the shim /run/gvm-shim" },
 	{ "duration", "TIME", false, "end after that time; by default when all containers have gone" },
 	{ "quiet", NULL, false, "no line for each write" },
 	{ NULL, NULL, false, NULL },
@@ -45,8 +45,8 @@ const struct command command_daemon = {
 	.operands = "POLICY",
 	.summary = "run a policy on this host",
 	.about =
-"Runs a policy over the containers of a GPU that gvm.ko manages: once in its period it sees\n"
-"their control files, and asks for writes. POLICY is a JSON file, the same as for gvmsim's\n"
+"Runs a policy over the containers of a GPU that gvm.ko manages, or processes with the shim:\n"
+"once in its period it sees their control files, and asks for writes. POLICY is a JSON file, the same as for gvmsim's\n"
 "policy.file.\n",
 	.options = options,
 	.more =
@@ -200,9 +200,13 @@ static int daemon_run(struct host_daemon *daemon, const char *file, struct sim_e
 		       GVMD_NAME_MAX);
 		daemon->step.containers[i].gpu = daemon->world.containers[i].gpu;
 	}
+	if (access(file, R_OK))
+		return sim_user_error(err, "%s: cannot be read: %s", file, strerror(errno));
 	if (stat(daemon->world.root, &root))
-		return sim_runtime_error(err, "%s: %s, is gvm.ko loaded?", daemon->world.root,
-					 strerror(errno));
+		return sim_runtime_error(err,
+					 "%s: %s, is gvm.ko loaded? Files of the shim: --root "
+					 "/run/gvm-shim",
+					 daemon->world.root, strerror(errno));
 	if (!S_ISDIR(root.st_mode))
 		return sim_user_error(err, "%s: is no folder", daemon->world.root);
 	signals_take(&signals);
