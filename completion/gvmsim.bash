@@ -9,9 +9,9 @@ _gvmsim_commands() {
 	"$1" --help 2>/dev/null | sed -n "s/^  ${1##*/} ${2:+$2 }\([a-z][a-z]*\) .*/\1/p" | sort -u
 }
 
-# Options of a command.
+# Options of a command: those of its lines of usage. Other text may name options of other programs.
 _gvmsim_options() {
-	"$@" --help 2>/dev/null | grep -oE '(^|[ [])--[a-z-]+' | tr -d ' [' | sort -u
+	"$@" --help 2>/dev/null | grep '^Usage:' | grep -oE '[ [|]--[a-z-]+' | tr -d ' [|' | sort -u
 	echo --help
 }
 
@@ -60,8 +60,9 @@ _gvmsim() {
 		run:2) words=$("$program" reference --words scenarios) ;;
 		figure:2) words="$("$program" reference --words figures) all list" ;;
 		reference:2) words="$("$program" reference --words documents) --words" ;;
-		help:2) words="keys schema" ;;
+		help:2) words="keys schema $(_gvmsim_commands "$program")" ;;
 		help:3) words=$("$program" reference --words keys) ;;
+		validate:[3-9]*) [ "${COMP_WORDS[2]}" != published ] || words=$("$program" reference --words figures) ;;
 		*:2) words=$(_gvmsim_commands "$program" "$command") ;;
 		esac
 	fi

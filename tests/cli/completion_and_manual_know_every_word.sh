@@ -67,6 +67,10 @@ offers --fresh "$gvmsim" figure ablation --f
 offers --gpu "$gvmsim" validate hardware --g
 offers control-files "$gvmsim" reference con
 offers schema "$gvmsim" help s
+offers sweep "$gvmsim" help s
+offers ablation "$gvmsim" validate published ab
+offers isolation "$gvmsim" validate published ablation iso
+completed "$gvmsim" trace import --s | grep -x -e --save-result && fail "an option of another program"
 offers gpu.link.setup "$gvmsim" help keys gpu.link
 offers keys "$gvmsim" reference --words k
 offers import "$gvmsim" trace i
