@@ -5,6 +5,13 @@
 #   build-deb.sh OUT
 set -eu
 
+case ${1:--} in
+-*)
+	echo "usage: build-deb.sh OUT" >&2
+	exit 2
+	;;
+esac
+
 top=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)

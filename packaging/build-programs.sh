@@ -6,6 +6,13 @@
 #   build-programs.sh OUT [BUILD]
 set -eu
 
+case ${1:--} in
+-*)
+	echo "usage: build-programs.sh OUT [BUILD]" >&2
+	exit 2
+	;;
+esac
+
 if ! command -v dh >/dev/null || ! command -v dpkg-buildpackage >/dev/null; then
 	echo "dh or dpkg-buildpackage is missing: install the packages debhelper and dpkg-dev" >&2
 	exit 1

@@ -6,6 +6,11 @@
 #   install.sh VERSION DESTDIR [LIB]
 set -eu
 
+if [ $# -lt 2 ]; then
+	echo "usage: install.sh VERSION DESTDIR [LIB]" >&2
+	exit 2
+fi
+
 version=$1
 out=$2
 lib=$out${3:-/lib}

@@ -18,6 +18,13 @@ fail() {
 	exit 1
 }
 
+# Without arguments, one line says what is wanted, before anything is looked for or written.
+for words in "build-programs.sh OUT [BUILD]" "build-deb.sh OUT" "install.sh VERSION DESTDIR [LIB]"; do
+	status=0
+	"$source/packaging/${words%% *}" >"$out/said" 2>&1 || status=$?
+	[ $status = 2 ] && [ "$(cat "$out/said")" = "usage: $words" ] || fail "${words%% *}: $status: $(cat "$out/said")"
+done
+
 # dh_missing ends the build if a file of cmake is in no package.
 # A build may lie in a folder with a space.
 ln -s "$(cd "$build" && pwd)" "$out/a build"
