@@ -178,8 +178,12 @@ static void trace_bursts_print(FILE *out, const struct trace_info *info)
 	for (int i = 0; i < TRACE_WINDOW_COUNT; i++)
 		fprintf(out, " %9llu", info->burst[i].peak);
 	fprintf(out, "\n%-20s", "index of dispersion");
+	/* One window has no variance: it would say that arrivals are perfectly regular. */
 	for (int i = 0; i < TRACE_WINDOW_COUNT; i++)
-		fprintf(out, " %9.2f", info->burst[i].dispersion);
+		if (info->burst[i].windows > 1)
+			fprintf(out, " %9.2f", info->burst[i].dispersion);
+		else
+			fprintf(out, " %9s", "-");
 	fputc('\n', out);
 }
 

@@ -191,6 +191,18 @@ START_TEST(cli_info_prints_the_replayed_statistics)
 }
 END_TEST
 
+/* Counts 1 0 1 in windows of 1 s: mean 2/3, variance 2/9. One window has no variance. */
+START_TEST(cli_info_has_no_dispersion_of_one_window)
+{
+	static const char rows[] = "Timestamp,Request tokens,Response tokens\n0,1,1\n2,1,1\n";
+
+	put_file(in_path, rows, sizeof(rows) - 1);
+	ck_assert_int_eq(CLI("info", in_path), SIM_EXIT_OK);
+	ck_assert_ptr_nonnull(strstr(cli_out, "\nindex of dispersion       0.33         -"
+					      "         -         -\n"));
+}
+END_TEST
+
 static const struct {
 	const char *args[4];
 	const char *message;
@@ -246,6 +258,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, cli_import_refuses_an_attribution_that_does_not_fit);
 	tcase_add_test(tests, cli_import_does_not_overwrite_its_input);
 	tcase_add_test(tests, cli_info_prints_the_replayed_statistics);
+	tcase_add_test(tests, cli_info_has_no_dispersion_of_one_window);
 	tcase_add_loop_test(tests, cli_misuse_is_one_line_and_exit_2, 0, COUNT(misuse));
 	tcase_add_test(tests, cli_help_teaches_by_examples);
 }
