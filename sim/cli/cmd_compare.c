@@ -32,8 +32,8 @@
 static const struct command_option options[] = {
 	{ "out", "DIR", false, "where files go, by default results/compare" },
 	{ "alone", "DIR", false,
-	  "one of the folders, in which each container has a GPU to itself: slowdowns of the "
-	  "others, and what follows from them" },
+	  "one of the folders, in which each container has a GPU to itself:\n"
+	  "slowdowns of the others, and what follows from them" },
 	{ NULL, NULL, false, NULL },
 };
 

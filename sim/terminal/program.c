@@ -42,7 +42,7 @@ static void print_help(const struct command *program)
 	command_print_head(program);
 	print_commands(program->commands);
 	printf("  %-24s print the version\n", version);
-	printf("  %-24s print the source of the manual page, in mdoc(7)\n", manual);
+	printf("  %-24s print the manual page's part on commands, in mdoc(7)\n", manual);
 	printf("\n\"%s COMMAND --help\" teaches each command.\n\n", program->name);
 	command_print_tail(program);
 }
