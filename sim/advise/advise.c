@@ -192,6 +192,7 @@ static void describe_container(struct advise *advise, const struct config *confi
 
 		promised[APP_PROMISE_FIRST] = llm->client.slo_ttft;
 		promised[APP_PROMISE_GAPS] = llm->client.slo_itl;
+		container->eager = !llm->graph_tokens;
 		container->users = llm->client.users;
 		container->trace_rate = llm->client.trace.rate;
 		container->trace_divide = llm->client.trace.divide;

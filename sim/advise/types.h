@@ -27,6 +27,7 @@ struct advise_container {
 	size_t promise_count;
 	char rate[SWEEP_NAME_MAX]; /* metric of its progress; empty: none is known */
 	bool managed;		   /* its memory is that of cudaMallocManaged */
+	bool eager;		   /* an LLM server that launches each kernel */
 	/* Its load: the one that the scenario sets. 0: it is another one. */
 	u64 trace_divide; /* ppm, of an open loop */
 	u64 trace_rate;	  /* likewise */

@@ -374,6 +374,7 @@ static void print_assumed(const struct advise *advise)
 {
 	const struct advise_candidate *alone = advise->yardstick;
 	const char *before = "Assumed: managed memory (app.memory), as the shim gives it, of";
+	const char *eager = "Assumed: a launch for each kernel, as with --enforce-eager, by";
 
 	for (size_t c = 0; c < advise->container_count; c++) {
 		if (!advise->containers[c].managed)
@@ -383,6 +384,14 @@ static void print_assumed(const struct advise *advise)
 	}
 	if (*before == ',')
 		printf(". Programs as they come have unmanaged.\n");
+	for (size_t c = 0; c < advise->container_count; c++) {
+		if (!advise->containers[c].eager)
+			continue;
+		printf("%s %s", eager, advise->containers[c].name);
+		eager = ",";
+	}
+	if (*eager == ',')
+		printf(". vLLM as it comes has CUDA graphs: app.graph_tokens 512.\n");
 	for (size_t c = 0; alone && c < advise->container_count; c++) {
 		const struct run_estimate *rate = &alone->outcomes[c].rate;
 		double count = rate->value.number * (double)advise->duration_ns / 1e9;

@@ -122,7 +122,7 @@ cat >apart.json <<'END'
 		"chat": { "start": "5s", "app": { "type": "llm-server", "profile": "vllm-llama-3.2-3b", "gpu_memory_utilization": 0.3,
 			"trace": { "file": "azure2023_conv.trace", "rate": 4 }, "slo_ttft": "2s" } },
 		"images": { "app": { "type": "diffusion", "profile": "sd3.5-medium", "memory": "unmanaged" } },
-		"users": { "gpu": "gpu1", "start": "5s", "app": { "type": "llm-server", "profile": "vllm-llama-3.2-3b",
+		"users": { "gpu": "gpu1", "start": "5s", "app": { "type": "llm-server", "profile": "vllm-llama-3.2-3b", "graph_tokens": 512,
 			"trace": { "file": "fixed_32_128.trace" }, "client": { "users": 3 } } } } }
 END
 "$gvmsim" advise apart.json --runs 3 --seeds 1 --out apart >table 2>.err || fail "apart: $(cat .err table)"
@@ -131,6 +131,7 @@ jq -e '.list | any(."containers.chat.app.trace.rate" == "5" and ."containers.use
 jq -e '.plots[0].x == "images.images_per_s"' apart/advice.json >/dev/null || fail "what is drawn: $(jq .plots apart/advice.json)"
 grep -q "^Control files: none is needed" table || fail "no control files: $(cat table)"
 grep -q "^Assumed: managed memory (app.memory), as the shim gives it, of chat, users[.]" table || fail "memory: $(cat table)"
+grep -q "^Assumed: a launch for each kernel, as with --enforce-eager, by chat[.] " table || fail "launches: $(cat table)"
 grep -q "^Few completions: images.images_per_s, about [0-9]* on a GPU of its own" table || fail "few images: $(cat table)"
 
 # What ends a stage is said, and not the mistake of a candidate before it, which ends nothing.
