@@ -150,6 +150,16 @@ static int print_spreads(FILE *out, const struct page *page)
 	return status;
 }
 
+static void print_hardware(FILE *out, const struct page *page)
+{
+	if (!page->hardware)
+		return;
+	fprintf(out, "<p>Loops that were measured on real GPUs, beside the simulated one:</p>\n"
+		     "<pre>");
+	html_text(out, page->hardware);
+	fprintf(out, "</pre>\n");
+}
+
 int page_print_scores(FILE *out, const struct page *page)
 {
 	const char *const columns[] = { "figure",
@@ -162,6 +172,11 @@ int page_print_scores(FILE *out, const struct page *page)
 					NULL };
 	int status = 0;
 
+	if (!page->row_count) {
+		fprintf(out, "<p>The figures of this page have no published values.</p>\n");
+		print_hardware(out, page);
+		return 0;
+	}
 	begin_table(out, "Scores", columns);
 	for (size_t i = 0; !status && i < page->figures->count; i++)
 		status = print_score(out, page, &page->figures->figures[i]);
@@ -173,13 +188,7 @@ int page_print_scores(FILE *out, const struct page *page)
 			     "adds how far one run is from another.</p>\n");
 	else if (!status)
 		status = print_spreads(out, page);
-	if (page->hardware) {
-		fprintf(out, "<p>Loops that were measured on real GPUs, beside the simulated "
-			     "one:</p>\n"
-			     "<pre>");
-		html_text(out, page->hardware);
-		fprintf(out, "</pre>\n");
-	}
+	print_hardware(out, page);
 	return status;
 }
 
@@ -211,7 +220,8 @@ int page_print_deviations(FILE *out, const struct page *page)
 	if (count)
 		begin_table(out, "Deviations", columns);
 	else
-		fprintf(out, "<p>None.</p>\n");
+		fprintf(out, page->row_count ? "<p>None.</p>\n" :
+					       "<p>There are no published values.</p>\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct score_row *row = far[i];
 

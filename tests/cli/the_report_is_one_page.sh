@@ -83,6 +83,13 @@ wrong "figure alone-vs-shared: needs results folders" '.sections[0].figures[0] =
 expect 2 "2 files, expected 1 at most" report .small.json .small.json
 expect 2 "No such file" report none.json
 
+# A page of figures that compare with nothing says so, not that nothing deviates.
+jq '.sections = [{title: "S", figures: ["gvtg-paging"]}] | .headline = .headline[1:]' .small.json >.one.json
+"$gvmsim" report .one.json --out page --set duration=1s >.out 2>.err || fail "$(cat .err)"
+grep -q '<p>The figures of this page have no published values.</p>' page/report.html || fail "scores of nothing"
+grep -q '<p>None.</p>' page/report.html && fail "nothing is compared, and nothing deviates"
+rm -rf page results
+
 # An installation of its own, whose template is wrong. Its traces and scenarios are the source tree's.
 mkdir -p .app/bin .app/share/gvmsim
 cp -r "$source/plots" .app/share/gvmsim
