@@ -97,9 +97,10 @@ void figure_overrides(const struct figure *figure, const struct figure_request *
 		      char *text, size_t size)
 {
 	if (request->scenario || request->set_count)
-		cfg_append(text, size, "CHANGED, %s:",
-			   figure->ours_alone ? "without published values" :
-						"not the published set-up");
+		cfg_append(text, size, "CHANGED%s:",
+			   !figure->reference.file ? "" :
+			   figure->ours_alone	   ? ", without published values" :
+						     ", not the published set-up");
 	if (request->scenario)
 		cfg_append(text, size, " --scenario %s", request->scenario);
 	for (size_t i = 0; i < request->set_count; i++)

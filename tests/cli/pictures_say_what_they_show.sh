@@ -98,6 +98,8 @@ cat >bound.json <<'END'
 	  "layout": "lines", "value": "vllm.ttft_ms.p99" } ] }
 END
 "$gvmsim" figure ./bound.json --out bound >.out 2>.err || fail "bound: $(cat .err)"
+"$gvmsim" figure ./bound.json --set duration=10s --out short >.out.short 2>.err || fail "short: $(cat .err)"
+[ "$(head -n 1 .out.short)" = "CHANGED: duration=10s" ] || fail "no published set-up: $(head -n 1 .out.short)"
 grep -qE "bar +> [0-9.]+ ms" .out || fail "the table has no bound: $(cat .out)"
 grep -qE "^  three" .out || fail "the table has no name of a point: $(cat .out)"
 grep -qE ">&gt; [0-9.]+ s ?<|>> [0-9.]+ s ?<" bound/bound.svg || fail "no bound on the bar: $(grep '<text>' bound/bound.svg)"
