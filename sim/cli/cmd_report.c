@@ -39,7 +39,11 @@ const struct command command_report = {
 "their values under the pointer and in tables, how well published and measured values\n"
 "are predicted, where they are not, and the configuration of every run. FILE says what\n"
 "is in it: headlines and sections of figures. Without one, it is plots/report.json, and\n"
-"the page has all figures of the papers. The last line printed is the page's path.\n",
+"the page has all figures of the papers. The last line printed is the page's path.\n"
+"\n"
+"FILE is JSON. Keys: title, lead, headline and sections. A section has a title, a text and\n"
+"figures: names, or paths of your own. A headline is the number of a run in a panel, with\n"
+"label, figure, panel and run; it may have a run that it is divided by, over, and a claim.\n",
 	.options = options,
 	.more =
 "Runs are kept in results/cache, as those of \"gvmsim figure\". The looks of the page are\n"
