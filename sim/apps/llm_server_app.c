@@ -154,8 +154,8 @@ static const struct cfg_key llm_server_keys[] = {
 	       "from the first request to the last; 0s: requests do not stop",
 	       CFG_RANGE(0, CFG_RUN_MAX), CFG_DEFAULT("0s")),
 	CLIENT("client.users", INTEGER, users,
-	       "users of a closed loop, who wait for an answer before they ask again; 0: open "
-	       "loop, requests come at their dates",
+	       "users of a closed loop, who go through the trace once and wait for an answer "
+	       "before they ask again; 0: open loop, requests come at their dates",
 	       CFG_RANGE(0, 1 << 20), CFG_DEFAULT("0")),
 	CLIENT("client.think", DURATION, think,
 	       "closed loop: from an answer to the user's next request", CFG_RANGE(0, CFG_HOUR),
