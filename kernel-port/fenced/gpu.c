@@ -12,7 +12,7 @@ static int find_calls(struct gpu_cuda *cuda, struct sim_error *err)
 	void *library = dlopen("libcuda.so.1", RTLD_NOW);
 
 	if (!library)
-		return sim_user_error(err, "%s", dlerror());
+		return sim_user_error(err, "%s: is NVIDIA's driver installed?", dlerror());
 #define GPU_FIND(call)                                                                      \
 	cuda->call = (__typeof__(cuda->call))dlsym(library, #call);                         \
 	if (!cuda->call)                                                                    \
