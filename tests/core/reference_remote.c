@@ -96,7 +96,8 @@ u32 model_remote(const struct model_op *op)
 	struct model_op swap = { .container = op->container };
 
 	swap.value = count_pages(pages & ~block->on_host) * PAGE_BYTES;
-	if (model_host_bytes(container) + swap.value > container->hmem_bytes) {
+	/* What is in host memory already needs no room, also where a limit is below the usage. */
+	if (swap.value && model_host_bytes(container) + swap.value > container->hmem_bytes) {
 		container->hmem_events++;
 		return (u32)-EDQUOT;
 	}

@@ -311,12 +311,13 @@ END_TEST
 
 /*
  * One limit of two. a may have half of the SMs, and they are all that it needs. Its kernels of
- * 1000 run on that half. Then b's kernel, which has had the other half, has all SMs for the
- * other half of its work, and a's next one waits for that. So both have one kernel in 1500.
+ * 1000 run on that half, and b's of 1500 does a third of its work on the other half meanwhile.
+ * Then b has all SMs for the rest of its kernel, and a's next one waits for that. So both have
+ * one kernel in 2000.
  */
 static void one_limited(void)
 {
-	struct fifo_burst a = kernel(1000, 0, 0), b = a;
+	struct fifo_burst a = kernel(1000, 0, 0), b = kernel(1500, 0, 0);
 
 	a.sm_need_ppm = HALF;
 	a.kernels = b.kernels = 4;
@@ -324,8 +325,8 @@ static void one_limited(void)
 	join(&tsg_b, 0, FIFO_ALL_PPM);
 	fifo_submit(&tsg_a, &a);
 	fifo_submit(&tsg_b, &b);
-	expect_end(&a, 6000);
-	expect_end(&b, 6000);
+	expect_end(&a, 8000);
+	expect_end(&b, 8000);
 }
 
 START_TEST(a_kernel_with_a_limit_counts_with_the_sms_that_it_may_have)
