@@ -131,9 +131,10 @@ struct sim_app {
 	 */
 	u64 (*least_gpu_ns)(const struct app_env *env, u64 *ret_within_ns);
 	/*
-	 * After prepare: remark number @index, from 0, on a setting of the application that is
-	 * allowed and seldom meant. @text, of @size bytes, gets it: the key below the
-	 * container's, a colon, and what is the matter. False: there is none. NULL: never.
+	 * After prepare: a note on a setting that is allowed and seldom meant. Notes are
+	 * numbered by @index, from 0. @text, of @size bytes, gets the note, such as
+	 * "app.max_model_len: 512 tokens are less than ...". Returns false if there is no note
+	 * of that number. NULL: the application has no notes.
 	 */
 	bool (*remark)(const struct app_env *env, u32 index, char *text, size_t size);
 	/*

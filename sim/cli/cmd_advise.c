@@ -400,8 +400,7 @@ static void print_assumed(const struct advise *advise)
 		    count >= COMPLETIONS_FEW || count < 1)
 			continue;
 		printf("Few completions: %s, about %.0f on a GPU of its own, so its progress "
-		       "is "
-		       "known within %.0f %%: a longer duration says more.\n",
+		       "is known within %.0f %%: a longer duration says more.\n",
 		       advise->containers[c].rate, count, 100 / count);
 	}
 }

@@ -24,8 +24,8 @@
 	ROOT(#member_, type_, member_, help_, CFG_RANGE(min_, max_))
 
 /*
- * Cycles of the SMs. Where a profile does not know them they are an RTX A4000's, which Guardian
- * has (Table 2, sections 4.4 and 6.5; rtx-a4000-16g.json says what is whose).
+ * Cycles of the SMs. The defaults, for profiles without them, are those of an RTX A4000.
+ * scenarios/gpus/rtx-a4000-16g.json has the source of each.
  */
 #define CYCLES(leaf_, member_, min_, default_, help_)             \
 	ROOT("gpu.cycles." leaf_, PPM, gpu.cycles.member_, help_, \

@@ -73,10 +73,10 @@
  *
  * One limit of two: 256 speeds of eight kinds with 50 or 25 % of the SMs beside eight without a
  * limit (h200-580-mps-limits.txt). 70 % of the speeds are within 25 % of the rules; where both
- * limits together are 100 %, 81 %. Without the rules for one limit it was 59 %, and a copy with
- * half of the SMs was 2.5 times as fast as one with all; measured are 0.98 times. What is left is
- * mostly the GPU's power, which products of both draw, and small kernels, which find places on
- * SMs that others hold.
+ * limits together are 100 %, 81 %. Without the rules for one limit it was 59 %. Of two copies
+ * the one with half of the SMs was 2.5 times as fast as the other then. On the GPU it is 0.98
+ * times as fast. What is left is mostly the GPU's power, which products of both draw, and small
+ * kernels, which find places on SMs that others hold.
  *
  * Speeds
  * ------

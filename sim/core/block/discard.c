@@ -61,7 +61,7 @@ u64 gvm_range_discard(struct gvm_range *range, u64 offset, u64 bytes)
 	u64 from = min(offset, range->bytes);
 	u64 to = from + min(bytes, range->bytes - from);
 	u64 first = discard_pages(from);
-	/* The last page of the range is whole, whatever the range covers of it. */
+	/* The rest of the range's last page belongs to nobody: that page goes as a whole. */
 	u64 end = to == range->bytes ? discard_pages(to) : to >> GVM_PAGE_SHIFT;
 	u64 freed = 0;
 	u32 index;

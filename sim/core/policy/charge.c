@@ -477,8 +477,8 @@ static u64 charge_chunks(u64 bytes)
 }
 
 /*
- * Chunks by which the container is above its own gmem.limit.high: by the bytes that it pays for, or
- * by the chunks that it occupies, of which it may have as many as the limit has, rounded up.
+ * Chunks by which the container is above its own gmem.limit.high. Two counts can be too high: the
+ * bytes that it pays for, and the chunks that it occupies. The limit in chunks is rounded up.
  */
 static u32 charge_excess_locked(const struct gvm_container *container)
 {

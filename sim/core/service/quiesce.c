@@ -119,7 +119,7 @@ int gvm_device_resume(struct gvm_device *device)
 	int status, late;
 
 	if (gvm_device_is_lost(device)) {
-		/* Threads that wait for this resume: books that break wake nobody by themselves. */
+		/* Writers wait for this resume. Nothing has woken them when the books broke. */
 		gvm_wake_up_all(&device->activity);
 		return gvm_device_error(device);
 	}

@@ -45,9 +45,9 @@ const struct command command_daemon = {
 	.operands = "POLICY",
 	.summary = "run a policy on this host",
 	.about =
-"Runs a policy over the containers of a GPU that gvm.ko manages, or processes with the shim:\n"
-"once in its period it sees their control files, and asks for writes. POLICY is a JSON file, the same as for gvmsim's\n"
-"policy.file.\n",
+"Runs a policy over the containers of a GPU that gvm.ko manages, or over processes with the\n"
+"shim: once in its period it sees their control files, and asks for writes. POLICY is a JSON\n"
+"file, the same as for gvmsim's policy.file.\n",
 	.options = options,
 	.more =
 "The policy has a process of its own. If it crashes, or takes longer than its \"deadline\" for a\n"

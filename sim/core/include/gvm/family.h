@@ -63,8 +63,8 @@ u64 gvm_family_clean_bytes(struct gvm_container *container);
 u64 gvm_family_events(struct gvm_container *container, enum gvm_event event);
 
 /*
- * Do @bytes more fit into the hmem.limit that holds for all of the family: the parent's, or that of
- * a container without a parent? Device's lock held. CONTEXT: atomic.
+ * Is there room for @bytes more in the family's hmem.limit? It is the parent's. A container without
+ * a parent heads a family itself. Device's lock held. CONTEXT: atomic.
  */
 bool gvm_family_has_host_room(const struct gvm_container *container, u64 bytes);
 
