@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 8u
+#define GVM_UVM_VERSION 9u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -95,6 +95,7 @@ struct gvm_uvm_channel {
 	struct gvm_uvm_space *space;
 	u32 client, object; /* its handles of RM's */
 	u32 tsg;	    /* its client's handle of its TSG; others have another one */
+	u32 subdevice;	    /* its client's handle of the GPU */
 	/* Its TSG by the hardware's numbers, which RM gives to no other while it is registered. */
 	u32 runlist, tsg_id;
 	const volatile u32 *state; /* its NV_CHRAM_CHANNEL; NULL: the GPU has none */

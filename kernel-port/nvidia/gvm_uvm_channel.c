@@ -80,18 +80,34 @@ int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable,
 		.channel = { channel->object },
 	};
 
-	return gvm_uvm_control(channel->client, channel->client, GVM_RM_DISABLE_CHANNELS,
+	return gvm_uvm_control(channel->client, channel->subdevice, GVM_RM_DISABLE_CHANNELS,
 			       &params, sizeof(params));
 }
 
-static int gvm_uvm_tsg_of(struct gvm_uvm_channel *channel)
+static int gvm_uvm_parent_of(u32 client, u32 object, u32 *ret_parent)
 {
-	struct gvm_rm_handle_info params = { .object = channel->object,
+	struct gvm_rm_handle_info params = { .object = object,
 					     .index = GVM_RM_HANDLE_INFO_PARENT };
-	int status = gvm_uvm_control(channel->client, channel->client,
-				     GVM_RM_CLIENT_GET_HANDLE_INFO, &params, sizeof(params));
+	int status = gvm_uvm_control(client, client, GVM_RM_CLIENT_GET_HANDLE_INFO, &params,
+				     sizeof(params));
 
-	channel->tsg = params.result;
+	*ret_parent = params.result;
+	return status;
+}
+
+/* The handles of what control calls are about: the channel's TSG, and the GPU of both. */
+static int gvm_uvm_channel_handles(struct gvm_uvm_channel *channel)
+{
+	struct gvm_rm_child_handle params = { .class_id = GVM_RM_CLASS_SUBDEVICE };
+	u32 client = channel->client;
+	int status = gvm_uvm_parent_of(client, channel->object, &channel->tsg);
+
+	if (!status)
+		status = gvm_uvm_parent_of(client, channel->tsg, &params.parent);
+	if (!status)
+		status = gvm_uvm_control(client, client, GVM_RM_CLIENT_GET_CHILD_HANDLE,
+					 &params, sizeof(params));
+	channel->subdevice = params.object;
 	return status;
 }
 
@@ -152,7 +168,7 @@ NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)
 	channel->runlist = user_channel->hw_runlist_id;
 	channel->tsg_id = user_channel->tsg.id;
 	channel->state = user_channel->chram_channel_register;
-	status = gvm_uvm_tsg_of(channel);
+	status = gvm_uvm_channel_handles(channel);
 	if (!status)
 		status = gvm_uvm_channel_keep(space->gpu, user_channel, channel);
 	if (!status) {

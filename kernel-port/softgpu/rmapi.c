@@ -3,15 +3,18 @@
  * RM's control interface: TSGs get slices, and are disabled and preempted. Other modules call
  * it by nvidia_get_rm_ops(), as nvidia-modeset.ko does, and user mode by SOFTGPU_CONTROL.
  *
- * TSG N of a client is its object SOFTGPU_TSG + N; CLIENT_GET_HANDLE_INFO
- * tells that of a channel.
+ * GPU N is a client's device SOFTGPU_DEVICE + N and its subdevice SOFTGPU_SUBDEVICE + N. TSG N is
+ * the client's object SOFTGPU_TSG + N. CLIENT_GET_HANDLE_INFO tells the TSG of a channel and the
+ * device of a TSG, and CLIENT_GET_CHILD_HANDLE the subdevice of a device.
  */
 #include "softgpu.h"
 
 #include "nv-modeset-interface.h"
 #include "gvm_rmapi.h"
 
-#define SOFTGPU_TSG 0x10000u
+#define SOFTGPU_TSG	  0x10000u
+#define SOFTGPU_DEVICE	  0x20000u
+#define SOFTGPU_SUBDEVICE 0x20100u
 
 /* A channel in the TSG of that handle, or NULL. LOCKING: softgpu.lock. */
 static struct softgpu_user_channel *softgpu_channel_in(struct softgpu *gpu, u32 client,
@@ -33,9 +36,23 @@ static NV_STATUS softgpu_control_handle_info(struct softgpu *gpu, u32 client, vo
 	if (info->index != GVM_RM_HANDLE_INFO_PARENT)
 		return NV_ERR_NOT_SUPPORTED;
 	channel = softgpu_user_channel_find(gpu, client, info->object);
-	if (!channel)
+	if (channel)
+		info->result = SOFTGPU_TSG + channel->tsg->number;
+	else if (softgpu_channel_in(gpu, client, info->object))
+		info->result = SOFTGPU_DEVICE + gpu->number;
+	else
 		return NV_ERR_OBJECT_NOT_FOUND;
-	info->result = SOFTGPU_TSG + channel->tsg->number;
+	return NV_OK;
+}
+
+static NV_STATUS softgpu_control_child_handle(struct softgpu *gpu, void *params)
+{
+	struct gvm_rm_child_handle *child = params;
+
+	if (child->parent != SOFTGPU_DEVICE + gpu->number ||
+	    child->class_id != GVM_RM_CLASS_SUBDEVICE)
+		return NV_ERR_OBJECT_NOT_FOUND;
+	child->object = SOFTGPU_SUBDEVICE + gpu->number;
 	return NV_OK;
 }
 
@@ -87,13 +104,18 @@ static NV_STATUS softgpu_control_preempt(struct softgpu *gpu,
 	return softgpu_control_preempt_tsg(gpu, channel, preempt->wait, timeout_us);
 }
 
-/* Disable or enable. All have to be there, or nothing happens. LOCKING: softgpu.lock. */
-static NV_STATUS softgpu_control_disable(struct softgpu *gpu, void *params)
+/*
+ * Disable or enable. All have to be there, or nothing happens. By another object than the
+ * subdevice an H200's driver does not support it. LOCKING: softgpu.lock.
+ */
+static NV_STATUS softgpu_control_disable(struct softgpu *gpu, u32 object, void *params)
 {
 	struct gvm_rm_disable_channels *list = params;
 	struct softgpu_user_channel *channel;
 	NV_STATUS status = NV_OK;
 
+	if (object != SOFTGPU_SUBDEVICE + gpu->number)
+		return NV_ERR_NOT_SUPPORTED;
 	if (list->count > GVM_RM_DISABLE_CHANNELS_MAX)
 		return NV_ERR_INVALID_ARGUMENT;
 	for (u32 i = 0; i < list->count; i++)
@@ -126,8 +148,10 @@ static NV_STATUS softgpu_control_locked(struct softgpu *gpu, u32 client, u32 obj
 
 	if (command == GVM_RM_CLIENT_GET_HANDLE_INFO)
 		return softgpu_control_handle_info(gpu, client, params);
+	if (command == GVM_RM_CLIENT_GET_CHILD_HANDLE)
+		return softgpu_control_child_handle(gpu, params);
 	if (command == GVM_RM_DISABLE_CHANNELS)
-		return softgpu_control_disable(gpu, params);
+		return softgpu_control_disable(gpu, object, params);
 	channel = softgpu_channel_in(gpu, client, object);
 	if (!channel)
 		return NV_ERR_OBJECT_NOT_FOUND;
@@ -141,6 +165,8 @@ u32 softgpu_control_bytes(u32 command)
 	switch (command) {
 	case GVM_RM_CLIENT_GET_HANDLE_INFO:
 		return sizeof(struct gvm_rm_handle_info);
+	case GVM_RM_CLIENT_GET_CHILD_HANDLE:
+		return sizeof(struct gvm_rm_child_handle);
 	case GVM_RM_DISABLE_CHANNELS:
 		return sizeof(struct gvm_rm_disable_channels);
 	case GVM_RM_TSG_PREEMPT:
@@ -171,18 +197,22 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 }
 
 /*
- * Whether the GPU has the object of a call: a channel, a TSG, or the first channel that a list
- * names. LOCKING: softgpu.lock.
+ * Whether the GPU has the object of a call: a channel, a TSG, a device, or the first channel that a
+ * list names. LOCKING: softgpu.lock.
  */
 static bool softgpu_rmapi_has(struct softgpu *gpu, const struct gvm_rm_control *control)
 {
 	const void *params = (const void *)(uintptr_t)control->params;
 	const struct gvm_rm_disable_channels *list = params;
 	const struct gvm_rm_handle_info *info = params;
+	const struct gvm_rm_child_handle *child = params;
 
 	switch (control->command) {
 	case GVM_RM_CLIENT_GET_HANDLE_INFO:
-		return softgpu_user_channel_find(gpu, control->client, info->object);
+		return softgpu_user_channel_find(gpu, control->client, info->object) ||
+		       softgpu_channel_in(gpu, control->client, info->object);
+	case GVM_RM_CLIENT_GET_CHILD_HANDLE:
+		return child->parent == SOFTGPU_DEVICE + gpu->number;
 	case GVM_RM_DISABLE_CHANNELS:
 		return softgpu_user_channel_find(gpu, list->client[0], list->channel[0]);
 	default:

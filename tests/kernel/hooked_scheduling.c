@@ -215,12 +215,17 @@ static void refused(void)
 				    hooked_get(me, "compute.freeze") == 0,
 			    "the same write again thaws");
 	}
-	for (unsigned int skip = 1; skip < 3; skip++) {
+	for (unsigned int skip = 0; skip < 5; skip++) {
+		static const char *const what[] = { "handle of its TSG", "handle of its device",
+						    "handle of its subdevice",
+						    "slice by RM's default",
+						    "slice of its container's" };
+
 		softgpu_fail(SOFTGPU_FAIL_CONTROL, skip, 1);
 		status = softgpu_attach(&third, THIRD);
 		guest_check(status == NV_ERR_TIMEOUT,
-			    "a channel that cannot get %s slice is refused: %x",
-			    skip == 1 ? "RM's default" : "its container's", status);
+			    "a channel that cannot get the %s is refused: %x", what[skip],
+			    status);
 		softgpu_detach(&third);
 	}
 	softgpu_fail(SOFTGPU_FAIL_CONTROL, 0, 0);

@@ -20,14 +20,31 @@ unsigned int softgpu_rm_control(unsigned int client, unsigned int object, unsign
 	return softgpu_control(&call) ? ~0u : call.status;
 }
 
-unsigned int softgpu_tsg_of(unsigned int client)
+static unsigned int parent_of(unsigned int client, unsigned int object)
 {
-	struct gvm_rm_handle_info info = { .object = 1, .index = GVM_RM_HANDLE_INFO_PARENT };
+	struct gvm_rm_handle_info info = { .object = object,
+					   .index = GVM_RM_HANDLE_INFO_PARENT };
 
 	return softgpu_rm_control(client, client, GVM_RM_CLIENT_GET_HANDLE_INFO, &info,
 				  sizeof(info)) ?
 		       0 :
 		       info.result;
+}
+
+unsigned int softgpu_tsg_of(unsigned int client)
+{
+	return parent_of(client, 1);
+}
+
+unsigned int softgpu_subdevice_of(unsigned int client)
+{
+	struct gvm_rm_child_handle child = { .parent = parent_of(client, softgpu_tsg_of(client)),
+					     .class_id = GVM_RM_CLASS_SUBDEVICE };
+
+	return softgpu_rm_control(client, client, GVM_RM_CLIENT_GET_CHILD_HANDLE, &child,
+				  sizeof(child)) ?
+		       0 :
+		       child.object;
 }
 
 uint64_t softgpu_get_timeslice(unsigned int client)

@@ -39,7 +39,8 @@ static unsigned int set_channel_disabled(unsigned int client, unsigned int chann
 		.disable = disabled, .count = 1, .client = { client }, .channel = { channel }
 	};
 
-	return softgpu_rm_control(client, client, GVM_RM_DISABLE_CHANNELS, &list, sizeof(list));
+	return softgpu_rm_control(FIRST, softgpu_subdevice_of(FIRST), GVM_RM_DISABLE_CHANNELS,
+				  &list, sizeof(list));
 }
 
 static unsigned int set_disabled(unsigned int client, bool disabled)
@@ -58,6 +59,9 @@ static unsigned int preempt(unsigned int client)
 /* What RM refuses changes nothing. */
 static void controls(void)
 {
+	struct gvm_rm_disable_channels list = {
+		.disable = true, .count = 1, .client = { FIRST }, .channel = { 1 }
+	};
 	struct gvm_rm_timeslice slice = { .us = 5 };
 
 	guest_check(softgpu_get_timeslice(FIRST) == 1024,
@@ -72,6 +76,10 @@ static void controls(void)
 				       sizeof(slice)) == NV_ERR_OBJECT_NOT_FOUND,
 		    "no such TSG");
 	guest_check(set_disabled(77, true) == NV_ERR_OBJECT_NOT_FOUND, "no such channel");
+	guest_check(softgpu_subdevice_of(77) == 0, "no such client has a subdevice");
+	guest_check(softgpu_rm_control(FIRST, FIRST, GVM_RM_DISABLE_CHANNELS, &list,
+				       sizeof(list)) == NV_ERR_NOT_SUPPORTED,
+		    "channels are disabled by their subdevice alone");
 	softgpu_fail(SOFTGPU_FAIL_CONTROL, 1, 1);
 	guest_check(set_timeslice(FIRST, SHORT_US) == NV_ERR_TIMEOUT, "RM fails on request");
 	guest_check(softgpu_get_timeslice(FIRST) == LONG_US, "and the slice is what it was");
