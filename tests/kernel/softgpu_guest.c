@@ -79,10 +79,15 @@ static int softgpu_major(const char *name)
 
 int softgpu_load_uvm(const char *parameters)
 {
-	char all[192];
+	unsigned long batches = guest_number("GVM_TEST_FAULT_BATCHES", 0);
+	char some[64] = "";
+	char all[256];
 
-	snprintf(all, sizeof(all), "uvm_enable_builtin_tests=1 %s%s", parameters,
-		 guest_number("GVM_TEST_NO_HMM", 0) ? " uvm_disable_hmm=1" : "");
+	if (batches)
+		snprintf(some, sizeof(some), " uvm_perf_fault_max_batches_per_service=%lu",
+			 batches);
+	snprintf(all, sizeof(all), "uvm_enable_builtin_tests=1 %s%s%s", parameters,
+		 guest_number("GVM_TEST_NO_HMM", 0) ? " uvm_disable_hmm=1" : "", some);
 	return guest_load("nvidia-uvm", all);
 }
 
