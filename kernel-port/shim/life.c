@@ -75,7 +75,9 @@ static void after_fork(void)
 	streams_reset();
 	books_reset();
 	cold_reset();
+	rm_reset();
 	turns_reset();
+	freeze_reset();
 	report_reset();
 	shared_reset();
 	vmm_reset();

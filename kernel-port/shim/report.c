@@ -4,7 +4,8 @@
  * which gvmcollect and gvmctl read; and the launches to gvm.ko itself where /dev/gvm is.
  *
  * A file is replaced at once (rename), so a reader never sees half of it. A write to
- * gmem.limit.high, compute.timeslice or compute.priority changes this process, as with gvm.ko.
+ * gmem.limit.high, compute.timeslice, compute.priority or compute.freeze changes this process, as with
+ * gvm.ko.
  *
  * Such a write may come while we replace the file, from a writer that has opened the old one.
  * So the old one stays as ".was.NAME", and is looked at, too:
@@ -33,21 +34,34 @@
 #define FILE_LIMIT     "gmem.limit.high"
 #define FILE_TIMESLICE "compute.timeslice"
 #define FILE_PRIORITY  "compute.priority"
+#define FILE_FREEZE    "compute.freeze"
 
 #define TEXT_MAX       FOLDER_TEXT_MAX
 #define WRITER_WAIT_MS 200
 
-enum report_file { CURRENT, PEAK, SWAP, STAT, EVENTS, LIMIT, TIMESLICE, PRIORITY, FILES };
+enum report_file {
+	CURRENT,
+	PEAK,
+	SWAP,
+	STAT,
+	EVENTS,
+	LIMIT,
+	TIMESLICE,
+	PRIORITY,
+	FREEZE,
+	FILES
+};
 
 static const char *const names[FILES] = {
-	"gmem.current", "gmem.peak", "gmem.swap.current", "gcgroup.stat",
-	"gmem.events",	FILE_LIMIT,  FILE_TIMESLICE,	  FILE_PRIORITY,
+	"gmem.current", "gmem.peak",	"gmem.swap.current", "gcgroup.stat", "gmem.events",
+	FILE_LIMIT,	FILE_TIMESLICE, FILE_PRIORITY,	     FILE_FREEZE,
 };
 
 struct report_device {
 	_Atomic bool known;	    /* number and gvm are set */
 	int number;		    /* among the host's GPUs */
 	struct shim_descriptor gvm; /* /dev/gvm; none: it is not there */
+	size_t total;		    /* its memory; 0: libcuda was not asked yet */
 	bool ready;		    /* its folder is made, and watch is set */
 	int watch;		    /* of inotify */
 	u64 told_launched, told_ended;
@@ -283,15 +297,17 @@ static void put_memory(struct report_device *device, int index)
 	put(device, EVENTS, text);
 }
 
-/* SHIM_NO_LIMIT: none was given, or the driver does not say what its share is. */
-static u64 limit_in_force(int index)
+/*
+ * SHIM_NO_LIMIT: none was given, or the driver does not say what its share is. It is asked once:
+ * while the process is frozen libcuda must not be called.
+ */
+static u64 limit_in_force(struct report_device *device, int index)
 {
-	size_t total;
-
 	if (!books_limit_given(index) ||
-	    shim_real()->cuDeviceTotalMem_v2(&total, index) != CU_OK)
+	    (!device->total &&
+	     shim_real()->cuDeviceTotalMem_v2(&device->total, index) != CU_OK))
 		return SHIM_NO_LIMIT;
-	return books_limit(index, total);
+	return books_limit(index, device->total);
 }
 
 /* A setting that was never made has no file. */
@@ -299,7 +315,8 @@ static void put_settings(struct report_device *device, int index)
 {
 	char text[TEXT_MAX];
 
-	put_bytes(device, LIMIT, limit_in_force(index));
+	put_bytes(device, LIMIT, limit_in_force(device, index));
+	put(device, FREEZE, freeze_is_on() ? "1\n" : "0\n");
 	if (shim_settings.timeslice_us) {
 		snprintf(text, sizeof(text), "%lluus\n", shim_settings.timeslice_us);
 		put(device, TIMESLICE, text);
@@ -371,6 +388,10 @@ static bool take(int device, enum report_file file, const char *text)
 		shim_settings.timeslice_us = 524288ull >> value;
 		turns_changed();
 		return true;
+	case FREEZE:
+		if (!shim_parse_number(text, 1, &value))
+			return false;
+		return freeze_is_on() == value || freeze_set(value);
 	default:
 		return false;
 	}

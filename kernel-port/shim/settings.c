@@ -32,7 +32,7 @@ bool shim_parse_number(const char *text, u64 max, u64 *ret_number)
 	for (; isdigit((unsigned char)*text); text++) {
 		u64 digit = (u64)(*text - '0');
 
-		if (number > (max - digit) / 10)
+		if (digit > max || number > (max - digit) / 10)
 			return false;
 		number = number * 10 + digit;
 	}

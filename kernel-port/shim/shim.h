@@ -29,14 +29,15 @@
  *     descriptor.c descriptors of ours, among those of the application
  *     folder.c   the process's folder of control files
  *     report.c   files for gvmcollect, counts for gvm.ko
- *     turns.c    timeslices of the process's channel groups
+ *     rm.c       the process's channels and channel groups, by NVIDIA's resource manager
+ *     turns.c    timeslices of its channel groups, freeze.c takes it off the GPU and back
  *     modules.c  code is fenced as it is loaded, fatbin.c finds its PTX (fence.h)
  *     partition.c the memory of a fenced process
  *     life.c     start, fork, exit
  *     unseen.c   what went past the shim, said at the end
  *
  * Locks, outermost first: busy_lock, passing_lock, worker_lock, poll_lock, pin_lock, move_lock,
- * books_lock, cold_lock, streams_lock, graphs_lock, turns_lock. No lock is held over a call of
+ * books_lock, cold_lock, streams_lock, graphs_lock, rm_lock. No lock is held over a call of
  * the driver that can wait for the GPU, but busy_lock, move_lock over a copy or a wait of cold.c
  * or pinned.c, pin_lock, and modules_lock and below it partition_lock, under which none of the
  * others is taken. opening_lock is held over the answer of another process, and only ipc_lock is taken
@@ -626,8 +627,26 @@ void turns_apply(void);
 bool turns_due(void);
 /* The setting changed: all groups are due. */
 void turns_changed(void);
+/* There is a group that is due. */
+void turns_group_made(void);
 u32 turns_groups(void);
 void turns_reset(void);
+
+/* freeze.c */
+
+/*
+ * Take the process off all of its GPUs, or put it back. False: RM refuses, or it has no channel;
+ * one line on stderr says so, and nothing is frozen.
+ */
+bool freeze_set(bool on);
+/* Then libcuda may wait for the thaw, in any call. */
+bool freeze_is_on(void);
+/* RM has put @object of @client on the runlist: a channel, or all of a group. */
+void freeze_scheduled(u32 client, u32 object);
+void freeze_reset(void);
+
+/* rm.c: see rm.h. The child of a fork has no objects of RM's. */
+void rm_reset(void);
 
 /* graphs.c */
 

@@ -5,6 +5,8 @@
  * GVM_SHIM_PERIOD which have ended; it never spins. A look asks the driver about each stream, and
  * may keep a launch waiting there. With many streams a look takes long, and is made less often.
  *
+ * While the process is frozen (freeze.c) it looks at its control files alone.
+ *
  * If the application closes the descriptor that wakes it, there is nothing to wait for any
  * more: the thread ends, or sleeps until the process ends.
  */
@@ -108,7 +110,8 @@ static void wait_for_work(u64 timeout_ns)
 				    (long)(timeout_ns % 1000000000ull) };
 	struct pollfd fds[3] = { { .fd = find_wake_fd(), .events = POLLIN },
 				 { .fd = report_watch_fd(), .events = POLLIN },
-				 { .fd = passing_fd(), .events = POLLIN } };
+				 { .fd = freeze_is_on() ? -1 : passing_fd(),
+				   .events = POLLIN } };
 	u64 count;
 	int ready;
 
@@ -130,6 +133,30 @@ static void wait_for_work(u64 timeout_ns)
 		passing_serve();
 }
 
+/*
+ * Look at the GPU: what has ended, and what is to be moved or freed. Returns how long to pause until
+ * the next look; 0: nothing is pending.
+ */
+static u64 look(const struct shim_real *real)
+{
+	u64 began_ns = own_time_ns();
+	u64 pending = streams_poll(real);
+	u64 look_ns = own_time_ns() - began_ns;
+
+	if (cold_due())
+		cold_apply(real);
+	pinned_drop_late(real);
+	if (!pending) {
+		/*
+		 * A launch or an allocation after this wakes us up: we see it, or it sees us
+		 * idle.
+		 */
+		shim_set_idle(true);
+		pending = streams_poll(real);
+	}
+	return pending ? pause_after(look_ns, shim_settings.period_ns, LOOK_MAX_NS) : 0;
+}
+
 static void *work(void *unused)
 {
 	const struct shim_real *real = shim_real();
@@ -138,30 +165,19 @@ static void *work(void *unused)
 	pthread_mutex_lock(&busy_lock);
 	streams_relax(real); /* for ever */
 	while (!stopping && !shim_lost()) {
-		u64 began_ns = own_time_ns();
-		u64 pending = streams_poll(real);
-		u64 look_ns = own_time_ns() - began_ns;
-		u64 unwritten_ns;
+		u64 pause_ns, unwritten_ns;
 
 		if (turns_due())
 			turns_apply();
-		if (cold_due())
-			cold_apply(real);
-		pinned_drop_late(real);
-		if (!pending) {
-			/*
-			 * A launch or an allocation after this wakes us up: we
-			 * see it, or it sees us idle.
-			 */
-			shim_set_idle(true);
-			pending = streams_poll(real);
-		}
+		/* Frozen, nothing ends, and a call of libcuda's may wait for the thaw: freeze.c. */
+		pause_ns = freeze_is_on() ? PUBLISH_MAX_NS : look(real);
 		unwritten_ns = publish_if_due();
-		wait_for_work(
-			pending ? pause_after(look_ns, shim_settings.period_ns, LOOK_MAX_NS) :
-				  earlier(cold_round_ns(), unwritten_ns));
+		wait_for_work(pause_ns ? pause_ns : earlier(cold_round_ns(), unwritten_ns));
 		shim_set_idle(false);
 	}
+	/* Nobody reads compute.freeze any more, and libcuda's end waits for the GPU. */
+	if (freeze_is_on())
+		(void)freeze_set(false);
 	streams_poll(real); /* an event after the last launches, and a look at it */
 	streams_poll(real);
 	pthread_mutex_unlock(&busy_lock);

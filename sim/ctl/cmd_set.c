@@ -109,7 +109,7 @@ static bool await_value(const struct ctl_container *container,
 static bool shim_reads(const char *name)
 {
 	return !strcmp(name, "gmem.limit.high") || !strcmp(name, "compute.timeslice") ||
-	       !strcmp(name, "compute.priority");
+	       !strcmp(name, "compute.priority") || !strcmp(name, "compute.freeze");
 }
 
 static int set_one(const struct ctl_container *container, const struct gvm_control_file *file,
@@ -126,7 +126,8 @@ static int set_one(const struct ctl_container *container, const struct gvm_contr
 	if (ctl_is_shim(container) && !shim_reads(file->name))
 		return sim_user_error(err,
 				      "process %llu has the shim, which has no %s, but "
-				      "gmem.limit.high, compute.timeslice and compute.priority",
+				      "gmem.limit.high, compute.timeslice, compute.priority and "
+				      "compute.freeze",
 				      container->pid, file->name);
 	status = ctl_write(container, file->name, text, &written);
 	if (status)

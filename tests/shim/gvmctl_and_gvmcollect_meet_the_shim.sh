@@ -80,6 +80,8 @@ grep -q "^ *$pid shim_program_lo 0 10.0M 10.0M 10.0M - - 0 0 *$" list.out || fai
 [ "$(cat set.out)" = "$pid:0 compute.priority 3" ] || fail "$(cat set.out)"
 "$gvmctl" set "$pid" compute.timeslice 2 --root root >set.out
 [ "$(cat set.out)" = "$pid:0 compute.timeslice 2000us" ] || fail "$(cat set.out)"
+# Without a channel of NVIDIA's driver there is nothing to take off a GPU.
+expect 1 "compute.freeze holds '0' and not 1" set "$pid" compute.freeze 1 --root root
 # gvm.ko has more files than the shim.
 expect 2 "process $pid has the shim, which has no compute.weight" set "$pid" compute.weight 3 --root root
 [ ! -e "root/$pid/0/compute.weight" ] || fail "a file is made that nobody reads"

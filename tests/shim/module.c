@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * A stand-in for gvm.ko in a program: the shim calls its open() and syscall() in the place of
- * the C library's, and so opens a /dev/gvm that takes reports of launches as the module does.
+ * the C library's, and so opens a /dev/gvm that takes reports of launches as the module does. Its
+ * calls for NVIDIA's resource manager go to rm_stand_in.c.
  *
  * MODULE_REPORT: a file that gets a line for each report, with the sums of its GPU.
  * MODULE_REFUSES: so many reports come before the process has managed memory.
@@ -15,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "gvm_ioctl.h"
+#include "rm_stand_in.h"
 
 #define OPEN_MAX_HERE 4
 
@@ -98,6 +101,8 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		words[i] = va_arg(args, long);
 	va_end(args);
+	if (number == SYS_ioctl && words[0] == rm_file && _IOC_TYPE(words[1]) == 'F')
+		return rm_call(rm_file, (unsigned long)words[1], (void *)words[2]);
 	for (int i = 0; i < opened_count; i++)
 		if (number == SYS_ioctl && words[0] == opened[i].fd &&
 		    (unsigned int)words[1] == GVM_IOCTL_LAUNCHES)

@@ -504,7 +504,7 @@ int main(int argc, char **argv)
 {
 	static const struct task *const tables[] = { plain_tasks, corner_tasks, fork_tasks,
 						     pool_tasks,  fenced_tasks, array_tasks,
-						     ipc_tasks };
+						     ipc_tasks,	  frozen_tasks };
 
 	if (argc < 3)
 		return 2;

@@ -47,6 +47,6 @@ struct task {
 };
 
 extern const struct task corner_tasks[], fork_tasks[], pool_tasks[], fenced_tasks[],
-	array_tasks[], ipc_tasks[];
+	array_tasks[], ipc_tasks[], frozen_tasks[];
 
 #endif
