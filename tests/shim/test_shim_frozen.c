@@ -2,18 +2,18 @@
 /* compute.freeze of a running process. */
 #include "runs.h"
 
-static void write_freeze(const struct program *program, const char *text)
+static void write_to(const struct program *program, const char *file, const char *text)
 {
 	char path[256];
 
-	control_path_of(program, 0, "compute.freeze", path);
+	control_path_of(program, 0, file, path);
 	suite_put_file(path, text);
 }
 
 /* The shim writes the usual form once it has taken the other one. */
 static void freeze(const struct program *program)
 {
-	write_freeze(program, "01\n");
+	write_to(program, "compute.freeze", "01\n");
 	await(program, "compute.freeze", "1\n");
 }
 
@@ -28,7 +28,10 @@ START_TEST(a_process_is_frozen_and_thawed)
 	freeze(&program);
 	go_on(&program);
 	wait_ready(&program);
-	write_freeze(&program, "0\n");
+	/* It goes on to take writes: that is a round of the thread's. */
+	write_to(&program, "compute.priority", "03\n");
+	await(&program, "compute.priority", "3\n");
+	write_to(&program, "compute.freeze", "0\n");
 	go_on(&program);
 	finish(&program);
 	ck_assert_int_eq(program.status, 0);
@@ -65,7 +68,7 @@ START_TEST(what_is_no_freeze_is_refused)
 	start(&program, true, "ask", "frozen_end", 5, NULL);
 	wait_ready(&program);
 	await(&program, "compute.freeze", "0\n");
-	write_freeze(&program, "2\n");
+	write_to(&program, "compute.freeze", "2\n");
 	await_line("compute.freeze: 2 is refused");
 	await(&program, "compute.freeze", "0\n");
 	go_on(&program);
@@ -82,7 +85,7 @@ START_TEST(a_process_without_channels_stays_as_it_is)
 	start(&program, true, "ask", "fill", 3, NULL);
 	wait_ready(&program);
 	await(&program, "compute.freeze", "0\n");
-	write_freeze(&program, "1\n");
+	write_to(&program, "compute.freeze", "1\n");
 	await_line("there is no channel to freeze");
 	await_line("compute.freeze: 1 is refused");
 	await(&program, "compute.freeze", "0\n");
