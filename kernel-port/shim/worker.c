@@ -170,7 +170,7 @@ static void *work(void *unused)
 		if (turns_due())
 			turns_apply();
 		/* Frozen, nothing ends, and a call of libcuda's may wait for the thaw: freeze.c. */
-		pause_ns = freeze_is_on() ? PUBLISH_MAX_NS : look(real);
+		pause_ns = freeze_is_on() ? PUBLISH_NS : look(real);
 		unwritten_ns = publish_if_due();
 		wait_for_work(pause_ns ? pause_ns : earlier(cold_round_ns(), unwritten_ns));
 		shim_set_idle(false);

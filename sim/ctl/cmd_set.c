@@ -34,8 +34,7 @@ const struct command command_set = {
 "Writes gmem.limit.high, compute.timeslice, compute.priority or another control file of a running\n"
 "process, or of a cgroup that is a container of gvm.ko, on one GPU or on all that it uses. Values\n"
 "are those of \"gvmsim reference control-files\".\n"
-"A timeslice of a process with the shim is set by RM's control call, so the process has to run as\n"
-"root.\n",
+"A process with the shim sets its timeslice and its freeze by calls of its own to NVIDIA's driver.\n",
 	.options = options,
 	.examples =
 "    gvmctl set 4201 compute.priority 2\n"
@@ -124,11 +123,12 @@ static int set_one(const struct ctl_container *container, const struct gvm_contr
 		return sim_runtime_error(err, "process %llu has ended, and left %s",
 					 container->pid, container->path);
 	if (ctl_is_shim(container) && !shim_reads(file->name))
-		return sim_user_error(err,
-				      "process %llu has the shim, which has no %s, but "
-				      "gmem.limit.high, compute.timeslice, compute.priority and "
-				      "compute.freeze",
-				      container->pid, file->name);
+		return sim_user_error(
+			err,
+			"process %llu has the shim, which has no %s, but "
+			"gmem.limit.high, compute.timeslice, compute.priority and "
+			"compute.freeze",
+			container->pid, file->name);
 	status = ctl_write(container, file->name, text, &written);
 	if (status)
 		return sim_runtime_error(err, "%s/%s: %s", container->path, file->name,

@@ -38,7 +38,8 @@ unsigned int softgpu_tsg_of(unsigned int client)
 
 unsigned int softgpu_subdevice_of(unsigned int client)
 {
-	struct gvm_rm_child_handle child = { .parent = parent_of(client, softgpu_tsg_of(client)),
+	struct gvm_rm_child_handle child = { .parent =
+						     parent_of(client, softgpu_tsg_of(client)),
 					     .class_id = GVM_RM_CLASS_SUBDEVICE };
 
 	return softgpu_rm_control(client, client, GVM_RM_CLIENT_GET_CHILD_HANDLE, &child,

@@ -16,7 +16,7 @@ A plan is a JSON object:
                             {"kv-tokens": 300000}; a program needs {"program": NAME}
             env             by name of an environment variable
             mps_percent     share of the SMs, with mps only
-            timeslice_us    of its channel groups; needs root, not with mps
+            timeslice_us    of its channel groups; not with mps
             profile         true: after the runs, record the profile of this program, which is
                             the group's only process; once for each program, not with mps
         runs        a list

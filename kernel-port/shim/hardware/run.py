@@ -6,9 +6,10 @@
 # PROGRAMS is the folder of programs with their binaries, SHIM is libgvm_shim.so, OUT a folder for results. Parts, in
 # order: same (results are bit-identical), counts (launches against CUPTI's), turns, cycles, limit, places,
 # rates. On request: calls (ns of a call), pairs (steps a second, five turns of processes), resident (GVM_RESIDENT),
-# pressure (the Python package), pools (answers about memory pools), running (timeslices of running programs by gvmctl), beyond
+# pressure (the Python package), pools (answers about memory pools), running (timeslices of running programs by gvmctl), frozen (programs off the GPU and
+# back, by gvmctl and by a policy of gvmd), thawed (what they compute then), beyond
 # (arrays and other memory without an address), ranges (addresses of managed memory, exports, what allocations cost), states (each call in each state of a process), shared
-# (IPC beside MPS), cards (two cards); resident, pressure and running need gvmd and gvmctl in the folder TOOLS.
+# (IPC beside MPS), cards (two cards); resident, pressure, running, frozen and thawed need gvmd and gvmctl in the folder TOOLS.
 # Each program has a time limit of its own, and what has worked is written at once. No setting of the card is
 # touched.
 import concurrent.futures
@@ -19,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 PROGRAMS, SHIM, OUT = (os.path.abspath(a) for a in sys.argv[1:4])
@@ -364,41 +366,116 @@ def ended(root, pid):
         return int(re.search(r"nr_ended_kernels: (\d+)", file.read()).group(1))
 
 
-# Two applications run side by side, and gvmctl changes their timeslices meanwhile: what each has done in each window.
-def running():
-    seconds = float(os.environ.get("TURN_SECONDS", "4"))
-    cases = [("as begun", None), ("train 0.5 ms", ("512us", "131072us")), ("train 131 ms", ("131072us", "512us"))]
-    root = tempfile.mkdtemp()
+# Two applications that run side by side for @seconds, once they have begun: (name, process) of each. A folder @root has
+# their control files.
+def begin_two(root, seconds):
     begin = time.time() + 15
     children = []
     for name, batch in (("torch_train", "256"), ("torch_infer", "64")):
         env = dict(os.environ, LD_PRELOAD=SHIM, GVM_SHIM_DIR=root, GVM_SHIM_LOG=os.path.join(SCRATCH, name + ".running"),
-                   BATCH=batch, START_AT=str(begin), SECONDS=str(len(cases) * (seconds + 1) + 3), **COUNTED)
+                   BATCH=batch, START_AT=str(begin), SECONDS=str(seconds), **COUNTED)
         children.append((name, subprocess.Popen(command(name), env=env, cwd=PROGRAMS, stdin=subprocess.DEVNULL,
                                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)))
+    time.sleep(max(0.0, begin + 1 - time.time()))
+    return children
+
+
+def set_file(root, child, file, value):
+    subprocess.run([os.path.join(TOOLS, "gvmctl"), "set", str(child.pid), file, value, "--root", root],
+                   check=True, timeout=20, stdout=subprocess.DEVNULL)
+
+
+# What each has done in @seconds from half a second on.
+def window(part, label, root, children, seconds):
+    time.sleep(0.5)
+    start, before = time.time(), [ended(root, child.pid) for _, child in children]
+    time.sleep(seconds)
+    taken, after = time.time() - start, [ended(root, child.pid) for _, child in children]
+    say("%s %-13s %s" % (part, label, "  ".join("%s %.0f kernels/s" % (name, (a - b) / taken) for (name, _), a, b in
+                                                zip(children, after, before))))
+
+
+def end_two(part, children, pattern):
+    for name, child in children:
+        try:
+            out = child.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out = child.communicate()[0]
+        log = os.path.join(SCRATCH, name + ".running")
+        text = open(log).read() if os.path.exists(log) else ""
+        say("%s %s rc %s %s %s" % (part, name, child.returncode, re.findall(r"^hash \w+", out, re.M), pattern(text)))
+
+
+# gvmctl changes the timeslices of two applications while they run: what each has done in each window.
+def running():
+    seconds = float(os.environ.get("TURN_SECONDS", "4"))
+    cases = [("as begun", None), ("train 0.5 ms", ("512us", "131072us")), ("train 131 ms", ("131072us", "512us"))]
+    root = tempfile.mkdtemp()
+    children = begin_two(root, len(cases) * (seconds + 1) + 3)
     try:
-        time.sleep(max(0.0, begin + 1 - time.time()))
         for label, slices in cases:
             for (_, child), us in zip(children, slices or ()):
-                subprocess.run([os.path.join(TOOLS, "gvmctl"), "set", str(child.pid), "compute.timeslice", us, "--root", root],
-                               check=True, timeout=20, stdout=subprocess.DEVNULL)
-            time.sleep(0.5)
-            start, before = time.time(), [ended(root, child.pid) for _, child in children]
-            time.sleep(seconds)
-            taken, after = time.time() - start, [ended(root, child.pid) for _, child in children]
-            say("running %-13s %s" % (label, "  ".join("%s %.0f kernels/s" % (name, (a - b) / taken) for (name, _), a, b in
-                                                       zip(children, after, before))))
+                set_file(root, child, "compute.timeslice", us)
+            window("running", label, root, children, seconds)
     finally:
-        for name, child in children:
-            try:
-                out = child.communicate(timeout=60)[0]
-            except subprocess.TimeoutExpired:
-                child.kill()
-                out = child.communicate()[0]
-            log = os.path.join(SCRATCH, name + ".running")
-            text = open(log).read() if os.path.exists(log) else ""
-            say("running %s rc %s %s %s" % (name, child.returncode, re.findall(r"^hash \w+", out, re.M),
-                                            re.findall(r"timeslice (\d+ us set and read back on \d+ of \d+)", text)))
+        end_two("running", children, lambda text: re.findall(r"timeslice (\d+ us set and read back on \d+ of \d+)", text))
+
+
+# gvmctl takes one of two applications off the GPU; then gvmd gives them turns by its policy timeshare.
+def frozen():
+    seconds = float(os.environ.get("TURN_SECONDS", "4"))
+    root = tempfile.mkdtemp()
+    children = begin_two(root, 6 * (seconds + 2) + 4)
+    train, infer = (child for _, child in children)
+    try:
+        window("frozen", "none", root, children, seconds)
+        for label, child in (("training", train), ("inference", infer)):
+            set_file(root, child, "compute.freeze", "1")
+            window("frozen", label, root, children, seconds)
+            set_file(root, child, "compute.freeze", "0")
+        for period, weights in (("50ms", (1, 1)), ("50ms", (4, 1)), ("10ms", (1, 4))):
+            policy = os.path.join(SCRATCH, "policy.json")
+            with open(policy, "w") as f:
+                f.write('{"policy": "timeshare", "period": "%s", "weights": {"train": %d, "infer": %d}}' % (period, *weights))
+            daemon = subprocess.Popen([os.path.join(TOOLS, "gvmd"), "run", policy, "--root", root, "--container",
+                                       "train=%d" % train.pid, "--container", "infer=%d" % infer.pid, "--duration",
+                                       "%ds" % (seconds + 1)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            window("frozen", "%s %d:%d" % (period, *weights), root, children, seconds)
+            out = daemon.communicate(timeout=20)[0]
+            say("frozen gvmd rc %s, %d writes, last: %s" % (daemon.returncode, len(out.splitlines()), out.splitlines()[-1:]))
+    finally:
+        end_two("frozen", children, lambda text: "%d freezes, %d thaws, other lines %s" % (
+            len(re.findall("channels are frozen", text)), len(re.findall("channels are thawed", text)),
+            re.findall(r"shim\[\d+\]: (.*cannot.*)", text)[:3]))
+
+
+# Programs that are frozen and thawed again and again: a hash of what they computed, without the shim and so.
+def thawed():
+    for name in ("torch_train", "torch_graphs", "torch_streams", "triton_rows", "torch_infer"):
+        plain = run(name, None, "plain", extra={"STEPS": "400"})
+        root = tempfile.mkdtemp()
+        done, freezes = threading.Event(), []
+
+        def freeze_often():
+            while not done.wait(0.02):
+                # The first process makes the folder, and the last one removes it.
+                for pid in os.listdir(root) if os.path.isdir(root) else ():
+                    for value in ("1", "0"):
+                        done.wait(0.03)
+                        r = subprocess.run([os.path.join(TOOLS, "gvmctl"), "set", pid, "compute.freeze", value, "--root", root],
+                                           timeout=20, capture_output=True)
+                        freezes.append((value, r.returncode))
+
+        thread = threading.Thread(target=freeze_often)
+        thread.start()
+        r = run(name, {"GVM_SHIM_DIR": root}, "frozen", extra={"STEPS": "400"})
+        done.set()
+        thread.join()
+        hashes = [re.findall(r"^hash \w+", one["out"], re.M) for one in (plain, r)]
+        say("thawed %-14s rc %s %s: %s %s; %d freezes and %d thaws held" % (
+            name, plain["rc"], r["rc"], "same" if hashes[0] and hashes[0] == hashes[1] else "DIFFER", hashes,
+            freezes.count(("1", 0)), freezes.count(("0", 0))))
 
 
 # Memory without an address, and calls that managed memory answers in another way: without the shim, and with it.
@@ -496,7 +573,7 @@ for part in PARTS:
         {"same": same, "counts": counts, "turns": turns, "cycles": cycles, "rates": rates, "limit": limit,
          "places": places, "resident": resident, "pressure": pressure, "calls": calls,
          "pairs": pairs, "pools": pools, "running": running, "beyond": beyond, "ranges": ranges,
-         "states": states, "shared": shared, "cards": cards}[part]()
+         "states": states, "shared": shared, "cards": cards, "frozen": frozen, "thawed": thawed}[part]()
     except Exception as wrong:
         say("# %s failed: %r" % (part, wrong))
     say("# %s took %.0f s" % (part, time.time() - start))
