@@ -161,9 +161,16 @@ def group_of(name, plan):
     return next(group for group in plan["groups"] if group["name"] == name.split(".")[0])
 
 
-def scenario(name, scene):
-    """What gvmsim has to run."""
-    run, containers = scene.run, {}
+def policy_of(name, scene):
+    """The policy of a run, as a file of gvmd's has it. None: it had none."""
+    planned = next(run for run in scene.group["runs"] if run["name"] == name.split(".", 1)[1])
+    return planned.get("policy")
+
+
+def scenario(name, scene, folder):
+    """What gvmsim has to run. A policy goes into a file in the folder. Its system is gvm, which has
+    the control files; without them it shares a GPU as a stock driver does."""
+    run, containers, policy = scene.run, {}, policy_of(name, scene)
     for process, facts in run["processes"].items():
         app = KINDS[facts["app"]].app(scene, process)
         planned = scene.group["processes"][process]
@@ -176,10 +183,15 @@ def scenario(name, scene):
         if run["mps"]:
             containers[process]["mps"] = dict(server="mps",
                                               limit=round(facts.get("mps_percent", 100)))
+    more = {}
+    if policy:
+        with open(os.path.join(folder, "policy.json"), "w", encoding="utf-8") as file:
+            json.dump(policy, file)
+        more = dict(policy=dict(file="./policy.json"))
     return dict(name=name.replace(".", "-"), description="Written by tools/corun/collect.py.",
                 duration=f"{START_S + run['seconds'] + run['drain_s']}s",
                 gpu=dict(profile=scene.gpu),
-                system=dict(name="stock"), containers=containers)
+                system=dict(name="gvm" if policy else "stock"), containers=containers, **more)
 
 
 def profiles_of(folder, manifest):
@@ -218,7 +230,7 @@ def main():
         add_logs(arguments.collector, arguments.folder, source, run)
         with open(os.path.join(arguments.folder, "scenario.json"), "w",
                   encoding="utf-8") as file:
-            json.dump(scenario(name, scene), file, indent="\t")
+            json.dump(scenario(name, scene, arguments.folder), file, indent="\t")
             file.write("\n")
         for process in run["processes"]:
             if os.path.exists(os.path.join(source, process + ".arrivals.csv")):

@@ -6,6 +6,8 @@
     corun.py PLAN.json OUT          plan.py tells what a plan says; plans/ has some
     corun.py --dry-run PLAN.json    say what the plan would do
 
+A plan whose runs have policies needs --shim libgvm_shim.so and --gvmd gvmd (docs/shim.md).
+
 OUT gets manifest.json (GPU, driver, versions, plan, what each run did), clocks.csv, errors
 of the applications, profiles of programs, and a folder for each run: arrivals, requests,
 images, steps. summarize.py makes a table of it, collect.py a results folder to put a simulation
@@ -97,11 +99,42 @@ class Application:
         self.errors.close()
 
 
+class Policy:
+    """gvmd with a policy, over the control files of the shim."""
+
+    def __init__(self, gvmd, root, policy, folder, applications):
+        self.said = os.path.join(folder, "gvmd.txt")
+        path = os.path.join(folder, "policy.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(policy, file)
+        containers = [text for name, application in applications.items()
+                      for text in ("--container", f"{name}={application.child.pid}")]
+        with open(self.said, "wb") as out:
+            self.child = subprocess.Popen([gvmd, "run", path, "--root", root] + containers,
+                                          stdout=out, stderr=subprocess.STDOUT)
+
+    def stop(self):
+        """End it. Control files get back what they had before. Returns how many it wrote."""
+        self.child.send_signal(signal.SIGINT)
+        try:
+            self.child.wait(15)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+        with open(self.said, encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        writes = [line for line in lines if " s  " in line and "as before" not in line]
+        if not writes:
+            raise Failed(f"gvmd has written nothing: {lines[-1:]}")
+        return len(writes)
+
+
 class Session:
     """A plan while it runs."""
 
-    def __init__(self, plan, traces, out, seconds, python):
+    def __init__(self, plan, traces, out, seconds, python, shim=None, gvmd=None):
         self.plan, self.traces, self.out, self.python = plan, traces, out, python
+        self.shim, self.gvmd = shim, gvmd
         self.begin = time.monotonic()
         self.deadline = self.begin + seconds
         self.log = open(os.path.join(out, "corun.log"), "a", encoding="utf-8")
@@ -148,8 +181,15 @@ class Session:
             environment["LD_PRELOAD"] = self.library
             environment["CORUN_TIMESLICE_US"] = str(
                 process.get("timeslice_us", plans.DEFAULT_TIMESLICE_US))
+        if plans.policies(group):  # its memory stays what PyTorch asks for
+            environment.update(LD_PRELOAD=os.path.abspath(self.shim), GVM_SHIM_MANAGED="0",
+                               GVM_SHIM_DIR=self.control_files())
         environment.update(process.get("env", {}))
         return environment
+
+    def control_files(self):
+        """The folder of the shim's."""
+        return os.path.abspath(os.path.join(self.out, "shim"))
 
     def write_arrivals(self, name, seconds, path):
         """Cut the arrivals of a run."""
@@ -181,6 +221,22 @@ class Session:
             applications[process].tell(run=dict(command, start_ns=start_ns))
         record = dict(start_ns=start_ns, seconds=run["seconds"], drain_s=drain_s, mps=bool(
             group.get("mps")), processes={})
+        policy = None
+        if "policy" in run:
+            policy = Policy(self.gvmd, self.control_files(), run["policy"], folder,
+                            {name: applications[name] for name in commands})
+        try:
+            self.take_answers(group, run, commands, applications, record)
+        finally:
+            if policy:
+                record["policy_writes"] = policy.stop()
+        record["sm_mhz"] = self.clocks.between(
+            start_ns, start_ns + int(plans.length_s(run) * 1e9))
+        self.manifest["runs"][name] = record
+        self.say(f"run {name}: {json.dumps(record['processes'])}")
+
+    def take_answers(self, group, run, commands, applications, record):
+        """Wait for all processes of a run, and note what they say."""
         for process, command in commands.items():
             answer = applications[process].answer(LEAD_S + plans.length_s(run) + GRACE_S)
             if "failed" in answer:
@@ -190,10 +246,6 @@ class Session:
                 **{key: command[key] for key in ("timeslice_us",) if key in command},
                 **{key: value for key, value in group["processes"][process].items()
                    if key == "mps_percent"})
-        record["sm_mhz"] = self.clocks.between(
-            start_ns, start_ns + int(plans.length_s(run) * 1e9))
-        self.manifest["runs"][name] = record
-        self.say(f"run {name}: {json.dumps(record['processes'])}")
 
     def profile(self, process, application):
         """Let a program that is alone record its profile. It comes after the runs, which the
@@ -325,14 +377,18 @@ def require_modules(python):
                     "--python names another")
 
 
-def do_plan(path, out, seconds, python):
+def do_plan(path, out, seconds, python, shim=None, gvmd=None):
     """Do the plan in a file. Returns whether it is complete."""
     plan, traces = plans.load(path)
+    if any(map(plans.policies, plan["groups"])):
+        for option, file in (("--shim", shim), ("--gvmd", gvmd)):
+            if not file or not os.path.isfile(file):
+                raise plans.PlanError(f"has a policy, which needs {option} FILE")
     require_modules(python)
     os.makedirs(out, exist_ok=True)
     if os.path.exists(os.path.join(out, "manifest.json")):
         raise plans.PlanError(f"{out}: has results already")
-    return Session(plan, traces, out, seconds, python).all()
+    return Session(plan, traces, out, seconds, python, shim, gvmd).all()
 
 
 def check(out, seconds, device, python):
@@ -362,6 +418,8 @@ def main():
     parser.add_argument("--device", default="cuda", choices=("cuda", "cpu"),
                         help="of --check")
     parser.add_argument("--python", default=sys.executable, help="runs the applications")
+    parser.add_argument("--shim", help="libgvm_shim.so, for runs with a policy")
+    parser.add_argument("--gvmd", help="the program gvmd, likewise")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
@@ -377,7 +435,8 @@ def main():
         else:
             if not arguments.out:
                 parser.error("PLAN and OUT are required")
-            done = do_plan(arguments.plan, arguments.out, arguments.seconds, arguments.python)
+            done = do_plan(arguments.plan, arguments.out, arguments.seconds, arguments.python,
+                           arguments.shim, arguments.gvmd)
     except Unfit as error:
         print(f"corun.py: {error}", file=sys.stderr)
         sys.exit(1)

@@ -24,6 +24,9 @@ A plan is a JSON object:
             seconds     requests arrive, and images and steps are counted, so long
             drain_s     then running requests may end so long; default 4
             processes   by name: {"arrivals": NAME, "timeslice_us": N}; arrivals of an llm only
+            policy      of gvmd, as in a file of its: {"policy": "timeshare", "period": "50ms"}.
+                        The containers are the processes, which have the shim; not with
+                        timeslice_us
 
 Mistakes are PlanError with the place in the plan. Only the standard library is used.
 """
@@ -124,9 +127,19 @@ def _check_process(where, process, mps):
     _timeslice(where, process, mps)
 
 
+def _check_policy(where, policy, group):
+    """gvmd checks what is in it."""
+    if not isinstance(policy.get("policy"), str):
+        raise PlanError(f"{where}.policy: is missing")
+    if timeslices(group):
+        raise PlanError(f"{where}: has no meaning with timeslice_us")
+
+
 def _check_run(where, run, group, arrivals):
     _check(where, run, {"name!": str, "seconds!": NUMBER, "drain_s": NUMBER,
-                        "processes!": dict})
+                        "processes!": dict, "policy": dict})
+    if "policy" in run:
+        _check_policy(f"{where}.policy", run["policy"], group)
     _word(f"{where}.name", run["name"])
     _range(f"{where}.seconds", run["seconds"], 1, SECONDS_MAX)
     _range(f"{where}.drain_s", run.get("drain_s", 0), 0, SECONDS_MAX)
@@ -204,6 +217,11 @@ def timeslices(group):
                + [s for run in group["runs"] for s in run["processes"].values()])
 
 
+def policies(group):
+    """Is there a run with a policy?"""
+    return any("policy" in run for run in group["runs"])
+
+
 def describe(plan):
     """What a plan does, a line for each part."""
     groups = plan["groups"]
@@ -232,5 +250,7 @@ def describe(plan):
                 if "timeslice_us" in settings:
                     parts.append(f"timeslice {settings['timeslice_us']} us")
                 who.append(" ".join(parts))
+            if "policy" in run:
+                who.append(f"policy {run['policy']['policy']}")
             yield (f"  run {group['name']}.{run['name']}: {run['seconds']:g} s and "
                    f"{run.get('drain_s', DEFAULT_DRAIN_S):g} s: {', '.join(who)}")

@@ -200,8 +200,8 @@ def write_arrivals(kept, run, process, folder):
 def simulate(options, folders, kept, run):
     """What a simulated run says of each process: its metrics, by column of summary.csv."""
     facts, scene = kept.manifest["runs"][run], Scene(options, folders, kept, run)
-    scenario = collect.scenario(run, scene)
     with tempfile.TemporaryDirectory() as folder:
+        scenario = collect.scenario(run, scene, folder)
         for process in facts["processes"]:
             write_arrivals(kept, run, process, folder)
         path = os.path.join(folder, "scenario.json")
