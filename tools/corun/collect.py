@@ -168,8 +168,8 @@ def policy_of(name, scene):
 
 
 def scenario(name, scene, folder):
-    """What gvmsim has to run. A policy goes into a file in the folder. Its system is gvm, which has
-    the control files; without them it shares a GPU as a stock driver does."""
+    """What gvmsim has to run. A policy goes into a file in the folder. Its system is gvm, which
+    has the control files; without them it shares a GPU as a stock driver does."""
     run, containers, policy = scene.run, {}, policy_of(name, scene)
     for process, facts in run["processes"].items():
         app = KINDS[facts["app"]].app(scene, process)

@@ -36,6 +36,7 @@ predict "$programs/programs-second" --deviations written.md >>.told
 predict "$programs/programs-third" --deviations written.md >>.told
 predict "$programs/programs-fourth" --deviations written.md >>.told
 predict "$programs/programs-one-limit" --deviations written.md >>.told
+predict "$programs/programs-policies" --deviations written.md >>.told
 predict "$programs/programs-mps" --deviations written.md >>.told
 predict "$programs/programs-mps-second" --deviations written.md >>.told
 predict "$programs/programs-mps-third" --deviations written.md >>.told
@@ -49,10 +50,11 @@ programs-third 8
 programs-fourth 6
 programs-mps-third 1
 programs-one-limit 3
+programs-policies 7
 h100-blind 1
 END
 sed -n 's/^order in \(.*\): \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2 \3/p' .told >.orders
-[ "$(wc -l <.orders)" -ge 18 ] || fail "orders: $(cat .orders)"
+[ "$(wc -l <.orders)" -ge 19 ] || fail "orders: $(cat .orders)"
 awk 'FILENAME == ".few" { few[$1] = $2; next } $NF - $(NF - 1) > few[$1] { print }' .few .orders >.wrong
 [ ! -s .wrong ] || fail "in another order than measured: $(cat .wrong)"
 diff "$source/DEVIATIONS.md" written.md || fail "run tools/corun/predict.py --deviations, see docs/corun.md"

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -97,7 +98,8 @@ class TestPrograms(unittest.TestCase):
         """Of a kept run."""
         kept = predict.Kept(KEPT, "h200-141g")
         with importing():
-            return collect.scenario(run, predict.Scene(self.options(), [kept], kept, run))
+            return collect.scenario(run, predict.Scene(self.options(), [kept], kept, run),
+                                    OUT)
 
     def test_only_steps_that_ended_in_time_count(self):
         row = {r["run"]: r for r in summarize.rows_of(OUT)}["solo.alone"]
@@ -131,6 +133,20 @@ class TestPrograms(unittest.TestCase):
         containers = self.scenario("mps.side-by-side")["containers"]
         self.assertEqual({name: c["mps"]["limit"] for name, c in containers.items()},
                          {"decode": 100, "half": 50})
+
+    def test_a_policy_is_simulated_as_gvmd_ran_it(self):
+        policy = {"policy": "timeshare", "period": "50ms"}
+        kept = predict.Kept(KEPT, "h200-141g")
+        scene = predict.Scene(self.options(), [kept], kept, "turns.together")
+        (run,) = [run for run in scene.group["runs"] if run["name"] == "together"]
+        run["policy"] = policy
+        with importing(), tempfile.TemporaryDirectory() as folder:
+            scenario = collect.scenario("turns.together", scene, folder)
+            with open(os.path.join(folder, "policy.json"), encoding="utf-8") as file:
+                self.assertEqual(json.load(file), policy)
+        self.assertEqual(scenario["system"], {"name": "gvm"})
+        self.assertEqual(scenario["policy"], {"file": "./policy.json"})
+        self.assertNotIn("policy", self.scenario("turns.together"))
 
     def test_the_profile_is_that_of_the_folder_or_of_another_one(self):
         kept = predict.Kept(KEPT, "h200-141g")

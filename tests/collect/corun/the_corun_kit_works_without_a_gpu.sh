@@ -118,6 +118,16 @@ mistake '.groups[1].processes[].args.program = "resnet50-train"' \
 	'groups[1].processes.vit-infer.profile: resnet50-train has one already'
 mistake '.groups[0].runs[0].processes[].arrivals = "moderate"' \
 	'groups[0].runs[0].processes.resnet50-train.arrivals: has no meaning'
+plan=programs-policies
+mistake '.groups[4].runs[1].policy = "timeshare"' 'groups[4].runs[1].policy: is of a wrong type'
+mistake 'del(.groups[4].runs[1].policy.policy)' 'groups[4].runs[1].policy.policy: is missing'
+mistake '.groups[4].runs[2].processes["vit-infer"].timeslice_us = 512' \
+	'groups[4].runs[1].policy: has no meaning with timeslice_us'
+status=0
+python3 "$kit/corun.py" "$kit/plans/programs-policies.json" policy-out --shim "$kit/plan.py" >.out 2>.err || status=$?
+[ "$status" -eq 2 ] && [ ! -e policy-out ] || fail "a policy without gvmd: exit code $status"
+[ "$(cat .err)" = "corun.py: $kit/plans/programs-policies.json: has a policy, which needs --gvmd FILE" ] ||
+	fail "a policy without gvmd: $(cat .err)"
 
 # Arrivals: what the server replays, the simulator reads.
 python3 "$kit/arrivals.py" "$source/traces/burstgpt1_gvm3256.trace" --from 50400 --divide 240 \
