@@ -45,6 +45,7 @@ EXPORT_SYMBOL_GPL(gvm_check);
 
 /* Suspend, reset, loss, and memory taken by force. */
 EXPORT_SYMBOL_GPL(gvm_device_quiesce);
+EXPORT_SYMBOL_GPL(gvm_device_quiesce_to_sleep);
 EXPORT_SYMBOL_GPL(gvm_device_resume);
 EXPORT_SYMBOL_GPL(gvm_device_set_lost);
 EXPORT_SYMBOL_GPL(gvm_clock_take_range);

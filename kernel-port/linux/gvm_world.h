@@ -220,6 +220,10 @@ static inline bool gvm_worker_should_stop(void)
 #define gvm_wait_event_killable_timeout_ns(wq, condition, ns) \
 	gvm_wait_event_state(wq, condition, ns, TASK_KILLABLE)
 
+/* No signal ends it: 0 or -ETIMEDOUT. Not for a worker, whose stop would end it. */
+#define gvm_wait_event_uninterruptible_timeout_ns(wq, condition, ns) \
+	(gvm_wait_event_state(wq, condition, ns, TASK_UNINTERRUPTIBLE) ? -ETIMEDOUT : 0)
+
 /*
  * Something that happens once. Not <linux/completion.h>: whether kthread_stop() interrupts its
  * waits depends on the kernel. As there, the waiter may free it once its wait has returned 0.

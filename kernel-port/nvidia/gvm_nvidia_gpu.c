@@ -107,10 +107,11 @@ static void nvidia_gpu_remove(struct gvm_uvm_gpu *uvm)
 	kfree(gpu);
 }
 
-/* The driver cannot refuse to sleep: what goes on then finds its GPU asleep, and is logged. */
+/* The driver cannot refuse to sleep. Work that does not end in time finds its GPU asleep. */
 static void nvidia_suspend(struct gvm_uvm_gpu *uvm)
 {
-	int status = gvm_device_quiesce(gvm_nvidia_gpu(uvm)->device, NVIDIA_QUIESCE_NS);
+	int status =
+		gvm_device_quiesce_to_sleep(gvm_nvidia_gpu(uvm)->device, NVIDIA_QUIESCE_NS);
 
 	if (status)
 		gvm_warn("%s: suspended while the core works (%d)", uvm->name, status);

@@ -97,6 +97,7 @@ static void world_tsg_sample(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_samp
 	struct world *me = gpu;
 
 	ck_assert_uint_lt(tsg, WORLD_TSGS);
+	me->looks++;
 	*ret_sample = me->samples[tsg];
 }
 

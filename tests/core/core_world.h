@@ -57,6 +57,7 @@ struct world {
 	bool off[WORLD_TSGS]; /* off the runlist, after the last move */
 	u32 idle_moves;	      /* moves that changed nothing, except TAKE_OFF */
 	struct gvm_tsg_sample samples[WORLD_TSGS]; /* results of tsg_sample, by TSG id */
+	u32 looks;				   /* calls of tsg_sample */
 	u64 accesses[WORLD_TSGS];		   /* that each TSG has finished */
 	u32 fail_call; /* index of the call that fails; U32_MAX: none */
 	int fail_error;

@@ -68,6 +68,66 @@ START_TEST(quiesce_gives_up_in_time_and_undoes_what_it_did)
 }
 END_TEST
 
+/*
+ * Regression: a system that suspends cannot be refused, and work that did not end in time was
+ * followed by more of it on the sleeping GPU.
+ */
+START_TEST(a_gpu_that_sleeps_anyway_gets_no_new_work)
+{
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++) {
+		ck_assert(gvm_activity_begin(device, (enum gvm_activity)i));
+		ck_assert_int_eq(gvm_device_quiesce_to_sleep(device, TIMEOUT_NS), -ETIMEDOUT);
+		ck_assert_int_eq(gvm_device_quiesce_to_sleep(device, TIMEOUT_NS), -EBUSY);
+		for (u32 j = 0; j < GVM_ACTIVITIES; j++)
+			ck_assert(!gvm_activity_begin(device, (enum gvm_activity)j));
+		gvm_activity_end(device, (enum gvm_activity)i);
+		ck_assert_int_eq(gvm_device_resume(device), 0);
+	}
+	ck_assert_int_eq(gvm_device_quiesce_to_sleep(device, TIMEOUT_NS), 0);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	gvm_device_set_lost(device);
+	ck_assert_int_eq(gvm_device_quiesce_to_sleep(device, TIMEOUT_NS), -ENODEV);
+}
+END_TEST
+
+static void expect_freeze(const char *expected)
+{
+	char text[GVM_CONTROL_TEXT_MAX];
+
+	ck_assert_int_eq(gvm_control_read(a, "compute.freeze", text, sizeof(text)), 2);
+	ck_assert_str_eq(text, expected);
+}
+
+/* Regression: a read of compute.freeze asked the GPU, which reads a register, while it slept. */
+START_TEST(a_read_does_not_look_at_a_gpu_that_sleeps)
+{
+	u32 looks;
+
+	gvm_tsg_attach(a, &tsg, 1);
+	world.samples[1].on_gpu = true;
+	ck_assert_int_eq(gvm_compute_freeze(a), 0);
+	expect_freeze("0\n");
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	looks = world.looks;
+	world.samples[1].on_gpu = false;
+	expect_freeze("0\n");
+	ck_assert_uint_eq(world.looks, looks);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	expect_freeze("1\n");
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	looks = world.looks;
+	world.samples[1].on_gpu = true; /* registers of a GPU that sleeps read as ones */
+	expect_freeze("1\n");
+	ck_assert_uint_eq(world.looks, looks);
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	/* It was asked to leave once more, and has not been seen off the GPU since. */
+	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), 0);
+	expect_freeze("0\n");
+	ck_assert_int_eq(gvm_device_resume(device), 0);
+	gvm_tsg_detach(&tsg);
+}
+END_TEST
+
 START_TEST(a_resume_applies_all_settings_of_tsgs_anew)
 {
 	gvm_tsg_attach(a, &tsg, 1);
@@ -451,6 +511,8 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, a_quiesced_device_takes_no_write_and_makes_no_rpc);
 	tcase_add_test(tests, quiesce_gives_up_in_time_and_undoes_what_it_did);
+	tcase_add_test(tests, a_gpu_that_sleeps_anyway_gets_no_new_work);
+	tcase_add_test(tests, a_read_does_not_look_at_a_gpu_that_sleeps);
 	tcase_add_test(tests, a_resume_applies_all_settings_of_tsgs_anew);
 	tcase_add_test(tests, a_resume_whose_rpc_fails_says_so_and_runs);
 	tcase_add_test(tests, a_tsg_attached_meanwhile_gets_its_settings_at_resume);

@@ -417,6 +417,44 @@ START_TEST(a_device_is_quiesced_again_only_after_its_resume)
 }
 END_TEST
 
+static u64 asleep_ns;
+
+static void suspender_main(void *data)
+{
+	(void)data;
+	quiesced = gvm_device_quiesce_to_sleep(&device, 100 * RPC_NS);
+	asleep_ns = eng_now();
+}
+
+static void signal_meets_suspend(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *suspender;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert(gvm_activity_begin(&device, GVM_ACTIVITY_WRITERS));
+	suspender = eng_spawn("suspender", suspender_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(RPC_NS), 0);
+	eng_interrupt(suspender);
+	ck_assert_int_eq(eng_sleep_until(2 * RPC_NS), 0);
+	gvm_activity_end(&device, GVM_ACTIVITY_WRITERS);
+	eng_join(suspender);
+}
+
+/* Regression: a signal to the suspending thread let the core go on while the GPU slept. */
+START_TEST(a_signal_does_not_end_the_wait_before_a_sleep)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", signal_meets_suspend, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	ck_assert_int_eq(quiesced, 0);
+	ck_assert_uint_eq(asleep_ns, 2 * RPC_NS);
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++)
+		ck_assert(!gvm_activity_begin(&device, (enum gvm_activity)i));
+}
+END_TEST
+
 static int write_status;
 
 static void writer_main(void *data)
@@ -468,6 +506,7 @@ static void add_quiesce_tests(TCase *tests)
 	tcase_add_test(tests, a_resume_starts_nothing_that_a_quiesce_is_stopping);
 	tcase_add_test(tests, a_tsg_that_joins_while_a_quiesce_gives_up_is_frozen);
 	tcase_add_test(tests, a_device_is_quiesced_again_only_after_its_resume);
+	tcase_add_test(tests, a_signal_does_not_end_the_wait_before_a_sleep);
 	tcase_add_test(tests, a_resume_with_broken_books_ends_the_wait_of_a_writer);
 }
 

@@ -22,6 +22,10 @@
  * returns an error. The driver may then declare the GPU lost with gvm_device_set_lost() and
  * reset it.
  *
+ * A system that suspends does not ask: the GPU sleeps whether the core is ready or not. Then an
+ * activity that does not end in time stays stopped, and no signal to the suspending thread ends
+ * its wait. To start everything again would let the core work on a GPU that sleeps.
+ *
  * A reset makes the GPU forget timeslices and runlists; a suspend need not. So at resume each TSG
  * may have its old settings or the defaults of a new one, and gets its container's settings by RPCs
  * that are right for both. A TSG that is attached while writers are stopped gets no RPC. It gets
@@ -86,24 +90,38 @@ static bool quiesce_go_on(struct gvm_device *device, enum gvm_quiesce from, enum
 	return is_there;
 }
 
+/*
+ * Begin a quiesce. Returns 0; -EBUSY: another thread has done so, or resumes the device; or
+ * gvm_device_error().
+ */
+static int quiesce_begin(struct gvm_device *device)
+{
+	if (gvm_device_is_lost(device))
+		return gvm_device_error(device);
+	return quiesce_go_on(device, GVM_RUNS, GVM_IS_QUIESCING) ? 0 : -EBUSY;
+}
+
+/* The time from now to @end_ns. */
+static u64 quiesce_rest_ns(u64 end_ns)
+{
+	return end_ns - min(gvm_ktime_ns(), end_ns);
+}
+
 /* CONTEXT: process. */
 int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 {
 	u64 end_ns = gvm_ktime_ns() + timeout_ns;
+	int status = quiesce_begin(device);
 
-	if (gvm_device_is_lost(device))
-		return gvm_device_error(device);
-	if (!quiesce_go_on(device, GVM_RUNS, GVM_IS_QUIESCING))
-		return -EBUSY;
+	if (status)
+		return status;
 	for (u32 i = 0; i < GVM_ACTIVITIES; i++) {
-		u64 now_ns = gvm_ktime_ns();
-		int status;
+		enum gvm_activity activity = (enum gvm_activity)i;
 
-		quiesce_set_stopped(device, (enum gvm_activity)i, true);
-		status =
-			gvm_wait_event_timeout_ns(&device->idle,
-						  quiesce_is_idle(device, (enum gvm_activity)i),
-						  end_ns - min(now_ns, end_ns));
+		quiesce_set_stopped(device, activity, true);
+		status = gvm_wait_event_timeout_ns(&device->idle,
+						   quiesce_is_idle(device, activity),
+						   quiesce_rest_ns(end_ns));
 		if (status) {
 			(void)quiesce_undo(device, i + 1);
 			return status;
@@ -111,6 +129,28 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns)
 	}
 	(void)quiesce_go_on(device, GVM_IS_QUIESCING, GVM_IS_QUIESCED);
 	return 0;
+}
+
+/* CONTEXT: process. */
+int gvm_device_quiesce_to_sleep(struct gvm_device *device, u64 timeout_ns)
+{
+	u64 end_ns = gvm_ktime_ns() + timeout_ns;
+	int first = quiesce_begin(device);
+
+	if (first)
+		return first;
+	for (u32 i = 0; i < GVM_ACTIVITIES; i++) {
+		enum gvm_activity activity = (enum gvm_activity)i;
+		int status;
+
+		quiesce_set_stopped(device, activity, true);
+		status = gvm_wait_event_uninterruptible_timeout_ns(
+			&device->idle, quiesce_is_idle(device, activity),
+			quiesce_rest_ns(end_ns));
+		first = first ? first : status;
+	}
+	(void)quiesce_go_on(device, GVM_IS_QUIESCING, GVM_IS_QUIESCED);
+	return first;
 }
 
 /* CONTEXT: process. */

@@ -111,6 +111,7 @@ static int sched_send_batch(struct gvm_scheduler *scheduler, bool disable)
 	for (u32 i = 0; i < count && !status; i++) {
 		scheduler->batch[i]->disabled = disable;
 		scheduler->batch[i]->preempted = disable && sched_preempts(scheduler);
+		scheduler->batch[i]->left = false;
 	}
 	return status;
 }

@@ -57,8 +57,10 @@ static int tsg_apply_locked(struct gvm_tsg *tsg)
 	}
 	if (plan.preempt && !off) {
 		off = tsg_rpc_status(device, ops->tsg_preempt(device->gpu, tsg->id));
-		if (!off)
+		if (!off) {
 			tsg->preempted = true;
+			tsg->left = false;
+		}
 	}
 	if (plan.set_timeslice) {
 		timeslice = tsg_rpc_status(device, ops->tsg_set_timeslice(device->gpu, tsg->id,
@@ -159,6 +161,7 @@ int gvm_tsg_attach(struct gvm_container *container, struct gvm_tsg *tsg, u32 id)
 	tsg->timeslice_us = device->default_timeslice_us;
 	tsg->disabled = false;
 	tsg->preempted = false;
+	tsg->left = false;
 	tsg->runtime_ns = 0;
 	tsg->apply_error = 0;
 
@@ -387,23 +390,33 @@ int gvm_compute_thaw(struct gvm_container *container)
 	return compute_set_frozen(container, false);
 }
 
-/* CONTEXT: process, tsg_mutex held. */
-bool gvm_tsgs_frozen_locked(const struct gvm_container *container)
+/*
+ * Is a preempted TSG off the GPU? A quiesced GPU may sleep, and a look would read its registers.
+ * A TSG that has left does not come back by itself, so the last look holds then.
+ */
+static bool tsg_has_left_locked(struct gvm_tsg *tsg)
 {
-	const struct gvm_device *device = container->device;
-	const struct gvm_tsg *tsg;
+	struct gvm_device *device = tsg->container->device;
+	struct gvm_tsg_sample sample = { .on_gpu = false };
 
-	gvm_mutex_assert_held(&device->tsg_mutex);
+	if (!gvm_activity_begin(device, GVM_ACTIVITY_WRITERS))
+		return tsg->left || gvm_device_is_lost(device);
+	device->ops->tsg_sample(device->gpu, tsg->id, &sample);
+	gvm_activity_end(device, GVM_ACTIVITY_WRITERS);
+	tsg->left = !sample.on_gpu;
+	return tsg->left;
+}
+
+/* CONTEXT: process, tsg_mutex held. */
+bool gvm_tsgs_frozen_locked(struct gvm_container *container)
+{
+	struct gvm_tsg *tsg;
+
+	gvm_mutex_assert_held(&container->device->tsg_mutex);
 	if (container->share.held && !container->frozen)
 		return false;
 	list_for_each_entry(tsg, &container->tsgs, node) {
-		struct gvm_tsg_sample sample = { .on_gpu = false };
-
-		if (!tsg->disabled || !tsg->preempted)
-			return false;
-		if (!gvm_device_is_lost(device))
-			device->ops->tsg_sample(device->gpu, tsg->id, &sample);
-		if (sample.on_gpu)
+		if (!tsg->disabled || !tsg->preempted || !tsg_has_left_locked(tsg))
 			return false;
 	}
 	return true;

@@ -123,6 +123,11 @@ static inline u64 gvm_port_date_in(u64 ns)
 		u64 wait_date = gvm_port_date_in(ns);                    \
 		gvm_port_wait_until((wq), (condition), wait_date, true); \
 	})
+#define gvm_wait_event_uninterruptible_timeout_ns(wq, condition, ns)      \
+	({                                                                \
+		u64 wait_date = gvm_port_date_in(ns);                     \
+		gvm_port_wait_until((wq), (condition), wait_date, false); \
+	})
 
 /* Threads of these worlds get no signals. Only a request to stop interrupts them. */
 #define gvm_wait_event_killable		   gvm_wait_event_interruptible

@@ -136,8 +136,9 @@ struct gvm_gpu_ops {
 	int (*tsgs_disable)(void *gpu, const u32 *tsgs, u32 count, bool preempt);
 	int (*tsgs_enable)(void *gpu, const u32 *tsgs, u32 count);
 	/*
-	 * Atomic: the device's knowledge of a TSG, without an RPC. Leaves *ret_sample as it is
-	 * if the TSG is gone.
+	 * Atomic: the device's knowledge of a TSG, without an RPC. May read a register, so it
+	 * is not called while the device is quiesced. Leaves *ret_sample as it is if the TSG is
+	 * gone.
 	 */
 	void (*tsg_sample)(void *gpu, u32 tsg, struct gvm_tsg_sample *ret_sample);
 	/*

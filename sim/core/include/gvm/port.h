@@ -50,6 +50,8 @@
  *                                                         killed or stopped. Other signals do
  *                                                         not end it
  *     gvm_wait_event_killable_timeout_ns(wq, condition, ns)  likewise, or -ETIMEDOUT
+ *     gvm_wait_event_uninterruptible_timeout_ns(wq, condition, ns)  0 or -ETIMEDOUT; not in a
+ *                                                         worker
  *   struct gvm_completion             gvm_completion_init gvm_complete_all
  *     gvm_completion_wait(completion)                     0 or -EINTR
  *   struct gvm_worker                 a thread of the driver

@@ -45,6 +45,7 @@ struct gvm_tsg {
 	int apply_error; /* of that pass, or 0 */
 	bool disabled;	 /* off the runlist, as the last RPC confirmed */
 	bool preempted;	 /* and asked to leave the GPU since then */
+	bool left;	 /* and it was off the GPU at the last look at it */
 };
 
 /*
@@ -80,9 +81,10 @@ struct gvm_tsg_plan gvm_tsg_plan_locked(const struct gvm_tsg *tsg);
 
 /*
  * Are all TSGs of the container off the runlist, asked to leave and seen off the GPU? True
- * without TSGs. False if only the scheduler holds them. tsg_mutex held.
+ * without TSGs. False if only the scheduler holds them. While the device is quiesced, the last
+ * look counts. tsg_mutex held.
  */
-bool gvm_tsgs_frozen_locked(const struct gvm_container *container);
+bool gvm_tsgs_frozen_locked(struct gvm_container *container);
 
 /*
  * attach: a context made a TSG. Takes a reference to the container and applies its settings to
