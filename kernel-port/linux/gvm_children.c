@@ -24,8 +24,9 @@
 
 #include <linux/pid.h>
 
+#include "gvm/charge.h"
 #include "gvm/child.h"
-#include "gvm/control.h"
+#include "gvm/swap.h"
 #include "gvm_control_files.h"
 #include "gvm_members.h"
 #include "gvm_registry.h"
@@ -46,29 +47,19 @@ struct gvm_child {
 	struct gvm_control_dir *dir;
 };
 
-/* A limit of a child that goes: the parent's hold alone. Raising one never has to wait. */
-static void child_lift(struct gvm_child *child, const char *file, const char *value)
-{
-	int status = gvm_control_write(child->container, file, value, strlen(value));
-
-	if (status && status != -EIO && status != -ENODEV && status != -EINTR)
-		gvm_warn("child %u: %s is left (%d)", child->number, file, status);
-}
-
 /*
- * The mutex is dropped meanwhile. @with_memory: the child may have some. If not, its limits
- * bind nothing, and an address space goes without a wait for a GPU that is suspended.
+ * The mutex is dropped meanwhile. The child may have memory, for which the parent's limits hold
+ * alone from now on. They are set without the control files, so that a GPU that is suspended
+ * keeps no process waiting here.
  */
-static void child_leave_locked(struct gvm_child *child, bool with_memory)
+static void child_leave_locked(struct gvm_child *child)
 {
 	child->leaving = true;
 	gvm_mutex_unlock(&gvm_registry_mutex);
 	gvm_control_dir_remove(child->dir);
-	if (with_memory) {
-		child_lift(child, "gmem.limit.high", "max");
-		child_lift(child, "gmem.limit.low", "0");
-		child_lift(child, "hmem.limit", "max");
-	}
+	gvm_limit_set_high(child->container, GVM_NO_LIMIT);
+	gvm_limit_set_low(child->container, 0);
+	gvm_limit_set_hmem(child->container, GVM_NO_LIMIT);
 	gvm_mutex_lock(&gvm_registry_mutex);
 	gvm_control_dir_free(child->dir);
 	gvm_child_close(child->container);
@@ -114,7 +105,7 @@ static void space_close_children_locked(struct gvm_member *member, const void *s
 				       gvm_mutex_unlock(&gvm_registry_mutex),
 				       gvm_mutex_lock(&gvm_registry_mutex));
 		else
-			child_leave_locked(child, false);
+			child_leave_locked(child);
 	}
 }
 
@@ -197,7 +188,7 @@ static int child_create_locked(struct gvm_member *member, const struct gvm_windo
 	scnprintf(name, sizeof(name), "child.%u", number);
 	status = gvm_control_dir_create_in(member->dir, name, child->container, &child->dir);
 	if (status)
-		child_leave_locked(child, false);
+		child_leave_locked(child);
 	return status;
 }
 
@@ -238,7 +229,7 @@ int gvm_own_child_close(u32 gpu, u32 number)
 	gvm_mutex_lock(&gvm_registry_mutex);
 	status = own_child_locked(gpu, number, &child);
 	if (!status)
-		child_leave_locked(child, true);
+		child_leave_locked(child);
 	gvm_mutex_unlock(&gvm_registry_mutex);
 	return status;
 }
