@@ -45,7 +45,6 @@ EXPORT_SYMBOL_GPL(gvm_check);
 
 /* Suspend, reset, loss, and memory taken by force. */
 EXPORT_SYMBOL_GPL(gvm_device_quiesce);
-EXPORT_SYMBOL_GPL(gvm_device_quiesce_to_sleep);
 EXPORT_SYMBOL_GPL(gvm_device_resume);
 EXPORT_SYMBOL_GPL(gvm_device_set_lost);
 EXPORT_SYMBOL_GPL(gvm_clock_take_range);
@@ -120,6 +119,9 @@ EXPORT_SYMBOL_GPL(gvm_clock_putback_rest);
 EXPORT_SYMBOL_GPL(gvm_clock_take);
 EXPORT_SYMBOL_GPL(gvm_evict_wait_for);
 EXPORT_SYMBOL_GPL(gvm_evictors_kick);
+
+/* Suspend. */
+EXPORT_SYMBOL_GPL(gvm_device_quiesce_to_sleep);
 
 /* The port's locks. */
 EXPORT_SYMBOL_GPL(gvm_lock_class);

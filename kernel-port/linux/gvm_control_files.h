@@ -6,6 +6,8 @@
 #ifndef GVM_CONTROL_FILES_H
 #define GVM_CONTROL_FILES_H
 
+#include <linux/errno.h>
+
 #include "gvm/container.h"
 
 struct gvm_control_dir;

@@ -129,6 +129,9 @@ static ssize_t gvm_control_file_write(struct file *file, const char __user *buf,
 		ret = gvm_control_set(entry->container, entry->control->name, text, size);
 	else
 		ret = gvm_control_write(entry->container, entry->control->name, text, size);
+	/* A signal came before it changed anything: it starts again, as it must after a freeze. */
+	if (ret == -EINTR)
+		return -ERESTARTSYS;
 	return ret ? ret : (ssize_t)size;
 }
 

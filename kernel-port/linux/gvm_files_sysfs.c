@@ -43,6 +43,9 @@ static ssize_t gvm_sysfs_store(struct kobject *kobject, struct attribute *attrib
 	struct gvm_sysfs_dir *dir = container_of(kobject, struct gvm_sysfs_dir, kobject);
 	int status = gvm_control_write(dir->container, attribute->name, buf, size);
 
+	/* A signal came before it changed anything: it starts again, as it must after a freeze. */
+	if (status == -EINTR)
+		return -ERESTARTSYS;
 	return status ? status : (ssize_t)size;
 }
 

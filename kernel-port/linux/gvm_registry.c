@@ -7,6 +7,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/seq_file.h>
 
+#include "gvm/activity.h"
 #include "gvm/charge.h"
 #include "gvm_cgroups.h"
 #include "gvm_identity.h"
@@ -267,6 +268,8 @@ void gvm_device_unregister(struct gvm_device *device)
 	struct gvm_registration *registration = gvm_registration_of(device);
 	struct gvm_member *member;
 
+	/* A writer that waits for a resume would keep its member's directory. */
+	gvm_device_end(device);
 	gvm_mutex_lock(&gvm_registry_mutex);
 	list_del(&registration->node);
 	while ((member = gvm_member_by_hand_locked(registration, 0))) {

@@ -492,6 +492,30 @@ START_TEST(a_resume_with_broken_books_ends_the_wait_of_a_writer)
 }
 END_TEST
 
+static void end_quiesced_device(void *data)
+{
+	struct gvm_device_config config = { .name = "race", .chunk_count = 4, .ops = &ops };
+	struct eng_actor *writer;
+
+	(void)data;
+	ck_assert_int_eq(gvm_device_init(&device, &config), 0);
+	ck_assert_int_eq(gvm_container_attach(&device, 1, &container), 0);
+	ck_assert_int_eq(gvm_device_quiesce(&device, RPC_NS), 0);
+	writer = eng_spawn("writer", writer_main, NULL);
+	ck_assert_int_eq(eng_sleep_until(RPC_NS), 0);
+	gvm_device_end(&device);
+	eng_join(writer);
+}
+
+START_TEST(the_end_of_a_quiesced_device_ends_the_wait_of_a_writer)
+{
+	ck_assert_int_eq(eng_init(), 0);
+	eng_spawn("first", end_quiesced_device, NULL);
+	ck_assert_int_eq(eng_run(NULL, NULL, 1), ENG_END_DONE);
+	ck_assert_int_eq(write_status, -ENODEV);
+}
+END_TEST
+
 static void add_hostage_tests(TCase *tests)
 {
 	tcase_add_test(tests, nobody_waits_while_a_faulting_tsg_is_preempted);
@@ -507,6 +531,7 @@ static void add_quiesce_tests(TCase *tests)
 	tcase_add_test(tests, a_tsg_that_joins_while_a_quiesce_gives_up_is_frozen);
 	tcase_add_test(tests, a_device_is_quiesced_again_only_after_its_resume);
 	tcase_add_test(tests, a_signal_does_not_end_the_wait_before_a_sleep);
+	tcase_add_test(tests, the_end_of_a_quiesced_device_ends_the_wait_of_a_writer);
 	tcase_add_test(tests, a_resume_with_broken_books_ends_the_wait_of_a_writer);
 }
 

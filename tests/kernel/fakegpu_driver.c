@@ -152,6 +152,48 @@ static bool is_running(pid_t pid)
 	return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
+static void on_signal(int number)
+{
+	(void)number;
+}
+
+/* A handler without SA_RESTART ends the write, which has changed nothing. */
+static void write_until_signal(uint32_t index)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+
+	require(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction");
+	require(control_set((pid_t)index, "gmem.limit.high", "1G") == EINTR, "write");
+}
+
+/* Does the process stop? Then it goes on again. */
+static bool stops(pid_t pid)
+{
+	int status = 0;
+	bool stopped;
+
+	kill(pid, SIGSTOP);
+	for (uint32_t i = 0; i < STEP_TRIES && !waitpid(pid, &status, WUNTRACED | WNOHANG); i++)
+		sleep_ms(5);
+	stopped = WIFSTOPPED(status);
+	kill(pid, SIGCONT);
+	return stopped;
+}
+
+/*
+ * Regression: a writer that waited for a resume could only be killed. A system that is about to
+ * sleep could not freeze it, and did not sleep.
+ */
+static void test_waiting_writer(pid_t writer)
+{
+	pid_t other = tenant_start(write_until_signal, (uint32_t)getpid());
+
+	guest_check(stops(writer), "a writer that waits can be stopped, and goes on");
+	sleep_ms(300);
+	kill(other, SIGUSR1);
+	guest_check(tenant_finish(other), "a signal with a handler ends its wait");
+}
+
 static void test_quiesce(void)
 {
 	int context = tenant_open(0);
@@ -169,6 +211,7 @@ static void test_quiesce(void)
 	guest_check(is_running(tenants[0]) && is_running(writers[0]) &&
 			    gpu_info().replays == replays,
 		    "faults stay in the buffer, and writes wait");
+	test_waiting_writer(writers[0]);
 	guest_check(tenant_kill(tenants[1]) && tenant_kill(writers[1]),
 		    "a tenant and a writer that wait can be killed");
 	guest_check(driver_call(context, GVM_FAKEGPU_RESUME, NULL) == 0, "it is resumed");

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -150,10 +151,41 @@ static void refuse(uint32_t index)
 	close(context);
 }
 
+static void write_limit(uint32_t index)
+{
+	int error = control_set((pid_t)index, "gmem.limit.high", "1G");
+
+	require(error == ENODEV, "write: %s", guest_error_name(error));
+}
+
+/*
+ * Regression: a writer that waited for the resume of a GPU whose driver went kept the driver
+ * waiting, and no resume could come.
+ */
+static void test_unload_quiesced(void)
+{
+	uint64_t timeout_us = 20000000;
+	char attach[32];
+	pid_t writer;
+	int context;
+
+	guest_check(guest_load("gvm_fakegpu", "chunks=3") == 0, "load");
+	snprintf(attach, sizeof(attach), "%d 0", getpid());
+	guest_expect_write("gvm/attach", attach, 0);
+	context = tenant_open(0);
+	guest_check(ioctl(context, GVM_FAKEGPU_QUIESCE, &timeout_us) == 0, "quiesce");
+	close(context);
+	writer = tenant_start(write_limit, (uint32_t)getpid());
+	sleep_ms(300);
+	guest_check(guest_unload("gvm_fakegpu") == 0, "the driver of a quiesced GPU goes");
+	guest_check(tenant_finish(writer), "a writer that waited for its resume gets ENODEV");
+}
+
 void test_reload(void)
 {
 	test_cycles();
 	test_failed_nodes();
+	test_unload_quiesced();
 	gpu_load("chunks=24");
 	guest_check(tenants_run(refuse, 1) == 1, "senseless requests are refused");
 	guest_check(tenants_run(misuse, 4) == 4, "random calls do no harm");

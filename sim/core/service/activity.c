@@ -47,16 +47,20 @@ int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activit
 	while (!gvm_activity_begin(device, activity)) {
 		if (gvm_device_is_lost(device))
 			return gvm_device_error(device);
-		if (gvm_wait_event_killable(&device->activity,
-					    !READ_ONCE(device->stopped[activity]) ||
-						    gvm_device_is_lost(device)))
+		/*
+		 * Nothing is done yet, so any signal may end the wait. Before a system sleeps
+		 * it stops its processes by signals.
+		 */
+		if (gvm_wait_event_interruptible(&device->activity,
+						 !READ_ONCE(device->stopped[activity]) ||
+							 gvm_device_is_lost(device)))
 			return -EINTR;
 	}
 	return 0;
 }
 
-/* CONTEXT: process. */
-void gvm_device_set_lost(struct gvm_device *device)
+/* Returns false: it was lost before. */
+static bool device_end_activities(struct gvm_device *device)
 {
 	bool first;
 
@@ -65,6 +69,18 @@ void gvm_device_set_lost(struct gvm_device *device)
 	WRITE_ONCE(device->lost, true);
 	gvm_spin_unlock(&device->lock);
 	gvm_wake_up_all(&device->activity);
-	if (first)
+	return first;
+}
+
+/* CONTEXT: process. */
+void gvm_device_set_lost(struct gvm_device *device)
+{
+	if (device_end_activities(device))
 		gvm_warn("%s: the GPU is lost", device->name);
+}
+
+/* CONTEXT: process. */
+void gvm_device_end(struct gvm_device *device)
+{
+	(void)device_end_activities(device);
 }

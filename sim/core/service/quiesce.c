@@ -17,8 +17,8 @@
  * flag that stops it. Long work looks at its flag between two steps.
  *
  * Every wait here is bounded or ends with a signal. A thread that finds its activity stopped
- * sleeps killably (a write to a control file, the fault handler) or skips the round (evictors,
- * the scheduler). If an activity does not end in time, quiesce starts all of them again and
+ * sleeps until the resume or a signal (a write to a control file, the fault handler) or skips
+ * the round (evictors, the scheduler). If an activity does not end in time, quiesce starts all of them again and
  * returns an error. The driver may then declare the GPU lost with gvm_device_set_lost() and
  * reset it.
  *

@@ -17,6 +17,12 @@
  */
 void gvm_device_set_lost(struct gvm_device *device);
 
+/*
+ * The driver gives the device up: the same, without a message. Writers that wait for a resume
+ * return, so that the directories of their control files can be removed. CONTEXT: process.
+ */
+void gvm_device_end(struct gvm_device *device);
+
 /* Is the GPU gone for good, or are its books broken? CONTEXT: atomic. */
 static inline bool gvm_device_is_lost(const struct gvm_device *device)
 {
@@ -42,8 +48,8 @@ bool gvm_activity_begin(struct gvm_device *device, enum gvm_activity activity);
 void gvm_activity_end(struct gvm_device *device, enum gvm_activity activity);
 
 /*
- * Wait while the activity is stopped, then begin it. Returns 0, -EINTR, or gvm_device_error().
- * CONTEXT: process.
+ * Wait while the activity is stopped, then begin it. Returns 0, -EINTR (any signal), or
+ * gvm_device_error(). CONTEXT: process.
  */
 int gvm_activity_begin_wait(struct gvm_device *device, enum gvm_activity activity);
 
