@@ -99,19 +99,14 @@
 /* Steps of the front in one insertion or one pick. */
 #define LIRS_STEPS 4u
 
-/* Slots for each chunk in the table of dates. */
-#define LIRS_SLOTS_PER_CHUNK 4ull
-
 /* CONTEXT: process. */
 int gvm_lirs_init(struct gvm_device *device)
 {
+	u64 slots = gvm_block_table_slots(device);
 	struct gvm_lirs *lirs;
-	u64 slots = LIRS_SLOTS_PER_CHUNK;
 
 	if (!gvm_has_feature(device, GVM_LIRS))
 		return 0;
-	while (slots < LIRS_SLOTS_PER_CHUNK * device->chunk_count)
-		slots *= 2;
 	lirs = gvm_alloc(sizeof(*lirs) + device->chunk_count * sizeof(*lirs->chunks) +
 			 slots * sizeof(*lirs->seen));
 	if (!lirs)
@@ -206,31 +201,47 @@ static bool lirs_is_asked(const struct gvm_device *device, enum gvm_order order,
 }
 
 /*
- * A block of this reuse distance (0: unknown) comes in. Has a candidate been idle for longer?
+ * Has the ring a candidate for demotion at its front: an asked chunk that was not used? Used
+ * ones before it move to the end of the hot part, LIRS_STEPS at most. So do chunks of the window
+ * that could not be asked.
+ */
+static bool lirs_find_candidate(struct gvm_device *device, struct gvm_ring *ring,
+				enum gvm_order order)
+{
+	for (u32 step = 0; step < LIRS_STEPS && ring->asked; step++) {
+		u32 chunk = lirs_front(ring);
+
+		if (chunk == ring->hand)
+			return false;
+		if (lirs_is_asked(device, order, chunk) &&
+		    !gvm_ring_was_used(device, order, chunk))
+			return true;
+		lirs_keep_front(device, ring, order);
+	}
+	return false;
+}
+
+/* The blocks that came in since the chunk was unmapped for @order. */
+static u32 lirs_idle(const struct gvm_device *device, const struct gvm_ring *ring,
+		     enum gvm_order order, u32 chunk)
+{
+	return ring->now - device->lirs->chunks[chunk].asked_at[order];
+}
+
+/*
+ * A block of this reuse distance (0: unknown) comes in. Has the candidate been idle for longer?
  * Then the candidate is demoted.
  */
 static bool lirs_takes_a_place(struct gvm_device *device, struct gvm_ring *ring,
 			       enum gvm_order order, u32 reuse)
 {
-	for (u32 step = 0; step < LIRS_STEPS && ring->asked; step++) {
-		u32 chunk = lirs_front(ring);
-		u32 idle = ring->now - device->lirs->chunks[chunk].asked_at[order];
-
-		if (chunk == ring->hand)
-			break;
-		/* A chunk of the window that could not be asked goes the way of a used one. */
-		if (!lirs_is_asked(device, order, chunk) ||
-		    gvm_ring_was_used(device, order, chunk)) {
-			lirs_keep_front(device, ring, order);
-			continue;
-		}
-		if (!reuse || idle <= reuse)
-			break;
-		lirs_demote_front(device, ring, order);
-		ring->window *= 2;
-		return true;
-	}
-	return false;
+	if (!lirs_find_candidate(device, ring, order) || !reuse)
+		return false;
+	if (lirs_idle(device, ring, order, lirs_front(ring)) <= reuse)
+		return false;
+	lirs_demote_front(device, ring, order);
+	ring->window *= 2;
+	return true;
 }
 
 /* The reuse distance of the block that comes into the chunk; 0: unknown. Records its date. */

@@ -95,9 +95,6 @@
 /* Places of a block: it is in one of these slots of its bucket. */
 #define PREDICTOR_WAYS 8u
 
-/* Slots for each chunk of the device. */
-#define PREDICTOR_SLOTS_PER_CHUNK 4ull
-
 /* Links that one call follows at most. */
 #define PREDICTOR_STEPS GVM_PREFETCH_MOST
 
@@ -108,13 +105,11 @@
 /* CONTEXT: process. */
 int gvm_predictor_init(struct gvm_device *device)
 {
+	u64 slots = gvm_block_table_slots(device);
 	struct gvm_predictor *predictor;
-	u64 slots = PREDICTOR_WAYS;
 
 	if (!gvm_has_feature(device, GVM_OWNER_PREFETCH))
 		return 0;
-	while (slots < PREDICTOR_SLOTS_PER_CHUNK * device->chunk_count)
-		slots *= 2;
 	predictor = gvm_alloc(sizeof(*predictor) + slots * sizeof(*predictor->slots));
 	if (!predictor)
 		return -ENOMEM;
@@ -206,25 +201,33 @@ static void predictor_pass_locked(struct gvm_predictor *predictor, struct gvm_tu
 	}
 }
 
+/* Go on to the next block of the container's links. */
+static struct gvm_predictor_slot *predictor_follow_link(struct gvm_predictor *predictor,
+							struct gvm_turn *turn)
+{
+	turn->last = predictor->slots[turn->last].next;
+	return &predictor->slots[turn->last];
+}
+
 /*
  * The container has used a block @steps links after the last one. The blocks between them were
- * used as well, if they were on the device.
+ * used as well, if they were on the device: a fault would have told of one that was away, so the
+ * order was wrong there.
  */
 static void predictor_advance_locked(struct gvm_container *container, u32 steps)
 {
 	struct gvm_predictor *predictor = container->device->predictor;
 	struct gvm_turn *turn = &container->turn;
-	u32 wrong = 0;
+	u32 between = steps - 1, wrong = 0;
 
-	turn->ahead -= min(turn->ahead, steps);
-	for (; steps; steps--) {
-		struct gvm_predictor_slot *slot;
+	for (u32 i = 0; i < between; i++) {
+		struct gvm_predictor_slot *passed = predictor_follow_link(predictor, turn);
 
-		turn->last = predictor->slots[turn->last].next;
-		slot = &predictor->slots[turn->last];
-		wrong += steps > 1 && slot->away;
-		predictor_pass_locked(predictor, turn, slot, steps == 1);
+		wrong += passed->away;
+		predictor_pass_locked(predictor, turn, passed, false);
 	}
+	predictor_pass_locked(predictor, turn, predictor_follow_link(predictor, turn), true);
+	turn->ahead -= min(turn->ahead, steps);
 	if (!turn->ahead) {
 		turn->cursor = turn->last;
 		turn->expected = 0;

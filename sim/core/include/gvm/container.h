@@ -204,6 +204,19 @@ static inline u64 gvm_block_hash(const struct gvm_container *container, u64 va)
 }
 
 /*
+ * Slots of such a table: a power of two, at least four for each chunk of the device. CONTEXT:
+ * atomic.
+ */
+static inline u64 gvm_block_table_slots(const struct gvm_device *device)
+{
+	u64 slots = 8;
+
+	while (slots < 4ull * device->chunk_count)
+		slots *= 2;
+	return slots;
+}
+
+/*
  * Find the container of @tgid on @device, or make it, and count one more process in it.
  * Returns 0 and a reference in *ret_container, -ENOMEM, or -EIO: the device is dead.
  * CONTEXT: process.
