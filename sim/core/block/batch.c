@@ -73,7 +73,7 @@ static u32 block_remapped(const struct gvm_block *block, const struct block_requ
 	return request->pages & block->resident & ~mapped ? block->resident & ~mapped : 0;
 }
 
-/* First half of a block's service: its chunk, and the start of its copies. */
+/* Give a block its chunk, and start its copies. */
 static int block_start_locked(struct gvm_range *range, const struct block_request *request,
 			      u32 wanted, struct gvm_fence *fence)
 {
@@ -127,7 +127,7 @@ static int block_serve_locked(struct gvm_range *range, const struct block_reques
 }
 
 /*
- * An attempt at the first half of a block's service. *ret_needs_room: the block got no chunk,
+ * Try to start the service of a block. *ret_needs_room: the block got no chunk,
  * because of its container's limit (-EDQUOT) or of a full device (-ENOMEM). A block that has a
  * chunk failed for another reason, and an eviction would not help.
  */
@@ -154,48 +154,54 @@ static int range_try_block(struct gvm_range *range, const struct block_request *
 }
 
 /*
- * The first half of a block's service. Makes room up to BLOCK_TRIES_MAX times. Memory may be
- * freed during the search for a victim, so "no victim" counts only if the device is still full
- * afterwards. @others: earlier blocks of this batch may bring data back from the host, which
- * makes room within hmem.limit. So a used up hmem.limit is final only without them.
+ * Start the service of a block. Makes room up to BLOCK_TRIES_MAX times. Memory may be freed
+ * during the search for a victim. So the first "no victim" leads to one more try, and the second
+ * one in a row counts. A whole block at its container's limit gets no such try: the search looks
+ * at the limit again by itself, for a chunk. A part may fit with less. @others: earlier blocks of
+ * this batch may bring data back from the host, which makes room within hmem.limit. So a used up
+ * hmem.limit is final only without them.
  */
 static int range_start_block(struct gvm_range *range, const struct block_request *request,
 			     bool others, struct gvm_fence *fence)
 {
+	bool is_whole = !gvm_block_is_part(range->memory, &range->blocks[request->index]);
 	struct gvm_eviction evictions = { 0 };
-	/* A part may fit as soon as the container frees less than a chunk, so look again. */
-	bool whole = !gvm_block_is_part(range->memory, &range->blocks[request->index]);
-	bool none = false, none_before, needs_room;
-	int status, room;
+	bool is_last_try = false;
 
 	for (u32 tries = 0; tries < BLOCK_TRIES_MAX; tries++) {
+		bool needs_room, at_limit;
+		int status, room;
+
 		status = range_try_block(range, request, fence, &needs_room);
 		if (!needs_room)
 			return status;
+		at_limit = status == -EDQUOT;
 		room = gvm_evict_for(range->container,
-				     status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
-				     &evictions);
+				     at_limit ? GVM_NEED_CHARGE : GVM_NEED_MEMORY, &evictions);
 		if (room == -ENOSPC && others)
 			return -EAGAIN;
-		none_before = none;
-		none = gvm_evict_found_none(room);
-		if (none && (none_before || (whole && status == -EDQUOT)))
+		if (!gvm_evict_found_none(room)) {
+			if (room)
+				return room;
+			is_last_try = false;
+			continue;
+		}
+		if (is_last_try || (is_whole && at_limit))
 			return status;
-		if (room && !none)
-			return room;
+		is_last_try = true;
 	}
 	return -EAGAIN;
 }
 
-/* Do the second half of a block's service, if its first half has succeeded. */
+/* End the service of a block that was started: its books and PTEs. */
 static void range_finish_block(struct gvm_range *range, const struct block_request *request)
 {
 	struct gvm_block *block = &range->blocks[request->index];
 
 	gvm_mutex_lock(&range->lock);
 	/*
-	 * A block that is not in service needs no second half: its first half failed, or it had
-	 * all wanted pages and may have lost them since. One that is coming is in another's
+	 * A block that is not in service was not started: its start failed, or it had all
+	 * wanted pages and may have lost them since. One that is coming is in another's
 	 * service, which began after that. A range that is dying has no block in service.
 	 */
 	if (block->chunk != GVM_NO_CHUNK && gvm_block_in_service(range->memory, block) &&

@@ -93,28 +93,33 @@ static int unevictable_try_chunk(struct gvm_memory *memory, struct gvm_unevictab
 
 /*
  * Take one chunk more. Makes room up to UNEVICTABLE_TRIES_MAX times. Memory may be freed during
- * the search for a victim, so "no victim" counts only if the device is still full afterwards.
+ * the search for a victim. So on a full device the first "no victim" leads to one more try, and
+ * the second one in a row counts.
  */
 static int unevictable_add_chunk(struct gvm_memory *memory, struct gvm_unevictable *taken)
 {
 	struct gvm_eviction eviction = { 0 };
-	bool none = false, none_before;
+	bool is_last_try = false;
 
 	for (u32 tries = 0; tries < UNEVICTABLE_TRIES_MAX; tries++) {
 		int status = unevictable_try_chunk(memory, taken);
+		bool at_limit = status == -EDQUOT;
 		int room;
 
-		if (status != -EDQUOT && status != -ENOMEM)
+		if (!at_limit && status != -ENOMEM)
 			return status;
 		room = gvm_evict_wait_for(taken->container,
-					  status == -EDQUOT ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
+					  at_limit ? GVM_NEED_CHARGE : GVM_NEED_MEMORY,
 					  &eviction);
-		none_before = none;
-		none = gvm_evict_found_none(room);
-		if (none && (none_before || status == -EDQUOT))
+		if (!gvm_evict_found_none(room)) {
+			if (room)
+				return room;
+			is_last_try = false;
+			continue;
+		}
+		if (at_limit || is_last_try)
 			return status;
-		if (room && !none)
-			return room;
+		is_last_try = true;
 	}
 	return -EAGAIN;
 }
