@@ -123,20 +123,20 @@ struct fakegpu_job *fakegpu_tsg_job(struct fakegpu_sm *sm, struct fakegpu_tsg *t
 				    bool stalled, bool *ret_due)
 {
 	struct fakegpu *gpu = sm->gpu;
-	struct fakegpu_job *job;
+	const struct fakegpu_job *running;
+	struct fakegpu_job *next;
+	bool given_up, leaves;
 
 	spin_lock(&gpu->lock);
-	job = tsg_first_job(tsg);
-	if (job && job_given_up(tsg, job)) {
-		tsg_reap_locked(tsg);
-		job = tsg_first_job(tsg);
-		stalled = false;
-	}
+	running = tsg_first_job(tsg);
+	given_up = running && job_given_up(tsg, running);
+	tsg_reap_locked(tsg);
+	next = tsg_first_job(tsg);
 	*ret_due = tsg_is_due_locked(tsg);
-	if (!stalled && *ret_due)
-		job = NULL;
+	/* The stalled warps of a job that was given up are gone with it. */
+	leaves = *ret_due && (!stalled || given_up);
 	spin_unlock(&gpu->lock);
-	return job;
+	return leaves ? NULL : next;
 }
 
 void fakegpu_job_done(struct fakegpu_tsg *tsg, struct fakegpu_job *job)
