@@ -262,6 +262,16 @@ err_free:
 	return status;
 }
 
+/*
+ * Has the context addresses for a mapping? The block after the last mapping may lie beyond the
+ * last address.
+ */
+static bool context_has_addresses(const struct fakegpu_context *context, u64 bytes)
+{
+	return context->next_va <= CONTEXT_LAST_VA &&
+	       bytes <= CONTEXT_LAST_VA - context->next_va;
+}
+
 static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegpu_map *map)
 {
 	u64 tables = gvm_page_table_range_bytes(map->bytes);
@@ -277,7 +287,7 @@ static int context_map_locked(struct fakegpu_context *context, struct gvm_fakegp
 		return -ENOMEM;
 	if (context->mapping_count == GVM_FAKEGPU_MAPPINGS_MAX)
 		return -ENOSPC;
-	if (map->bytes > CONTEXT_LAST_VA - context->next_va)
+	if (!context_has_addresses(context, map->bytes))
 		return -ENOMEM;
 	status = gvm_unevictable_add(&context->gpu->memory, &context->unevictable, tables);
 	if (status)
