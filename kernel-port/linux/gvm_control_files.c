@@ -104,6 +104,8 @@ static void gvm_control_path_put(struct gvm_control_path *path)
 
 		list_del(&path->node);
 		debugfs_remove(path->debugfs);
+		/* The name is free from here on, whenever the kernel frees the kobject. */
+		kobject_del(path->sysfs);
 		kobject_put(path->sysfs);
 		kfree(path);
 		path = parent;

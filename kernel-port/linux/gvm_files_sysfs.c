@@ -154,6 +154,7 @@ int gvm_files_sysfs_init(void)
 
 void gvm_files_sysfs_exit(void)
 {
+	kobject_del(gvm_sysfs_root); /* as in gvm_control_files.c */
 	kobject_put(gvm_sysfs_root);
 	gvm_sysfs_root = NULL;
 	kfree(gvm_sysfs_attributes);
