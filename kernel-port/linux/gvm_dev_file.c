@@ -3,8 +3,9 @@
  * /dev/gvm: what a process asks for itself. It reports launches through its open file, opens
  * pressure descriptors (gvm_pressure_file.h), and makes children (gvm_children.h).
  *
- * Lifetime. A file that reports holds its container. Its next report after the container's last
- * process has left lets it go. A device that goes ends all reports for its containers first.
+ * Lifetime. A file that reports holds its container. The next report of a process that is not in
+ * that container any more lets it go. A device that goes ends all reports for its containers
+ * first.
  *
  * LOCKING. gvm_dev_mutex, then the registry's; or then the core's leaf lock.
  */
@@ -56,13 +57,29 @@ static void gvm_dev_disconnect(struct gvm_device *device)
 	gvm_pressure_file_disconnect(device);
 }
 
+/* Is the calling process in the container that the file reports for? */
+static bool gvm_dev_reports_for_caller(const struct gvm_dev_file *dev)
+{
+	struct gvm_container *own;
+	bool is_own;
+
+	if (gvm_process_find(0, dev->gpu, &own))
+		return false;
+	is_own = own == dev->launches.container;
+	gvm_container_put(own);
+	return is_own;
+}
+
 static int gvm_dev_begin_report_locked(struct gvm_dev_file *dev, u32 gpu)
 {
 	struct gvm_container *container;
 	int status;
 
-	/* A process that has left the GPU and comes back is in another container. */
-	if (dev->launches.container && gvm_launches_is_over(&dev->launches))
+	/*
+	 * A process that has left the GPU and comes back may be in another container. The old
+	 * one stays if other processes are in it.
+	 */
+	if (dev->launches.container && !gvm_dev_reports_for_caller(dev))
 		gvm_dev_stop_report_locked(dev);
 	if (dev->launches.container)
 		return dev->gpu == gpu ? 0 : -EBUSY;

@@ -475,22 +475,6 @@ START_TEST(a_reporter_that_goes_leaves_nothing_pending)
 }
 END_TEST
 
-START_TEST(a_reporter_hears_that_its_container_has_no_process_any_more)
-{
-	struct gvm_launches shim = { 0 };
-	struct gvm_container *c = world_attach(3);
-
-	gvm_launches_open(&shim, c);
-	gvm_container_join(c);
-	ck_assert(!gvm_launches_is_over(&shim));
-	gvm_container_detach(c);
-	ck_assert(!gvm_launches_is_over(&shim));
-	gvm_container_detach(c);
-	ck_assert(gvm_launches_is_over(&shim));
-	gvm_launches_close(&shim);
-}
-END_TEST
-
 static void setup(void)
 {
 	world_init(WORLD_CHUNKS);
@@ -529,7 +513,6 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_server_may_go_before_its_clients);
 	tcase_add_test(tests, the_scheduler_leaves_a_shared_tsg_alone);
 	tcase_add_test(tests, a_reporter_that_goes_leaves_nothing_pending);
-	tcase_add_test(tests, a_reporter_hears_that_its_container_has_no_process_any_more);
 }
 
 int main(void)

@@ -458,6 +458,37 @@ static void test_launcher_is_killed(void)
 	close(reports[1]);
 }
 
+/*
+ * Regression: a process left a container that others stayed in, and came back in another one.
+ * Its open file went on to report for the old one.
+ */
+static void test_launcher_changes_container(int space)
+{
+	int reports[2];
+	char report = 'n';
+	pid_t child;
+
+	guest_check(report_launches(dev, 0, 4, 1) == 0, "launches in a container");
+	guest_check(pipe2(reports, O_CLOEXEC) == 0, "a pipe");
+	child = fork();
+	if (child == 0) {
+		close(space);
+		run_launcher(reports[1]);
+	}
+	guest_check(read(reports[0], &report, 1) == 1 && report == 'y',
+		    "a child is in it, too");
+	close(space);
+	space = open_space();
+	expect_launches(0, 0, 0);
+	guest_check(report_launches(dev, 0, 5, 2) == 0, "the process is in another one");
+	expect_launches(5, 2, 3);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(space);
+	close(reports[0]);
+	close(reports[1]);
+}
+
 /* Two open files of one process. Each has its own counts. */
 static void test_launches(void)
 {
@@ -493,6 +524,9 @@ static void test_launches(void)
 	guest_check(report_launches(dev, 0, 5, 2) == 0, "it is back, in another container");
 	expect_launches(5, 2, 3);
 	close(space);
+	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
+	space = open_space();
+	test_launcher_changes_container(space);
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 1\n");
 	close(dev); /* its reports hold the container */
 	guest_expect_read("gvm/devices", "0 selftest chunks 16 containers 0\n");

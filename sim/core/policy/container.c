@@ -330,18 +330,6 @@ void gvm_launches_count(struct gvm_launches *launches, u64 submitted, u64 ended)
 	gvm_spin_unlock(&container->device->lock);
 }
 
-/* CONTEXT: atomic. */
-bool gvm_launches_is_over(const struct gvm_launches *launches)
-{
-	const struct gvm_container *container = launches->container;
-	bool is_over;
-
-	gvm_spin_lock(&container->device->lock);
-	is_over = !container->attached;
-	gvm_spin_unlock(&container->device->lock);
-	return is_over;
-}
-
 /*
  * Either count of a reporter may be too low, so the higher one counts for both. CONTEXT:
  * process.

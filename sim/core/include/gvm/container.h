@@ -287,14 +287,12 @@ struct gvm_launches {
 };
 
 /*
- * open: begin to report for @container. count: as gvm_container_count_kernels(). is_over: has the
- * last process of the container gone? Then there is no one to report for. close: launches that were
- * submitted and did not end count as ended; does nothing to a handle that is not open. CONTEXT:
- * open, close: process; count, is_over: atomic.
+ * open: begin to report for @container. count: as gvm_container_count_kernels(). close: launches
+ * that were submitted and did not end count as ended; does nothing to a handle that is not open.
+ * CONTEXT: open, close: process; count: atomic.
  */
 void gvm_launches_open(struct gvm_launches *launches, struct gvm_container *container);
 void gvm_launches_count(struct gvm_launches *launches, u64 submitted, u64 ended);
-bool gvm_launches_is_over(const struct gvm_launches *launches);
 void gvm_launches_close(struct gvm_launches *launches);
 
 /* Count an event. CONTEXT: atomic. */
