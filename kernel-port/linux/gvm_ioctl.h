@@ -48,10 +48,10 @@ struct gvm_launch_report {
 };
 
 /*
- * Count launches in gcgroup.stat of the caller's container. They belong to the open file: when
- * it is closed, or its process killed, those that have not ended count as ended. EBUSY: another
- * gpu than before, while the container has a process. EINVAL: reserved is not 0. ENODEV, ESRCH,
- * EFAULT as above. EINTR.
+ * Count launches in gcgroup.stat of the caller's container. They belong to the open file. When
+ * it is closed, its process is killed, or its process reports from another container, those that
+ * have not ended count as ended. EBUSY: another gpu than before, while the caller is in the same
+ * container there. EINVAL: reserved is not 0. ENODEV, ESRCH, EFAULT as above. EINTR.
  */
 #define GVM_IOCTL_LAUNCHES _IOW('G', 0x51, struct gvm_launch_report)
 
