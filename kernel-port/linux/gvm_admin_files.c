@@ -47,7 +47,7 @@ static int gvm_parse_attach(char *text, u32 values[3])
 	return count == 3 ? 0 : -EINVAL;
 }
 
-/* What attach and detach share: take a line from the user. Returns 0 or -errno. */
+/* Take a line of attach or detach from the user. Returns 0 or -errno. */
 static int gvm_copy_attach(const char __user *buf, size_t size, u32 values[3])
 {
 	char text[GVM_ATTACH_TEXT_MAX];
@@ -83,8 +83,8 @@ static ssize_t gvm_detach_write(struct file *file, const char __user *buf, size_
 }
 
 /*
- * Set when the module's init cannot fail any more. An open that runs while it fails is waited
- * for.
+ * Set when the module's init cannot fail any more. If it fails, the removal of the files waits
+ * for an open that is under way.
  */
 static bool gvm_admin_files_published;
 

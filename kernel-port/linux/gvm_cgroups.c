@@ -54,14 +54,14 @@ static struct gvm_member *gvm_cgroup_any_member_locked(const struct gvm_cgroup *
 	return member;
 }
 
-/* Of one that is on no list. */
+/* Free a cgroup that is on no list. */
 static void gvm_cgroup_free(struct gvm_cgroup *cgroup)
 {
 	cgroup_put(cgroup->cgroup);
 	kfree(cgroup);
 }
 
-/* Take it off all devices and free it. A device that goes meanwhile does its part. */
+/* Take it off all devices and free it. A device that goes meanwhile removes its own member. */
 static void gvm_cgroup_forget_locked(struct gvm_cgroup *cgroup)
 {
 	struct gvm_member *member;

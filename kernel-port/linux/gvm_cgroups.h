@@ -13,14 +13,14 @@ struct seq_file;
 /*
  * Make the cgroup v2 at @path a container on every GPU that is not lost, now and later, whether
  * a process of it uses one yet or not: cgroup/<path>/<gpu>/ appears, where <path> is that of
- * the whole hierarchy. @settings is "" or words such as "gmem.limit.high=20G", which are written
- * there: a GPU may come with its first process, and no one can write its files before.
- * "WORD/gmem.limit.high=4G" is that of GPUs whose name has this word, as "GPU-<uuid>"; of
- * several for a file the last one holds. With settings, a cgroup that is a container gets these
- * in the place of its old ones. Returns 0, -ENOENT, -EINVAL (the root, or a part of the path is
- * a number), -EOPNOTSUPP (a threaded cgroup), -ERANGE (no such value of a setting), -EEXIST,
- * -EBUSY (a cgroup above or below it is one), -EAGAIN (there are settings, and a GPU sleeps),
- * -ENAMETOOLONG or -ENOMEM. CONTEXT: process.
+ * the whole hierarchy. @settings is "" or words such as "gmem.limit.high=20G", which are
+ * written there: a GPU may come with its first process, and no one can write its files before.
+ * "WORD/gmem.limit.high=4G" is for GPUs whose name has this word, such as "GPU-<uuid>". If
+ * several settings name one file, the last one holds. A cgroup that is a container already gets
+ * @settings in the place of its old ones, unless they are "". Returns 0, -ENOENT, -EINVAL (the
+ * root, or a part of the path is a number), -EOPNOTSUPP (a threaded cgroup), -ERANGE (no such
+ * value of a setting), -EEXIST, -EBUSY (a cgroup above or below it is one), -EAGAIN (there are
+ * settings, and a GPU sleeps), -ENAMETOOLONG or -ENOMEM. CONTEXT: process.
  */
 int gvm_cgroups_add(const char *path, const char *settings);
 

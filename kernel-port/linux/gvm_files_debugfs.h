@@ -15,7 +15,7 @@ void gvm_files_debugfs_exit(void);
 /* /sys/kernel/debug/gvm, or an error pointer. CONTEXT: atomic. */
 struct dentry *gvm_files_debugfs_root(void);
 
-/* What became of an entry of debugfs: 0 or -ENOMEM. CONTEXT: atomic. */
+/* Was there memory for an entry of debugfs? 0 or -ENOMEM. CONTEXT: atomic. */
 int gvm_files_debugfs_error(const struct dentry *entry);
 
 /*
@@ -25,7 +25,7 @@ int gvm_files_debugfs_error(const struct dentry *entry);
 int gvm_files_debugfs_create(struct dentry *parent, const char *name,
 			     struct gvm_container *container, struct gvm_debugfs_dir **ret_dir);
 
-/* What debugfs has for it. CONTEXT: atomic. */
+/* Its directory in debugfs. CONTEXT: atomic. */
 struct dentry *gvm_files_debugfs_entry(struct gvm_debugfs_dir *dir);
 
 /*

@@ -32,7 +32,7 @@ struct gvm_sysfs_dir *gvm_files_sysfs_create(struct kobject *parent, const char 
 void gvm_files_sysfs_remove(struct gvm_sysfs_dir *dir);
 void gvm_files_sysfs_free(struct gvm_sysfs_dir *dir);
 
-/* What sysfs has for it. CONTEXT: atomic. */
+/* Its directory in sysfs. CONTEXT: atomic. */
 struct kobject *gvm_files_sysfs_kobject(struct gvm_sysfs_dir *dir);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Processes and cgroups as Linux knows them: who a number means, who may act for whom, who is
- * where.
+ * Processes and cgroups as Linux knows them: the process of a number, the permissions of one
+ * process over another, the cgroup of a process.
  */
 #ifndef GVM_IDENTITY_H
 #define GVM_IDENTITY_H

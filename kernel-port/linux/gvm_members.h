@@ -30,7 +30,7 @@ struct gvm_cgroup {
 	struct list_head node; /* in gvm_cgroups */
 	struct cgroup *cgroup; /* a reference */
 	u32 members;	       /* gvm_member.cgroup */
-	bool leaving;	       /* its members are */
+	bool leaving;	       /* its members are being removed */
 	char path[512];	       /* "cgroup/a/b" */
 	char settings[768];    /* "gmem.limit.high=20G compute.weight=30", of each member */
 	char words[768];       /* the same, being cut into words: too large for a stack */
@@ -42,8 +42,8 @@ struct gvm_member {
 	struct gvm_registration *registration;
 	struct pid *pid;		 /* a reference; NULL: a cgroup's */
 	struct gvm_cgroup *cgroup;	 /* NULL: a process's */
-	u32 spaces;			 /* of a process: attached by anybody; of a cgroup: 1 */
-	bool by_hand;			 /* one of these */
+	u32 spaces;			 /* attached address spaces; of a cgroup: 1 */
+	bool by_hand;			 /* one of these was attached by hand */
 	bool leaving;			 /* its directory is being removed: not to be joined */
 	struct gvm_container *container; /* held by each of the spaces */
 	struct gvm_control_dir *dir;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The parts of the kernel half of the port that are more than a name; see gvm_world.h. */
+/* The kernel half of the port: its functions that are not inline. See gvm_world.h. */
 #include "gvm/port.h"
 
 const struct gvm_port_alloc_hook *gvm_port_alloc_hook;

@@ -45,14 +45,16 @@
 #include <linux/wait.h>
 
 /*
- * Linux wants it before its first include, where the core, which knows no Linux, has no place.
+ * Linux expects pr_fmt before its first include. The core knows no Linux, so it cannot define
+ * it there.
  */
 #undef pr_fmt
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 /*
- * Allocation, with the hook that the tests of the core count and fail it by, here as in the
- * simulator. Set it only while gvm.ko has no other user: one allocates what the other frees.
+ * Allocation. By the hook the tests of the core count allocations and let them fail, here as in
+ * the simulator. Set it only while gvm.ko has no other user, since memory has to be freed by the
+ * hook that allocated it.
  */
 struct gvm_port_alloc_hook {
 	void *(*alloc)(size_t bytes); /* zeroed memory or NULL */

@@ -56,7 +56,7 @@ struct gvm_nvidia_gpu {
 	struct xarray tsgs;	/* gvm_nvidia_tsgs.c, by the core's id */
 };
 
-/* Who pays for managed memory of a VA space. */
+/* A payer for managed memory of a VA space. */
 struct gvm_nvidia_payer {
 	struct gvm_container *container;
 	atomic_t tries;	     /* to make room, since the last bind or loss */
@@ -68,7 +68,7 @@ struct gvm_nvidia_payer {
 struct gvm_nvidia_space {
 	struct gvm_uvm_space uvm;
 	struct gvm_member *member;
-	struct gvm_nvidia_payer own; /* the member's container, for what is no child's */
+	struct gvm_nvidia_payer own; /* the member's container: all but its children's ranges */
 	struct gvm_spinlock lock;    /* leaf; guards children */
 	struct rb_root children;     /* gvm_nvidia_payers.c */
 };
@@ -102,7 +102,7 @@ void gvm_nvidia_leaves(struct gvm_uvm_gpu *gpu, u64 address, u64 bytes);
 
 /*
  * gvm_nvidia_payers.c. destroy: the VA space goes, and has no memory on the GPU any more.
- * payer: who pays for the VA block that begins at @va; it stays as long as the block. CONTEXT:
+ * payer: the payer of the VA block that begins at @va; it stays as long as the block. CONTEXT:
  * destroy: process; payer: atomic.
  */
 void gvm_nvidia_payers_init(struct gvm_nvidia_space *space);

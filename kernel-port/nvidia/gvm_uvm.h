@@ -150,10 +150,10 @@ struct gvm_uvm_calls {
 	void (*range_gone)(struct gvm_uvm_space *space, u64 first, u64 last);
 
 	/*
-	 * From here on @va is where the VA block begins that the call is about. Who pays goes
-	 * by it: the VA space's container, or a child of it.
+	 * From here on the call is about the VA block that begins at @va. Its address tells the
+	 * payer: the VA space's container, or a child of it.
 	 *
-	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: who pays is
+	 * reserve: charge a chunk of @bytes before it is allocated. 0, or -EDQUOT: the payer is
 	 * at its limit. cancel: it was not allocated. bind: it was, and is pinned. It is
 	 * evictable as soon as nvidia-uvm has unpinned it. 0 or -errno; then it is not charged.
 	 * CONTEXT: process, under a VA-block lock.

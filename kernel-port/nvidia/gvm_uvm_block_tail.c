@@ -38,7 +38,7 @@ static NV_STATUS gvm_uvm_make_room(uvm_va_block_t *block, uvm_va_block_retry_t *
  * A VA space is attached before its memory can come to a managed GPU. One that is not gets no
  * memory there, since nothing would bound it.
  *
- * The chunk is charged before it exists, to who pays for the block. At its limit that one
+ * The chunk is charged before it exists, to the payer of the block. At its limit the payer
  * evicts a chunk of its own, with the block unlocked. On a full device the stock function
  * evicts first, and gvm_uvm_victim() chooses. If it finds no victim in a few looks, the core
  * searches for one, and may wait.

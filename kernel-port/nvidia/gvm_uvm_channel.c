@@ -111,7 +111,7 @@ static int gvm_uvm_channel_handles(struct gvm_uvm_channel *channel)
 	return status;
 }
 
-/* What a process hears of a channel that is refused. */
+/* The status that a process gets for a channel that is refused. */
 static NV_STATUS gvm_uvm_channel_status(int error)
 {
 	switch (error) {
@@ -145,7 +145,7 @@ static void gvm_uvm_channel_refused(uvm_gpu_t *gpu, int status)
 
 /*
  * A channel whose TSG cannot get its container's settings is refused: a tenant that is frozen
- * could get one that runs. A channel without a TSG is none of an SM's. The VA space is locked
+ * could get one that runs. A channel without a TSG does not use the SMs. The VA space is locked
  * for reading, so the channel stays meanwhile, and it does not run yet.
  */
 NV_STATUS gvm_uvm_channel_attach(uvm_user_channel_t *user_channel)

@@ -6,8 +6,8 @@
  * pushes have to find it mapped.
  *
  * A transfer is one line of bytes, or a fill with constants. No version of the driver asks for
- * more. What else there is of the class stops the channel (softgpu_copy_missing()), since it
- * would give other bytes than hardware's.
+ * more. Any other feature of the class stops the channel (softgpu_copy_missing()): without it
+ * the bytes would differ from hardware's.
  */
 #include "softgpu.h"
 
