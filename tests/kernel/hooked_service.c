@@ -50,13 +50,17 @@ void test_asleep(struct softgpu_tenant *tenant)
 
 	hooked_wait_ready(&writer);
 	guest_check(hooked_write(tenant, p, bytes, 9), "the GPU writes 32 MB");
+	guest_check(hooked_set(me, "compute.freeze", "1") == 0, "the tenant is frozen");
 	guest_check(softgpu_sleep(true) == 0, "the GPU goes to sleep");
+	guest_check(hooked_get(me, "compute.freeze") == 1, "it is frozen while the GPU sleeps");
 	hooked_go(&writer);
 	usleep(500000);
 	guest_check(hooked_get(me, "gmem.current") == 32 * mb,
 		    "a limit of 8 MB is written: nothing leaves a GPU that sleeps: %lld",
 		    hooked_get(me, "gmem.current"));
 	guest_check(softgpu_sleep(false) == 0, "the GPU wakes up");
+	guest_check(hooked_get(me, "compute.freeze") == 1, "it is frozen still");
+	guest_check(hooked_set(me, "compute.freeze", "0") == 0, "it is thawed");
 	guest_check(hooked_end(&writer) == 0, "the write ends");
 	guest_check(hooked_get(me, "gmem.current") == 8 * mb, "8 MB are left: %lld",
 		    hooked_get(me, "gmem.current"));
