@@ -18,6 +18,10 @@ static unsigned long context_bytes;
 module_param(context_bytes, ulong, 0444);
 MODULE_PARM_DESC(context_bytes, "memory that a context takes beside its page tables");
 
+static unsigned long skip_addresses;
+module_param(skip_addresses, ulong, 0444);
+MODULE_PARM_DESC(skip_addresses, "for tests: bytes of addresses that a context does not use");
+
 #define CONTEXT_FIRST_VA 0x700000000000ull
 #define CONTEXT_LAST_VA	 0x7fff00000000ull
 
@@ -32,7 +36,9 @@ struct fakegpu_context *fakegpu_context_open(struct fakegpu *gpu)
 	mutex_init(&context->mutex);
 	spin_lock_init(&context->lock);
 	INIT_LIST_HEAD(&context->mappings);
-	context->next_va = CONTEXT_FIRST_VA;
+	context->next_va =
+		CONTEXT_FIRST_VA + min_t(u64, skip_addresses & ~(GVM_CHUNK_BYTES - 1),
+					 CONTEXT_LAST_VA - CONTEXT_FIRST_VA);
 	fakegpu_page_table_init(&context->table, gpu);
 	return context;
 }
