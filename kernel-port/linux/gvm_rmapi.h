@@ -60,6 +60,17 @@ struct gvm_rm_timeslice {
 	__u64 us;
 };
 
+/*
+ * Of a TSG: its process puts it on the runlist. Its channels may run from then on, also those that
+ * were disabled before, as an H200's driver says. Without enable it does nothing there.
+ */
+#define GVM_RM_TSG_SCHEDULE 0xa06c0101u
+struct gvm_rm_schedule {
+	__u8 enable;
+	__u8 skip_submit;
+	__u8 skip_enable;
+};
+
 /* Of a TSG: it leaves the GPU. NV_ERR_TIMEOUT if it has not left in time. */
 #define GVM_RM_TSG_PREEMPT	  0xa06c0105u
 #define GVM_RM_PREEMPT_TIMEOUT_US 1000000u /* the longest, and without manual_timeout */

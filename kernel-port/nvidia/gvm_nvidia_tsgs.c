@@ -12,6 +12,7 @@
 #include "gvm/tsg.h"
 
 /* NV_CHRAM_CHANNEL, from Ampere on. */
+#define NVIDIA_CHANNEL_ENABLE BIT(1)
 #define NVIDIA_CHANNEL_BUSY   BIT(3)
 #define NVIDIA_CHANNEL_ON_ENG BIT(7)
 
@@ -122,12 +123,45 @@ static int tsgs_disable(struct gvm_nvidia_gpu *gpu, const u32 *ids, u32 count, b
 
 static int nvidia_tsgs_disable(void *data, const u32 *ids, u32 count, bool preempt)
 {
-	return tsgs_disable(data, ids, count, true, preempt);
+	int status = tsgs_disable(data, ids, count, true, preempt);
+
+	if (!status)
+		gvm_nvidia_frozen_begin(data);
+	return status;
 }
 
 static int nvidia_tsgs_enable(void *data, const u32 *ids, u32 count)
 {
 	return tsgs_disable(data, ids, count, false, false);
+}
+
+static bool channel_may_run(const struct gvm_uvm_channel *channel)
+{
+	return !channel->state || READ_ONCE(*channel->state) & NVIDIA_CHANNEL_ENABLE;
+}
+
+bool gvm_nvidia_tsgs_hold(struct gvm_nvidia_gpu *gpu)
+{
+	const struct gvm_uvm_services *services = gpu->uvm->services;
+	bool frozen = false, lost = false;
+	struct gvm_uvm_channel *channel;
+	struct gvm_nvidia_tsg *tsg;
+	unsigned long id;
+
+	mutex_lock(&gpu->tsgs_lock);
+	gvm_mutex_lock(&gpu->device->tsg_mutex);
+	xa_for_each(&gpu->tsgs, id, tsg) {
+		if (!tsg->tsg.disabled)
+			continue;
+		frozen = true;
+		list_for_each_entry(channel, &tsg->channels, node)
+			if (channel_may_run(channel))
+				lost |= services->channel_disable(channel, true, true) ==
+					-ENXIO;
+	}
+	gvm_mutex_unlock(&gpu->device->tsg_mutex);
+	mutex_unlock(&gpu->tsgs_lock);
+	return frozen && !lost;
 }
 
 /* RM does not tell the time on the GPU: the runtime stays 0. */
@@ -225,8 +259,10 @@ static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
 	int status = 0;
 
 	gvm_mutex_lock(&gpu->device->tsg_mutex);
-	if (tsg->tsg.disabled)
+	if (tsg->tsg.disabled) {
 		status = gpu->uvm->services->channel_disable(channel, true, false);
+		gvm_nvidia_frozen_begin(gpu);
+	}
 	if (!status) {
 		channel->books = tsg;
 		list_add_tail(&channel->node, &tsg->channels);

@@ -72,6 +72,19 @@ static NV_STATUS softgpu_control_timeslice(struct softgpu *gpu, struct softgpu_u
 	return NV_OK;
 }
 
+/* LOCKING: softgpu.lock. */
+static NV_STATUS softgpu_control_schedule(struct softgpu *gpu, struct softgpu_user_tsg *tsg,
+					  void *params)
+{
+	const struct gvm_rm_schedule *schedule = params;
+	struct softgpu_user_channel *channel;
+
+	list_for_each_entry(channel, &tsg->channels, tsg_node)
+		if (schedule->enable)
+			softgpu_channel_disable(gpu, channel, false);
+	return NV_OK;
+}
+
 /*
  * Preempt a channel's TSG. softgpu.lock is given up for the wait: a TSG with faults leaves the
  * SMs once UVM has serviced these, and UVM's channels need the lock for that. What else the
@@ -157,6 +170,8 @@ static NV_STATUS softgpu_control_locked(struct softgpu *gpu, u32 client, u32 obj
 		return NV_ERR_OBJECT_NOT_FOUND;
 	if (command == GVM_RM_TSG_PREEMPT)
 		return softgpu_control_preempt(gpu, channel, params);
+	if (command == GVM_RM_TSG_SCHEDULE)
+		return softgpu_control_schedule(gpu, channel->tsg, params);
 	return softgpu_control_timeslice(gpu, channel->tsg, command, params);
 }
 
@@ -169,6 +184,8 @@ u32 softgpu_control_bytes(u32 command)
 		return sizeof(struct gvm_rm_child_handle);
 	case GVM_RM_DISABLE_CHANNELS:
 		return sizeof(struct gvm_rm_disable_channels);
+	case GVM_RM_TSG_SCHEDULE:
+		return sizeof(struct gvm_rm_schedule);
 	case GVM_RM_TSG_PREEMPT:
 		return sizeof(struct gvm_rm_preempt);
 	case GVM_RM_TSG_SET_TIMESLICE:

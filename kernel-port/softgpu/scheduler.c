@@ -27,6 +27,7 @@
 #define SOFTGPU_HOLD	     HZ	   /* of a TSG with faults, with hold_on_fault */
 
 /* Of NV_CHRAM_CHANNEL. */
+#define SOFTGPU_CHRAM_ENABLE BIT(1)
 #define SOFTGPU_CHRAM_BUSY   BIT(3)
 #define SOFTGPU_CHRAM_ON_ENG BIT(7)
 
@@ -195,7 +196,9 @@ static void softgpu_set_chram(struct softgpu_scheduler *scheduler, struct softgp
 	struct softgpu_user_channel *channel;
 
 	list_for_each_entry(channel, &tsg->channels, tsg_node)
-		WRITE_ONCE(channel->chram, on | (channel->users ? SOFTGPU_CHRAM_BUSY : 0));
+		WRITE_ONCE(channel->chram,
+			   on | (channel->users ? SOFTGPU_CHRAM_BUSY : 0) |
+				   (channel->disabled ? 0 : SOFTGPU_CHRAM_ENABLE));
 }
 
 /* The TSG on the SMs leaves them. LOCKING: scheduler.lock. */
@@ -372,6 +375,7 @@ void softgpu_channel_disable(struct softgpu *gpu, struct softgpu_user_channel *c
 {
 	spin_lock(&gpu->scheduler.lock);
 	channel->disabled = disabled;
+	softgpu_set_chram(&gpu->scheduler, channel->tsg);
 	softgpu_schedule(gpu);
 	spin_unlock(&gpu->scheduler.lock);
 	wake_up_all(&gpu->scheduler.changed);

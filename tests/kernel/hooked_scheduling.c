@@ -184,6 +184,34 @@ static void frozen_running(struct softgpu_kernel *first)
 	guest_check(first->done.sum == LONG_WORK, "it has done all its work");
 }
 
+/* Until a frozen TSG has left the GPU. False: it has not in a minute. */
+static bool await_frozen(void)
+{
+	for (int i = 0; i < 3000; i++) {
+		if (hooked_get(getpid(), "compute.freeze") == 1)
+			return true;
+		usleep(20000);
+	}
+	return false;
+}
+
+/*
+ * RM lets channels run that their process schedules, also frozen ones. So does a process that undoes
+ * its freeze. They leave the GPU again.
+ */
+static void frozen_scheduled(struct softgpu_kernel *first)
+{
+	guest_check(hooked_set(getpid(), "compute.freeze", "1") == 0, "it is frozen");
+	softgpu_kernel_begin(first, LONG_WORK);
+	guest_check(softgpu_schedule_tsg(FIRST) == 0, "its process schedules it");
+	softgpu_kernel_wait_running(first);
+	guest_check(await_frozen() && !softgpu_kernel_is_over(first),
+		    "it leaves the GPU again, amid its kernel");
+	guest_check(hooked_set(getpid(), "compute.freeze", "0") == 0, "it is thawed");
+	softgpu_kernel_wait(first);
+	guest_check(first->done.sum == LONG_WORK, "its kernel has done all its work");
+}
+
 /* What RM refuses is reported, is not recorded as done, and the next write tries it again. */
 static void refused(void)
 {
@@ -249,6 +277,7 @@ void test_compute(struct softgpu_tenant *tenant)
 	hooked_go(&second);
 	guest_check(hooked_end(&second) == 0, "the other container has done all its work");
 	frozen_running(&first);
+	frozen_scheduled(&first);
 	refused();
 	softgpu_kernel_free(&first);
 }

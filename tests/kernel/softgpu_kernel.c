@@ -36,6 +36,14 @@ unsigned int softgpu_tsg_of(unsigned int client)
 	return parent_of(client, 1);
 }
 
+unsigned int softgpu_schedule_tsg(unsigned int client)
+{
+	struct gvm_rm_schedule schedule = { .enable = true };
+
+	return softgpu_rm_control(client, softgpu_tsg_of(client), GVM_RM_TSG_SCHEDULE,
+				  &schedule, sizeof(schedule));
+}
+
 unsigned int softgpu_subdevice_of(unsigned int client)
 {
 	struct gvm_rm_child_handle child = { .parent =

@@ -45,6 +45,8 @@ unsigned int softgpu_rm_control(unsigned int client, unsigned int object, unsign
 
 /* The handle of a client's TSG, and its slice in us. 0: there is none. */
 unsigned int softgpu_tsg_of(unsigned int client);
+/* A client puts its TSG on the runlist, as a process does that has made channels. */
+unsigned int softgpu_schedule_tsg(unsigned int client);
 /* A client's handle of the GPU that its first channel is on. 0: there is none. */
 unsigned int softgpu_subdevice_of(unsigned int client);
 uint64_t softgpu_get_timeslice(unsigned int client);

@@ -125,7 +125,7 @@ static void disabled(struct softgpu_kernel *first, struct softgpu_kernel *second
 		softgpu_kernel_wait(first);
 	}
 	guest_check(!softgpu_kernel_is_over(second), "a disabled TSG does not run");
-	guest_check(set_disabled(SECOND, false) == 0, "a channel is enabled");
+	guest_check(softgpu_schedule_tsg(SECOND) == 0, "but one that is scheduled does");
 	softgpu_kernel_wait(second);
 }
 
