@@ -228,16 +228,14 @@ static int make_runs(const struct advise *advise, const char *path, struct sweep
 		     struct sweep_runs *ret_runs, const struct signals *signals,
 		     struct sim_error *err)
 {
-	const struct sweep_part all = { 0, 1 };
 	double seconds;
 	int status = sweep_read(ret_sweep, path, err);
 
 	if (!status)
 		status = sweep_runs_prepare(ret_runs, ret_sweep, advise->question->out, NULL, 0,
 					    err);
-	ret_runs->go_on = true;
 	if (!status)
-		status = sweep_runs_make(ret_runs, &all, false, signals, &seconds, err);
+		status = sweep_runs_make(ret_runs, &sweep_whole, false, signals, &seconds, err);
 	return status;
 }
 
@@ -248,13 +246,14 @@ static void leave_out_failed(struct stage *stage, const struct sweep_runs *runs)
 
 	for (size_t i = 0; i < stage->count; i++) {
 		struct advise_candidate *candidate = stage->candidates[i];
-		const char *why = "";
+		size_t mistake = sweep_point_mistake(runs, i, &sweep_whole);
 
-		for (size_t k = 0; !*why && k < runs->per_point; k++)
-			why = runs->runs[i * runs->per_point + k].run.why;
-		snprintf(candidate->cannot, sizeof(candidate->cannot), "%s", why);
-		if (!*why)
+		*candidate->cannot = '\0';
+		if (mistake == SIZE_MAX)
 			stage->candidates[kept++] = candidate;
+		else
+			snprintf(candidate->cannot, sizeof(candidate->cannot), "%.250s",
+				 runs->runs[mistake].run.why);
 	}
 	stage->count = kept;
 }
@@ -276,12 +275,10 @@ static int run_able(struct advise *advise, struct stage *stage, const struct sig
 
 	if (!status)
 		status = make_runs(advise, path, &sweep, &runs, signals, err);
-	if (status == -SIM_EXIT_USER && runs.runs && runs.count == before * runs.per_point)
+	if (!status)
 		leave_out_failed(stage, &runs);
 	*ret_again = stage->count < before;
-	if (*ret_again)
-		status = 0;
-	else if (!status)
+	if (!status && !*ret_again)
 		status = sweep_numbers_take(&numbers, &runs, err);
 	for (size_t i = 0; !status && !*ret_again && i < stage->count; i++)
 		take(advise, stage->candidates[i], &numbers, i);

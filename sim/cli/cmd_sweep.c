@@ -51,7 +51,8 @@ const struct command command_sweep = {
 "METRIC is a column of sweep.csv (vllm.ttft_ms.p99), a percentile of any rank\n"
 "(vllm.ttft_ms.p95, vllm.e2e_s.p99.9), a count with a threshold\n"
 "(vllm.ttft_ms.share_above_2s, diffusion.latency_s.above_10s), or a key of the points.\n"
-"A value may have a unit. Exit status 1: no point keeps the bounds.\n"
+"A value may have a unit. Exit status 1: no point keeps the bounds; 2: a mistake, such\n"
+"as a point that cannot be run. The others are run nevertheless.\n"
 "\n"
 "docs/sweeps.md teaches the file; scenarios/sweeps has examples.\n",
 	.examples =
@@ -131,6 +132,20 @@ static void note_equal_seeds(const struct sweep_runs *runs)
 		runs->sweep->file);
 }
 
+/* The number of different runs of a part that were tried and could not be made. */
+static size_t count_failed(const struct sweep_runs *runs, const struct sweep_part *part)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < runs->count; i++) {
+		const struct sweep_run *run = &runs->runs[i];
+
+		count += sweep_part_has(part, i) && run->same_as == i && *run->run.key &&
+			 *run->run.why;
+	}
+	return count;
+}
+
 /* Make the runs that are missing. */
 static int make(struct sweep_runs *runs, const struct sweep_args *args,
 		const struct signals *signals, struct sim_error *err)
@@ -139,14 +154,18 @@ static int make(struct sweep_runs *runs, const struct sweep_args *args,
 	double seconds = 0;
 	int status;
 
+	sweep_print_mistakes(runs, &args->part, false);
 	progress_start(true);
 	status = sweep_runs_make(runs, &args->part, args->is_part, signals, &seconds, err);
 	progress_end();
+	if (!status)
+		status = sweep_runs_check_any(runs, err);
 	if (status)
 		return status;
+	sweep_print_mistakes(runs, &args->part, true);
 	if (missing)
-		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s\n", missing,
-			runs->different, seconds);
+		fprintf(stderr, "gvmsim: made %zu of %zu runs in %.1f s\n",
+			missing - count_failed(runs, &args->part), runs->different, seconds);
 	else
 		fprintf(stderr, "gvmsim: made no run, all are in %s\n", runs->folder);
 	return 0;
@@ -191,6 +210,18 @@ static int show(const struct sweep_numbers *numbers, const struct sweep_args *ar
 	return status ? status : command_flush(err);
 }
 
+/* Results without some points are no success. */
+static int check_mistakes(const struct sweep_runs *runs, const struct sweep_part *part,
+			  struct sim_error *err)
+{
+	size_t count = sweep_count_mistakes(runs, part);
+
+	if (!count)
+		return 0;
+	return sim_user_error(err, "%s: %zu of %zu points could not be run, see above",
+			      runs->sweep->file, count, runs->sweep->point_count);
+}
+
 static int make_and_show(struct sweep_runs *runs, const struct sweep_args *args,
 			 const struct signals *signals, const char *out, struct sim_error *err)
 {
@@ -214,7 +245,7 @@ static int make_and_show(struct sweep_runs *runs, const struct sweep_args *args,
 	}
 	if (status)
 		writer_abort(&writer);
-	return status;
+	return status ? status : check_mistakes(runs, &args->part, err);
 }
 
 /* Print the batch script. The folder is made now, as the jobs need it. */

@@ -38,7 +38,7 @@ struct cached_run {
 
 	char key[CFG_HASH_MAX];
 	enum run_cache_state state;
-	char why[256];	/* it failed for a mistake of the user: its error; else empty */
+	char why[600];	/* it failed for a mistake of the user: its error; else empty */
 	pid_t child;	/* while RUNNING */
 	int child_says; /* descriptor of the child's standard error */
 };
@@ -48,5 +48,11 @@ struct cached_run {
  * there are no more.
  */
 const char *cached_run_set(const struct cached_run *run, size_t index);
+
+/*
+ * Write " (a.key=1, other.key=2)": what a point of a sweep sets, which its label does not say. Of
+ * a figure's run the label does, and there is no text. A seed is in the label.
+ */
+void cached_run_keys(const struct cached_run *run, char *text, size_t size);
 
 #endif

@@ -209,7 +209,8 @@ static int estimate(struct sweep_numbers *numbers, struct sim_error *err)
 		for (size_t metric = 0; !status && metric < numbers->metric_count; metric++)
 			if (estimate_over_seeds(numbers, point, metric, room))
 				status = sim_runtime_error(err, "out of memory");
-		if (!status && sweep->over == SWEEP_OVER_BLOCKS)
+		if (!status && sweep->over == SWEEP_OVER_BLOCKS &&
+		    sweep_point_mistake(numbers->runs, point, &sweep_whole) == SIZE_MAX)
 			status = intervals_over_blocks(numbers, point, err);
 	}
 	free(room);
@@ -226,7 +227,8 @@ int sweep_numbers_take(struct sweep_numbers *numbers, const struct sweep_runs *r
 	if (!numbers->rows)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; !status && i < runs->count; i++)
-		status = take_run(numbers, i, err);
+		if (!*runs->runs[i].run.why)
+			status = take_run(numbers, i, err);
 	return status ? status : estimate(numbers, err);
 }
 
@@ -262,6 +264,8 @@ struct run_estimate sweep_estimate_named(const struct sweep_numbers *numbers, si
 	struct run_estimate estimate = { 0 };
 	const char *text;
 
+	if (sweep_point_mistake(numbers->runs, point, &sweep_whole) != SIZE_MAX)
+		return estimate;
 	if (metric != SIZE_MAX)
 		return *estimate_of(numbers, point, metric);
 	text = axis != SIZE_MAX ? sweep_text(numbers->runs->sweep, point, axis) : NULL;
@@ -270,19 +274,24 @@ struct run_estimate sweep_estimate_named(const struct sweep_numbers *numbers, si
 	return estimate;
 }
 
-/* A field of CSV; quoted if it has to be. */
-static void put_field(struct writer *writer, const char *text)
+/* The text of a field of CSV; quoted if it has to be. */
+static void put_text(struct writer *writer, const char *text)
 {
-	if (!text)
-		text = "";
 	if (!strpbrk(text, ",\"\n")) {
-		writer_printf(writer, "%s,", text);
+		writer_printf(writer, "%s", text);
 		return;
 	}
 	writer_printf(writer, "\"");
 	for (; *text; text++)
 		writer_printf(writer, *text == '"' ? "\"\"" : "%c", *text);
-	writer_printf(writer, "\",");
+	writer_printf(writer, "\"");
+}
+
+/* A field that others follow. */
+static void put_field(struct writer *writer, const char *text)
+{
+	put_text(writer, text ? text : "");
+	writer_printf(writer, ",");
 }
 
 static void put_keys(const struct sweep *sweep, size_t point, struct writer *writer)
@@ -311,20 +320,25 @@ static int write_runs(const struct sweep_numbers *numbers, struct writer *writer
 		writer_printf(writer, ",%s", sweep->axes[axis].key);
 	for (size_t i = 0; i < numbers->metric_count; i++)
 		writer_printf(writer, ",%s", numbers->metrics[i].name);
-	writer_printf(writer, "\n");
+	writer_printf(writer, ",mistake\n");
 	for (size_t run = 0; run < runs->count; run++) {
 		writer_printf(writer, "%zu,", runs->runs[run].point + 1);
 		if (sweep->seed_count)
 			writer_printf(writer, "%llu", (unsigned long long)runs->runs[run].seed);
-		writer_printf(writer, ",runs/%s,", runs->runs[run].run.key);
+		if (*runs->runs[run].run.why)
+			writer_printf(writer, ",,");
+		else
+			writer_printf(writer, ",runs/%s,", runs->runs[run].run.key);
 		put_field(writer, numbers->rows[run].failed);
 		put_keys(sweep, runs->runs[run].point, writer);
 		for (size_t i = 0; i < numbers->metric_count; i++) {
 			struct run_value value = value_of_run(numbers, run, i);
 
 			put_value(writer, &value);
-			writer_printf(writer, i + 1 < numbers->metric_count ? "," : "\n");
+			writer_printf(writer, ",");
 		}
+		put_text(writer, runs->runs[run].run.why);
+		writer_printf(writer, "\n");
 	}
 	return writer_end(writer, err);
 }

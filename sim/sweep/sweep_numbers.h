@@ -48,7 +48,7 @@ struct sweep_numbers {
 };
 
 /*
- * Read the results of all runs, which have been made, and estimate. Returns 0 or a negative
+ * Read the results of all runs that could be made, and estimate. Returns 0 or a negative
  * enum sim_exit; the caller destroys *numbers in any case.
  */
 int sweep_numbers_take(struct sweep_numbers *numbers, const struct sweep_runs *runs,
@@ -60,15 +60,16 @@ size_t sweep_metric_find(const struct sweep_numbers *numbers, const char *name);
 
 /*
  * The estimate of a name at a point: of a metric, or the number in the text of a key that
- * differs between points. Not known if it is neither.
+ * differs between points. Not known if it is neither, or if the point has a run that cannot be
+ * made.
  */
 struct run_estimate sweep_estimate_named(const struct sweep_numbers *numbers, size_t point,
 					 const char *name);
 
 /*
  * Write SWEEP_CSV, a row per run with its point, seed, folder, keys and all metrics, and, if
- * there are intervals, SWEEP_INTERVALS. A value that is only bounded is ">1.5". Returns 0 or a
- * negative enum sim_exit.
+ * there are intervals, SWEEP_INTERVALS. A value that is only bounded is ">1.5". A run that cannot
+ * be made has the reason in the last column, and no values. Returns 0 or a negative enum sim_exit.
  */
 int sweep_numbers_write(const struct sweep_numbers *numbers, struct writer *writer,
 			struct sim_error *err);

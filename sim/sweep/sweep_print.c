@@ -139,6 +139,8 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 	for (size_t i = 0; i < columns.count; i++)
 		table_set(&table, 1 + sweep->axis_count + i, "%s", columns.names[i]);
 	for (size_t point = 0; point < sweep->point_count; point++) {
+		size_t mistake = sweep_point_mistake(numbers->runs, point, &sweep_whole);
+
 		table_add(&table);
 		table_set(&table, 0, "%zu", point + 1);
 		for (size_t i = 0; i < sweep->axis_count; i++) {
@@ -152,7 +154,8 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 				sweep_estimate_named(numbers, point, columns.names[i]);
 
 			format_estimate(&estimate, text, sizeof(text));
-			table_set(&table, 1 + sweep->axis_count + i, "%s", text);
+			table_set(&table, 1 + sweep->axis_count + i, "%s",
+				  mistake == SIZE_MAX ? text : "not run");
 		}
 	}
 	if (table.failed)
@@ -165,6 +168,21 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 		       sweep->over == SWEEP_OVER_SEEDS ? estimate_word(sweep->of) : "",
 		       sweep->over == SWEEP_OVER_SEEDS ? " " : "", over);
 	return status;
+}
+
+void sweep_print_mistakes(const struct sweep_runs *runs, const struct sweep_part *part,
+			  bool tried)
+{
+	char text[1024];
+
+	for (size_t point = 0; point < runs->sweep->point_count; point++) {
+		size_t mistake = sweep_point_mistake(runs, point, part);
+
+		if (mistake == SIZE_MAX || (*runs->runs[mistake].run.key != '\0') != tried)
+			continue;
+		sweep_describe_mistake(runs, mistake, text, sizeof(text));
+		fprintf(stderr, "gvmsim: %s: %s\n", runs->sweep->file, text);
+	}
 }
 
 /* Where no point keeps all bounds: which bound is to blame, and how near it is. */

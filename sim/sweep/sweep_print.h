@@ -21,6 +21,13 @@ int sweep_print_points(const struct sweep_numbers *numbers, const struct search 
 		       struct sim_error *err);
 
 /*
+ * Print a line on standard error for each point of @part with a run that cannot be made. @tried:
+ * of those that were tried; else of those whose configuration is a mistake.
+ */
+void sweep_print_mistakes(const struct sweep_runs *runs, const struct sweep_part *part,
+			  bool tried);
+
+/*
  * Print the best point of a search. Returns 0, or -SIM_EXIT_RUNTIME if no point keeps the
  * bounds.
  */

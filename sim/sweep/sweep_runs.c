@@ -262,9 +262,15 @@ static int prepare_run(struct sweep_runs *runs, size_t index, const char *progra
 	struct sim_error why = { 0 };
 	int status = run_cache_name(&run->run, program, runs->folder, &why);
 
+	run->same_as = index;
+	if (status == -SIM_EXIT_USER) {
+		snprintf(run->run.why, sizeof(run->run.why), "%.599s", why.text);
+		*run->run.key = '\0';
+		config_destroy(&run->run.config);
+		return 0;
+	}
 	if (status) {
-		snprintf(err->text, sizeof(err->text), "%.300s: point %zu: %.600s",
-			 runs->sweep->file, run->point + 1, why.text);
+		*err = why;
 		return status;
 	}
 	snprintf(run->config_hash, sizeof(run->config_hash), "%s", run->run.config.hash);
@@ -282,6 +288,19 @@ static int prepare_run(struct sweep_runs *runs, size_t index, const char *progra
 	runs->different++;
 	run->made = entry_is_complete(run);
 	return 0;
+}
+
+int sweep_runs_check_any(const struct sweep_runs *runs, struct sim_error *err)
+{
+	char text[1024];
+
+	for (size_t i = 0; i < runs->count; i++)
+		if (!*runs->runs[i].run.why)
+			return 0;
+	sweep_describe_mistake(runs, 0, text, sizeof(text));
+	return sim_user_error(err, "%s: %s%s", runs->sweep->file,
+			      runs->sweep->point_count > 1 ? "no point can be run: " : "",
+			      text);
 }
 
 int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const char *out,
@@ -330,7 +349,7 @@ int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const
 		};
 		status = prepare_run(runs, i, program, err);
 	}
-	return status;
+	return status ? status : sweep_runs_check_any(runs, err);
 }
 
 void sweep_runs_destroy(struct sweep_runs *runs)
@@ -345,12 +364,48 @@ void sweep_runs_destroy(struct sweep_runs *runs)
 	*runs = (struct sweep_runs){ 0 };
 }
 
-/* Is a run one of the part, its own, and not made? */
+const struct sweep_part sweep_whole = { 0, 1 };
+
+bool sweep_part_has(const struct sweep_part *part, size_t run)
+{
+	return run % part->count == part->index;
+}
+
+size_t sweep_point_mistake(const struct sweep_runs *runs, size_t point,
+			   const struct sweep_part *part)
+{
+	for (size_t i = point * runs->per_point; i < (point + 1) * runs->per_point; i++)
+		if (sweep_part_has(part, i) && *runs->runs[i].run.why)
+			return i;
+	return SIZE_MAX;
+}
+
+size_t sweep_count_mistakes(const struct sweep_runs *runs, const struct sweep_part *part)
+{
+	size_t count = 0;
+
+	for (size_t point = 0; point < runs->sweep->point_count; point++)
+		count += sweep_point_mistake(runs, point, part) != SIZE_MAX;
+	return count;
+}
+
+void sweep_describe_mistake(const struct sweep_runs *runs, size_t run, char *text, size_t size)
+{
+	const struct sweep_run *mistake = &runs->runs[run];
+	char keys[256];
+
+	cached_run_keys(&mistake->run, keys, sizeof(keys));
+	snprintf(text, size, "%s%s: %s", mistake->label, keys, mistake->run.why);
+}
+
+/* Is a run one of the part, its own, and to be made? */
 static bool is_missing(const struct sweep_runs *runs, size_t index,
 		       const struct sweep_part *part)
 {
-	return index % part->count == part->index && runs->runs[index].same_as == index &&
-	       !runs->runs[index].made;
+	const struct sweep_run *run = &runs->runs[index];
+
+	return sweep_part_has(part, index) && run->same_as == index && !run->made &&
+	       !*run->run.why;
 }
 
 size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part *part)
@@ -378,7 +433,7 @@ int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool
 		.folder = runs->folder,
 		.keep = SIZE_MAX,
 		.shared = shared,
-		.go_on = runs->go_on,
+		.go_on = true,
 	};
 	size_t wanted = sweep_runs_missing(runs, part), count = 0;
 	struct cached_run *missing = calloc(wanted + 1, sizeof(*missing));
@@ -392,11 +447,12 @@ int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool
 			missing[count++] = runs->runs[i].run;
 	/* With no run to make, it still removes what a killed sweep has left. */
 	status = run_pool_make(missing, wanted, wanted, &store, signals, ret_seconds, err);
+	note_mistakes(runs, missing, wanted);
+	if (status == -SIM_EXIT_USER)
+		status = 0;
 	for (size_t i = 0; !status && i < runs->count; i++)
 		if (is_missing(runs, i, part))
 			runs->runs[i].made = true;
-	if (status)
-		note_mistakes(runs, missing, wanted);
 	free(missing);
 	return status;
 }

@@ -26,7 +26,11 @@ struct sweep_run {
 	char label[64]; /* "point 3, seed 2" */
 	char *scenario;
 	char *own[SWEEP_AXES_MAX + 2]; /* PATH=VALUE of the point and the seed */
-	struct cached_run run;	       /* path and key; its config is not kept */
+	/*
+	 * Path and key; its config is not kept. run.why says why it cannot be made. Without a key
+	 * it has no configuration, and nothing is tried.
+	 */
+	struct cached_run run;
 	char config_hash[CFG_HASH_MAX];
 	bool made; /* its entry is complete */
 };
@@ -44,7 +48,6 @@ struct sweep_runs {
 	size_t count;
 	size_t different; /* runs that are not the same as another one */
 	size_t per_point; /* number of seeds, or 1 */
-	bool go_on; /* the caller's: a mistake of the user in a run does not end the others */
 	char folder[PATH_MAX];
 	struct sweep_container *containers; /* that a run has; each name and report once */
 	size_t container_count;
@@ -55,8 +58,9 @@ struct sweep_runs {
 
 /*
  * Resolve the configuration of each run and look into @out/runs for it. @sets of the user apply
- * after the file's and cannot change the keys of the points. Returns 0 or a negative enum
- * sim_exit; the caller destroys *runs in any case.
+ * after the file's and cannot change the keys of the points. A run whose configuration is a
+ * mistake of the user says so in run.why, and ends the others only if all are mistakes. Returns 0
+ * or a negative enum sim_exit; the caller destroys *runs in any case.
  */
 int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const char *out,
 		       const char *const *sets, size_t set_count, struct sim_error *err);
@@ -78,14 +82,38 @@ struct sweep_part {
 	size_t index, count;
 };
 
-/* The number of runs of a part that are not made yet. */
+extern const struct sweep_part sweep_whole;
+
+/* Is it the run of a part? */
+bool sweep_part_has(const struct sweep_part *part, size_t run);
+
+/*
+ * The first run of a point that is in @part and cannot be made; SIZE_MAX: there is none. A point
+ * without one of its runs has no results.
+ */
+size_t sweep_point_mistake(const struct sweep_runs *runs, size_t point,
+			   const struct sweep_part *part);
+
+/* The number of points that have such a run. */
+size_t sweep_count_mistakes(const struct sweep_runs *runs, const struct sweep_part *part);
+
+/* Write "point 3 (a.key=1): why" of a run that cannot be made. */
+void sweep_describe_mistake(const struct sweep_runs *runs, size_t run, char *text, size_t size);
+
+/*
+ * Can any run be made? If not, that is one mistake: the first one stands for all. Returns 0 or
+ * -SIM_EXIT_USER.
+ */
+int sweep_runs_check_any(const struct sweep_runs *runs, struct sim_error *err);
+
+/* The number of runs of a part that are to be made. */
 size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part *part);
 
 /*
  * Make the missing runs of a part, as many at a time as there are cores. @shared: other hosts
- * may work in the folder. The first run that fails ends the others, unless they are to go on; so
- * does one of @signals. Returns 0 and the wall time, or a negative enum sim_exit; finished runs
- * stay. Then run.why of each run has its mistake, if it had one.
+ * may work in the folder. A mistake of the user in a run is kept in run.why, and the others go on.
+ * Any other failure ends them, and so does one of @signals. Returns 0 and the wall time, or a
+ * negative enum sim_exit; finished runs stay.
  */
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
 		    const struct signals *signals, double *ret_seconds, struct sim_error *err);

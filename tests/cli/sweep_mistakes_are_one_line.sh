@@ -68,8 +68,8 @@ mistake "s.json:seeds: has 1001 seeds, allowed: up to 1000" \
 mistake "s.json: 1000 points with 1000 seeds are 1000000 runs, allowed: up to 100000" \
 	"\"grid\": {\"gpu.memory\": [$(seq -s, 1000)]}, \"seeds\": 1000"
 # The scenario's own checks, before anything runs.
-mistake "s.json: point 2: --set:duration: \"no\"" '"grid": {"duration": ["1s", "no"]}'
-mistake "s.json: point 1: --set:nothing: unknown key" '"grid": {"nothing": [1]}'
+mistake "s.json: no point can be run: point 1 (duration=no): --set:duration: \"no\"" '"grid": {"duration": ["no", "none"]}'
+mistake "s.json: point 1 (nothing=1): --set:nothing: unknown key" '"grid": {"nothing": [1]}'
 
 printf '{"scenario": "vllm-diffusion-80g", "grid": {"duration": ["1s", "2s"]}}' >s.json
 expect 2 "--set:duration: is set by s.json for each point" sweep s.json --set duration=2s --out out
@@ -195,5 +195,5 @@ cat >fails.json <<END
 END
 status=0
 "$gvmsim" sweep fails.json --out fails >/dev/null 2>.err || status=$?
-[ "$status" = 2 ] && grep -q '^gvmsim: point 1, seed 922337203685477580[67] (duration=80s, containers.vllm.app.trace.file=.*bad.csv): its run failed: ' .err ||
+[ "$status" = 2 ] && grep -q '^gvmsim: fails.json: point 1, seed 9223372036854775807 (duration=80s, containers.vllm.app.trace.file=.*bad.csv): ' .err ||
 	fail "a run that fails: $status, $(cat .err)"
