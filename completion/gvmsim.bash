@@ -57,7 +57,8 @@ _gvmsim() {
 		fi
 	else
 		case $command:$COMP_CWORD in
-		run:2) words=$("$program" reference --words scenarios) ;;
+		run:2 | advise:2) words=$("$program" reference --words scenarios) ;;
+		sweep:2) words=$("$program" reference --words sweeps) ;;
 		figure:2) words="$("$program" reference --words figures) all list" ;;
 		reference:2) words="$("$program" reference --words documents) --words" ;;
 		help:2) words="keys schema $(_gvmsim_commands "$program")" ;;

@@ -15,6 +15,7 @@
 #include "gvm/control.h"
 #include "gvmd/metrics.h"
 #include "machine/machine.h"
+#include "sweep/sweep.h"
 #include "systems/system.h"
 
 /* The longest list of names in a message. */
@@ -75,6 +76,15 @@ static int words_scenarios(void)
 	return 0;
 }
 
+static int words_sweeps(void)
+{
+	char text[4096] = "";
+
+	sweep_list_names(text, sizeof(text));
+	print_names(text);
+	return 0;
+}
+
 static int words_figures(void)
 {
 	char text[4096] = "";
@@ -105,6 +115,7 @@ static const struct reference word_lists[] = {
 	{ "control-files", "control files", words_control_files },
 	{ "metrics", "what a policy of gvmd sees of a container", words_metrics },
 	{ "scenarios", "scenarios that come with gvmsim", words_scenarios },
+	{ "sweeps", "sweeps that come with gvmsim", words_sweeps },
 	{ "figures", "figures in plots/figures", words_figures },
 	{ "keys", "paths for --set, with * for a container and # for an event", words_keys },
 	{ NULL, NULL, NULL },

@@ -54,12 +54,12 @@ const struct command command_sweep = {
 "A value may have a unit. Exit status 1: no point keeps the bounds; 2: a mistake, such\n"
 "as a point that cannot be run. The others are run nevertheless.\n"
 "\n"
-"docs/sweeps.md teaches the file; scenarios/sweeps has examples.\n",
+"docs/sweeps.md teaches the file; scenarios/sweeps has examples, which are found by name.\n",
 	.examples =
 "  A grid:\n"
-"    gvmsim sweep scenarios/sweeps/diffusion-limit.json\n"
+"    gvmsim sweep diffusion-limit\n"
 "  The largest limit of diffusion that keeps the P99 of TTFT under 2 s:\n"
-"    gvmsim sweep scenarios/sweeps/diffusion-limit.json \\\n"
+"    gvmsim sweep diffusion-limit \\\n"
 "        --maximise containers.diffusion.gmem.limit.high --subject-to 'vllm.ttft_ms.p99<2s'\n"
 "  On 16 nodes of a cluster, in a shared folder, and the results when all have ended:\n"
 "    gvmsim sweep limits.json --out /shared/limits --slurm 16 | sbatch\n"
@@ -309,6 +309,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 {
 	struct sweep_args args = { .part = { 0, 1 } };
 	struct command_line line;
+	char file[PATH_MAX];
 	struct sweep sweep;
 	int status;
 
@@ -323,7 +324,9 @@ static int run(int argc, char **argv, struct sim_error *err)
 					 line.operand_count ? "more than one file" :
 							      "no file is named");
 	} else if (!status) {
-		status = sweep_read(&sweep, line.operands[0], err);
+		status = sweep_find(line.operands[0], file, sizeof(file), err);
+		if (!status)
+			status = sweep_read(&sweep, file, err);
 		if (!status) {
 			status = run_sweep(&sweep, &args, err);
 			sweep_destroy(&sweep);

@@ -91,6 +91,15 @@ struct sweep {
 };
 
 /*
+ * Find the sweep @name: a file, or else one that comes with gvmsim, with or without ".json".
+ * Returns 0 or -SIM_EXIT_USER.
+ */
+int sweep_find(const char *name, char *ret_path, size_t size, struct sim_error *err);
+
+/* The names of the sweeps that come with gvmsim, "a, b"; empty if there are none. */
+void sweep_list_names(char *text, size_t size);
+
+/*
  * Read a sweep file and make its points. A mistake names the file and the key. Returns 0 or a
  * negative enum sim_exit; on failure *sweep is empty.
  */

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config/paths.h"
 #include "config/units.h"
 #include "engine/error.h"
+#include "engine/guess.h"
 #include "figures/place.h"
 #include "figures/seeds.h"
 #include "gvm/port.h"
@@ -16,6 +18,7 @@
 #include "sweep/points.h"
 #include "sweep/sweep.h"
 
+#define SWEEPS_FOLDER	 "sweeps" /* in scenarios */
 #define BLOCK_STANDARD	 30000000000ull
 #define RESAMPLES_BLOCKS 200 /* each computes all metrics anew */
 #define BLOCK_LEAST	 100000000ull
@@ -435,6 +438,40 @@ static void read_scenario(struct sweep *sweep, const struct place *root)
 		place_fail(&place, "is set for each point, too, allowed: one of them");
 	if (!root->reader->status && scenario)
 		snprintf(sweep->scenario, sizeof(sweep->scenario), "%s", scenario);
+}
+
+void sweep_list_names(char *text, size_t size)
+{
+	struct sim_error ignored = { 0 };
+	char folder[PATH_MAX];
+
+	*text = '\0';
+	if (!config_find_data("scenarios", SWEEPS_FOLDER, folder, sizeof(folder), &ignored))
+		cfg_path_list_json(folder, text, size);
+}
+
+int sweep_find(const char *name, char *ret_path, size_t size, struct sim_error *err)
+{
+	char inside[PATH_MAX], known[512];
+	struct guess guess;
+
+	snprintf(ret_path, size, "%s", name);
+	if (!access(name, F_OK) && !cfg_path_is_folder(name))
+		return 0;
+	snprintf(inside, sizeof(inside), SWEEPS_FOLDER "/%.300s", name);
+	if (!strchr(name, '/') &&
+	    cfg_path_find_data("scenarios", inside, ".json", ret_path, size))
+		return 0;
+	if (cfg_path_is_folder(name))
+		return sim_user_error(err, "%s: is a folder, allowed: a file", name);
+	sweep_list_names(known, sizeof(known));
+	guess_begin(&guess, name);
+	guess_offer_list(&guess, known);
+	if (*guess.name)
+		return sim_user_error(err, "%s: no such sweep, did you mean \"%s\"?", name,
+				      guess.name);
+	return sim_user_error(err, "%s: no such sweep, allowed: a file%s%s", name,
+			      *known ? ", or one of " : "", known);
 }
 
 int sweep_read(struct sweep *sweep, const char *file, struct sim_error *err)

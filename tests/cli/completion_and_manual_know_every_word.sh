@@ -57,6 +57,8 @@ offers() {
 offers run "$gvmsim" r
 offers reference "$gvmsim" ""
 offers vllm-diffusion-40g "$gvmsim" run vllm
+offers vllm-diffusion-40g "$gvmsim" advise vllm
+offers diffusion-limit "$gvmsim" sweep dif
 offers --system "$gvmsim" run x --s
 offers ghost "$gvmsim" run x --system g
 offers gpu.link.bandwidth= "$gvmsim" run x --set gpu.link

@@ -39,6 +39,16 @@ for command in sweep report; do
 	expect 2 "here: is a folder, allowed: a file" $command here
 done
 
+# A sweep that comes with gvmsim has a name, with or without its ending. A folder does not hide it, a file does.
+mkdir diffusion-limit
+for name in diffusion-limit diffusion-limit.json; do
+	"$gvmsim" sweep $name --out swept --slurm 2 >script 2>.err || fail "sweep $name: $(cat .err)"
+	grep -q "sweep '.*/scenarios/sweeps/diffusion-limit.json'" script || fail "sweep $name: $(cat script)"
+done
+printf '{"scenario": "scenario/s.json", "grid": {"duration": ["1s"]}}' >diffusion-limit.json
+"$gvmsim" sweep diffusion-limit.json --out swept --slurm 2 >script 2>.err || fail "a file: $(cat .err)"
+grep -q "sweep '$work/diffusion-limit.json'" script || fail "the sweep in the current folder: $(cat script)"
+
 # One slip, one suggestion.
 expect 2 "unknown command 'rum', did you mean 'run'?" rum
 expect 2 "unknown command '--verison', did you mean '--version'?" --verison
@@ -87,7 +97,7 @@ expect 2 '"gmv" is not known, did you mean "gvm"?' sweep sweep.json
 printf '{"title": "t", "runs": [{"label": "a", "sytem": "gvm"}]}' >figure.json
 expect 2 'figure.json:runs.0..sytem: unknown key, did you mean "system"?' figure figure.json
 expect 2 'none.json: cannot be read: No such file or directory, allowed: a figure file, or a name' figure none.json
-expect 2 'none.json: cannot be read: No such file or directory, allowed: a sweep file' sweep none.json
+expect 2 'none.json: no such sweep, allowed: a file, or one of diffusion-limit, tensorrt-llm' sweep none.json
 
 # "help COMMAND" is "COMMAND --help".
 for words in run figure report sweep advise explain validate trace compare help reference "trace import" "figure ablation"; do
