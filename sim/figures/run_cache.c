@@ -75,27 +75,50 @@ static int check_own_sets(const struct cached_run *run, struct sim_error *err)
 	return status;
 }
 
-/* Load the configuration, so that mistakes are found before anything runs. */
-static int load_config(struct cached_run *run, struct sim_error *err)
+/* Load the configuration, with the user's settings or without. */
+static int load_with(struct cached_run *run, bool with_users, struct sim_error *err)
 {
+	struct cached_run shown = *run;
 	struct cfg_override *overrides;
 	size_t count = 0;
-	int status = check_own_sets(run, err);
+	int status;
 
-	if (status)
-		return status;
-	while (cached_run_set(run, count))
+	if (!with_users)
+		shown.set_count = 0;
+	while (cached_run_set(&shown, count))
 		count++;
 	overrides = calloc(count + 1, sizeof(*overrides));
 	if (!overrides)
 		return sim_runtime_error(err, "out of memory");
 	for (size_t i = 0; i < count; i++)
-		overrides[i].path_and_value = cached_run_set(run, i);
+		overrides[i].path_and_value = cached_run_set(&shown, i);
 	status = config_load(&machine_registry, run->scenario, overrides, count, &run->config,
 			     err);
 	free(overrides);
-	/* Without settings of the user, the mistake is one of the figure's file. */
-	if (status && run->figure && !run->set_count) {
+	return status;
+}
+
+/* Is a mistake one of the figure's file? It is if the user's settings do not matter. */
+static bool is_figures(struct cached_run *run, const struct sim_error *mistake)
+{
+	struct sim_error own = { 0 };
+
+	if (!run->figure || (run->set_count && !load_with(run, false, &own))) {
+		config_destroy(&run->config);
+		return false;
+	}
+	return !run->set_count || !strcmp(own.text, mistake->text);
+}
+
+/* Load the configuration, so that mistakes are found before anything runs. */
+static int load_config(struct cached_run *run, struct sim_error *err)
+{
+	int status = check_own_sets(run, err);
+
+	if (status)
+		return status;
+	status = load_with(run, true, err);
+	if (status == -SIM_EXIT_USER && is_figures(run, err)) {
 		struct sim_error why = *err;
 
 		snprintf(err->text, sizeof(err->text), "figure %.60s, run %.60s: %.800s",

@@ -87,6 +87,12 @@ rm -rf results out one
 wrong "runs\[1\].label: \"stock\" is the name of two runs" '.runs[1].label = "stock"'
 jq '.runs[1].system = "gost"' .mine.json >.wrong.json
 expect 2 '^gvmsim: figure .wrong, run half: --set:system.name: "gost" is not known, did you mean "ghost"' figure .wrong.json --out none
+# So it is where the user sets another key. A mistake of the user is none of the figure's.
+expect 2 '^gvmsim: figure .wrong, run half: --set:system.name: "gost" is not known' \
+	figure .wrong.json --out none --set duration=1s
+jq '.runs[1].set."policy.file" = "none.json"' .mine.json >.wrong.json
+expect 2 '^gvmsim: figure .wrong, run half: --set:policy.file: no file "none.json"' figure .wrong.json --out none --set duration=1s
+expect 2 '^gvmsim: --set:durtion: unknown key' figure .mine.json --out none --set durtion=1s
 wrong "colour: unknown key, allowed: title, " '.colour = 1'
 wrong "panels\[1\].parts\[0\].valu: unknown key, did you mean \"value\"?" '.panels[1].parts[0].valu = 1'
 wrong "title: is missing" 'del(.title)'
