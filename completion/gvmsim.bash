@@ -33,6 +33,29 @@ _gvmsim_set() {
 	esac
 }
 
+# Words before the one at the cursor, without options and their values. The pieces of "4242:0", which bash
+# divides, are one.
+_gvmsim_operands() {
+	local count=0 i
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		:) ((i++)) ;;
+		-*) ((i++)) ;;
+		*) ((count++)) ;;
+		esac
+	done
+	echo $count
+}
+
+# The command at word 1 is one of gvmctl's that takes words.
+_gvmctl_words() {
+	case $2:$(_gvmsim_operands) in
+	set:1) "$1" list 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p' | sort -u ;;
+	set:2) "$1" set --help | sed -n '/^Files:/,/^$/s/^  \([a-z.]*\) .*/\1/p' ;;
+	esac
+}
+
 _gvmsim() {
 	local program=${COMP_WORDS[0]} now=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
 	local command=${COMP_WORDS[1]} words=
@@ -55,6 +78,8 @@ _gvmsim() {
 		else
 			words=$(_gvmsim_options "$program" "$command")
 		fi
+	elif [ "${program##*/}" = gvmctl ]; then
+		words=$(_gvmctl_words "$program" "$command")
 	else
 		case $command:$COMP_CWORD in
 		run:2 | advise:2) words=$("$program" reference --words scenarios) ;;

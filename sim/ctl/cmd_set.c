@@ -31,9 +31,8 @@ const struct command command_set = {
 	.operands = "PID[:GPU]|/CGROUP[:GPU] FILE VALUE",
 	.summary = "write a control file, and wait until it holds",
 	.about =
-"Writes gmem.limit.high, compute.timeslice, compute.priority or another control file of a running\n"
-"process, or of a cgroup that is a container of gvm.ko, on one GPU or on all that it uses. Values\n"
-"are those of \"gvmsim reference control-files\".\n"
+"Writes a control file of a running process, or of a cgroup that is a container of gvm.ko, on one\n"
+"GPU or on all that it uses. Values are those of \"gvmsim reference control-files\".\n"
 "A process with the shim sets its timeslice and its freeze by calls of its own to NVIDIA's driver.\n",
 	.options = options,
 	.examples =
@@ -218,6 +217,20 @@ static int set_all(const char *root, const struct set_target *target,
 			      target->name);
 }
 
+/* Completion reads the names of the files from here. */
+static int print_help(struct sim_error *err)
+{
+	command_print_head(&command_set);
+	printf("Files:\n");
+	for (u32 i = 0; i < gvm_control_count(); i++)
+		if (gvm_control_at(i)->mode & 0200)
+			printf("  %-18s  %s\n", gvm_control_at(i)->name,
+			       gvm_control_at(i)->summary);
+	putchar('\n');
+	command_print_tail(&command_set);
+	return command_flush(err);
+}
+
 /* A mistake, which names the file that may be meant. */
 static int no_such_file(const char *name, struct sim_error *err)
 {
@@ -244,7 +257,7 @@ static int run(int argc, char **argv, struct sim_error *err)
 	if (status)
 		return status;
 	if (line.help)
-		return command_print_help(&command_set, err);
+		return print_help(err);
 	if (line.operand_count != 3)
 		return command_mistake(&command_set, err, "three words are wanted");
 	if (!parse_target(line.operands[0], &target))

@@ -81,6 +81,17 @@ offers --container "$bin/gvmcollect" sample --c
 offers --slo "$bin/gvmcollect" logs hw --s
 offers logs "$bin/gvmcollect" l
 offers --report "$bin/gvmd" run x --r
+offers --root "$bin/gvmctl" set 42 --r
+offers gmem.limit.high "$bin/gvmctl" set 42 ""
+offers compute.freeze "$bin/gvmctl" set /tenant-a com
+offers compute.weight "$bin/gvmctl" set 42 : 0 compute.w
+offers hmem.limit "$bin/gvmctl" set --root dir 42 h
+completed "$bin/gvmctl" set 42 "" | grep -x gmem.current && fail "a file that cannot be written"
+completed "$bin/gvmctl" set 42 gmem.limit.high "" | grep -x gmem.limit.high && fail "a file as a value"
+mkdir -p gvm/$$/0 && echo max >gvm/$$/0/gmem.limit.high
+export GVM_SHIM_DIR="$work/gvm"
+offers $$ "$bin/gvmctl" set ""
+unset GVM_SHIM_DIR
 for name in $("$gvmsim" reference --words systems); do
 	offers "$name" "$gvmsim" run x --system "$name"
 done
