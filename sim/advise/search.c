@@ -105,36 +105,83 @@ static size_t best_systems(const struct advise *advise,
 	return count;
 }
 
+static size_t promised_count(const struct advise *advise)
+{
+	size_t count = 0;
+
+	for (size_t c = 0; c < advise->container_count; c++)
+		count += advise->containers[c].promise_count != 0;
+	return count;
+}
+
+/* Take back what a candidate sets of a container: "compute.priority", "gpu". */
+static void unset(struct advise_candidate *candidate, const struct advise_container *container,
+		  const char *file)
+{
+	char key[CFG_PATH_MAX];
+
+	snprintf(key, sizeof(key), "containers.%s.%s", container->name, file);
+	json_object_del(candidate->keys, key);
+}
+
 /*
- * The best systems on @gpus GPUs of the scenario's profile. Containers go round, those with a
- * promise first, so that promises are apart. What a server took on a fuller GPU may be too
- * little here, so the scenario's shares are tried, too.
+ * Put the containers on @gpus GPUs of the scenario's profile. They go round, those with a promise
+ * first, so that promises are apart. @others_apart: those without a promise have the GPUs that no
+ * promise is on, of which there is one at least. Their limits and priorities are the scenario's
+ * again, as they hold no promise up there.
+ */
+static void place_all(const struct advise *advise, struct advise_candidate *candidate,
+		      size_t gpus, bool others_apart)
+{
+	size_t promised = promised_count(advise), next = 0, next_other = 0;
+	char name[CFG_NAME_MAX];
+
+	candidate->gpus = gpus;
+	for (size_t g = 1; g < gpus; g++)
+		candidate_set(candidate, advise->profile, "gpus.more%zu.profile", g);
+	for (size_t c = 0; c < advise->container_count; c++) {
+		const struct advise_container *container = &advise->containers[c];
+		size_t gpu;
+
+		if (container->promise_count)
+			gpu = next++ % gpus;
+		else if (others_apart)
+			gpu = promised + next_other++ % (gpus - promised);
+		else
+			gpu = (promised + next_other++) % gpus;
+		if (others_apart && !container->promise_count) {
+			unset(candidate, container, "gmem.limit.high");
+			unset(candidate, container, "compute.priority");
+		}
+		/* On fewer GPUs it may have been on another one. */
+		unset(candidate, container, "gpu");
+		snprintf(name, sizeof(name), "more%zu", gpu);
+		if (gpu)
+			candidate_set(candidate, name, "containers.%s.gpu", container->name);
+	}
+}
+
+/*
+ * The best systems on @gpus GPUs, in both placements. What a server took on a fuller GPU may be
+ * too little here, so the scenario's shares are tried, too.
  */
 static int add_placements(struct advise *advise, struct advise_candidate *const *best,
 			  size_t best_count, size_t gpus)
 {
-	char name[CFG_NAME_MAX];
+	bool can_be_apart = promised_count(advise) < gpus;
 
-	for (size_t i = 0; i < 2 * best_count; i++) {
-		struct advise_candidate *candidate = candidate_new(advise, best[i / 2]);
-		size_t next = 0;
+	for (size_t i = 0; i < 4 * best_count; i++) {
+		struct advise_candidate *candidate;
+		bool others_apart = i / 2 % 2;
 
+		if (others_apart && !can_be_apart)
+			continue;
+		candidate = candidate_new(advise, best[i / 4]);
 		if (!candidate)
 			return -ENOMEM;
 		if (i % 2 == 0)
 			share_forget(advise, candidate);
-		candidate->gpus = gpus;
-		for (size_t g = 1; g < gpus; g++)
-			candidate_set(candidate, advise->profile, "gpus.more%zu.profile", g);
-		for (int promised = 1; promised >= 0; promised--)
-			for (size_t c = 0; c < advise->container_count; c++) {
-				if ((advise->containers[c].promise_count != 0) != promised)
-					continue;
-				snprintf(name, sizeof(name), "more%zu", next % gpus);
-				if (next++ % gpus)
-					candidate_set(candidate, name, "containers.%s.gpu",
-						      advise->containers[c].name);
-			}
+		place_all(advise, candidate, gpus, others_apart);
 		if (candidate_add(advise, candidate))
 			return -ENOMEM;
 	}

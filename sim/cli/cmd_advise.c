@@ -427,8 +427,8 @@ static void print_not_searched(const struct advise *advise)
 	       "scenario's\n",
 	       shares ? "more than the scenario's" : "the scenario's");
 	if (advise->gpu_count == 1 && advise->container_count > 2)
-		printf("  on more GPUs: other placements than round robin; only the scenario's "
-		       "profile\n");
+		printf("  on more GPUs: other placements than all in turn, or promises apart "
+		       "from the rest; only the scenario's profile\n");
 	print_assumed(advise);
 	printf("Not judged: isolation. Under mps a fault of one container ends the others, "
 	       "too.\n"

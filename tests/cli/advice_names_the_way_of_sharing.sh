@@ -114,6 +114,21 @@ jq -e '[.list[] | select(has("gpu.link.bandwidth"))] | length == 1 and
 	.["gpus.more1.link.bandwidth_both"] == .["gpu.link.bandwidth_both"])' more/hurts.json >/dev/null ||
 	fail "links of both GPUs: $(cat more/hurts.json)"
 
+# A server that needs a GPU of its own, and two that can share one: they are apart from it, and their settings
+# are the scenario's, as no promise is beside them. With one of them beside the server it has 14 %.
+cat >lone.json <<'END'
+{ "name": "lone", "duration": "40s", "gpu": { "profile": "a100-80g" }, "containers": {
+	"chat": { "start": "5s", "app": { "type": "llm-server", "profile": "vllm-llama-3.2-3b", "gpu_memory_utilization": 0.3, "boot": "2s",
+		"trace": { "file": "azure2023_conv.trace", "rate": 4 }, "slo_itl": "21ms" } },
+	"images": { "app": { "type": "diffusion", "profile": "sd3.5-medium" } },
+	"drawings": { "app": { "type": "diffusion", "profile": "sd3.5-medium" } } } }
+END
+"$gvmsim" advise lone.json --seeds 1 --target 0.89 --out lone >table 2>.err || fail "lone: $(cat .err table)"
+grep -q "^Advice: .* on 2 GPUs, with chat.compute.priority 0, images.gpu more1, drawings.gpu more1; 1 of 1 promises" table ||
+	fail "the others are not apart: $(cat table)"
+jq -e '.list | map(select(has("containers.images.gpu") and (has("containers.drawings.gpu") | not))) | length > 0' lone/gpus-2.json >/dev/null ||
+	fail "they do not go round, too: $(cat lone/gpus-2.json)"
+
 # A load by trace.rate or client.users gets a quarter more, too. The picture shows the container that sharing costs
 # something, not one alone on its GPU. What the advice rests on is said.
 cat >apart.json <<'END'
