@@ -138,6 +138,11 @@ struct sim_app {
 	 */
 	bool (*remark)(const struct app_env *env, u32 index, char *text, size_t size);
 	/*
+	 * After the run: a note on what a user may not expect of its results, as in remark(), or
+	 * false. NULL: the application has none.
+	 */
+	bool (*remark_after)(const struct app_env *env, char *text, size_t size);
+	/*
 	 * Blocking: run the application in the calling actor until it is done, its context dies
 	 * or it is interrupted. Returns 0, -EIO when the context died, -ENOMEM, or -ELOOP when
 	 * an iteration of a closed loop took no time: the run would never end. On return

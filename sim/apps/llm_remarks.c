@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* What a user seldom means with the settings of an LLM server: told before a run. */
+/* What a user seldom means with the settings of an LLM server: told before a run, or after it. */
 #include <stdio.h>
 
 #include "apps/llm_server.h"
+
+#define NS_PER_S 1000000000ull
 
 /* Requests that come within the run, and those of them whose prompts the server refuses. */
 struct prompts {
@@ -34,6 +36,7 @@ bool llm_remark(const struct app_env *env, u32 index, char *text, size_t size)
 {
 	const struct cfg_llm *cfg = env->container->app;
 	const struct cfg_app_trace *trace = &cfg->client.trace;
+	const struct trace *requests = env->prepared;
 	struct prompts prompts = prompts_count(env);
 
 	*text = '\0';
@@ -47,5 +50,29 @@ bool llm_remark(const struct app_env *env, u32 index, char *text, size_t size)
 			 "app.trace.%s: has no effect, as the users of app.client.users send "
 			 "when they have their answers",
 			 trace->rate ? "rate" : "divide");
+	else if (requests && cfg->client.users > requests->count && !index--)
+		snprintf(text, size,
+			 "app.client.users: %llu of %llu users send nothing, as the trace has "
+			 "%zu requests",
+			 cfg->client.users - requests->count, cfg->client.users,
+			 requests->count);
+	return *text;
+}
+
+bool llm_remark_after(const struct app_env *env, char *text, size_t size)
+{
+	const struct cfg_llm *cfg = env->container->app;
+	const struct trace *requests = env->prepared;
+	u64 end_ns = env->log->end_ns;
+
+	*text = '\0';
+	if (cfg->client.users && requests && requests->count &&
+	    env->log->record_count == requests->count && end_ns &&
+	    end_ns < env->config->duration)
+		snprintf(text, size,
+			 "app.client.users: the users had all answers at %llu.%03llu s, and "
+			 "nothing more to ask: the trace has %zu request%s",
+			 end_ns / NS_PER_S, end_ns / 1000000 % 1000, requests->count,
+			 requests->count == 1 ? "" : "s");
 	return *text;
 }

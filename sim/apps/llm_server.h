@@ -135,6 +135,9 @@ u64 llm_least_gpu_ns(const struct app_env *env, u64 *ret_within_ns);
 /* As sim_app.remark, of an LLM server. See llm_remarks.c. */
 bool llm_remark(const struct app_env *env, u32 index, char *text, size_t size);
 
+/* As sim_app.remark_after: users of a closed loop have gone through their trace. */
+bool llm_remark_after(const struct app_env *env, char *text, size_t size);
+
 /*
  * The server's actor: sim_app.run of llm_server_app. Blocking. Returns 0, also if it was
  * interrupted, -EIO or -ENOMEM.

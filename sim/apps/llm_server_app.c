@@ -309,6 +309,7 @@ const struct sim_app llm_server_app = {
 	.ahead_ns = llm_server_ahead_ns,
 	.least_gpu_ns = llm_least_gpu_ns,
 	.remark = llm_remark,
+	.remark_after = llm_remark_after,
 	.run = llm_server_run,
 	.log_absence = llm_client_log_absence,
 };

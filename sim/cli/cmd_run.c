@@ -13,6 +13,7 @@
 #include "config/load.h"
 #include "config/paths.h"
 #include "engine/error.h"
+#include "machine/advice.h"
 #include "results/results.h"
 #include "results/trace_file.h"
 #include "terminal/progress.h"
@@ -275,6 +276,8 @@ static int run_report(const struct run_args *args, const struct machine *machine
 	}
 	status = results_write(writer, machine, &summary, trace_file_write, err);
 	if (!status) {
+		if (!args->quiet)
+			machine_advise_after(machine, print_advice);
 		print_missed_events(machine);
 		print_refused_writes(machine);
 		print_failures(&summary);

@@ -190,3 +190,17 @@ void machine_advise(const struct machine *machine, void (*say)(const char *line)
 			advise_gpu(&advice, gpu, machine->containers[i].config->gpu.memory);
 	}
 }
+
+void machine_advise_after(const struct machine *machine, void (*say)(const char *line))
+{
+	struct advice advice = { machine, say };
+	char text[LINE_MAX_BYTES];
+
+	for (u32 i = 0; i < machine->container_count; i++) {
+		const struct sim_container *container = &machine->containers[i];
+
+		if (container->app->remark_after &&
+		    container->app->remark_after(&container->env, text, sizeof(text)))
+			advise(&advice, "containers.%s.%s", container->cfg->name, text);
+	}
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Advice before a run: settings that are allowed, and that a user seldom means. */
+/* Advice before and after a run: what is allowed, and a user seldom means. */
 #ifndef SIM_MACHINE_ADVICE_H
 #define SIM_MACHINE_ADVICE_H
 
@@ -12,5 +12,8 @@
  * the GPU cannot keep up with.
  */
 void machine_advise(const struct machine *machine, void (*say)(const char *line));
+
+/* After the run: call @say with a line for what a user may not expect of the results. */
+void machine_advise_after(const struct machine *machine, void (*say)(const char *line));
 
 #endif

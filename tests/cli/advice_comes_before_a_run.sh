@@ -52,9 +52,23 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 		closed-loop-8b --set duration=1s --set containers.vllm.app.trace.rate=2
 	advised "containers.vllm.app.trace.divide: has no effect, as the users of app.client.users send when they have their answers" \
 		closed-loop-8b --set duration=1s --set containers.vllm.app.trace.divide=2
+	advised "containers.vllm.app.client.users: 100 of 1100 users send nothing, as the trace has 1000 requests" \
+		closed-loop-8b --set duration=1s --set containers.vllm.app.client.users=1100
 	advised "containers.diffusion.start: is not before the end of the run, so it never starts" \
 		$base --system gvm $short --set containers.diffusion.start=1s --set containers.diffusion.gmem.limit.high=1G
 }
+
+# Users go through the trace once. If that ends before the run, it is said after the run.
+printf 'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n' >three.csv
+for second in 0 1 2; do echo "$second,ChatGPT,100,10,110,Conversation log"; done >>three.csv
+users="closed-loop-8b --set containers.vllm.app.trace.file=three.csv --out out --set duration"
+rm -rf out
+# shellcheck disable=SC2086 # a list of words
+"$gvmsim" run $users=100s >.out 2>.err || fail "three requests: $(cat .err)"
+grep -qE '^gvmsim: note: containers.vllm.app.client.users: the users had all answers at [0-9]+[.][0-9]{3} s, and nothing more to ask: the trace has 3 requests$' .err ||
+	fail "users without requests: $(cat .err)"
+# shellcheck disable=SC2086 # a list of words
+"$gvmsim" run $users=100s --quiet >.out 2>.err && [ ! -s .err ] || fail "--quiet: $(cat .err)"
 
 # A rule that may never fire writes what the system does not have.
 cat >rules.json <<'END'
