@@ -329,11 +329,12 @@ static int print_papers(void)
 	return papers_print_page(&err) ? -EIO : 0;
 }
 
-static void print_metrics(const struct metric *metrics, size_t count)
+/* @share: the unit of a share. */
+static void print_metrics(const struct metric *metrics, size_t count, const char *share)
 {
-	static const char *const units[] = {
-		[METRIC_COUNT] = "count", [METRIC_BYTES] = "bytes",  [METRIC_MS] = "ms",
-		[METRIC_S] = "s",	  [METRIC_SHARE] = "0 to 1", [METRIC_PER_S] = "1/s",
+	const char *const units[] = {
+		[METRIC_COUNT] = "count", [METRIC_BYTES] = "bytes", [METRIC_MS] = "ms",
+		[METRIC_S] = "s",	  [METRIC_SHARE] = share,   [METRIC_PER_S] = "1/s",
 	};
 
 	printf("| path | unit | meaning |\n"
@@ -385,20 +386,23 @@ static int print_results(void)
 	       "`ttft_ms.p95` or `e2e_s.p99.9` "
 	       "([metrics.md](../metrics.md#how-many-were-slow)).\n\n"
 	       "Of every container:\n\n");
-	print_metrics(summary_metrics, SUMMARY_METRICS);
+	print_metrics(summary_metrics, SUMMARY_METRICS, "0 to 1");
 	printf("\n"
 	       "Of every GPU, below `gpus.NAME` at the top; if each container has a GPU\n"
-	       "of its own, `gpu0` is the first container's. `busy_share` is the sum of\n"
-	       "its containers' GPU shares. Where kernels run side by side (an MPS\n"
-	       "server, a fenced group), it can be above 1, and `idle_share` is then\n"
-	       "what is left, at least 0:\n\n");
-	print_metrics(summary_gpu_metrics, SUMMARY_GPU_METRICS);
+	       "of its own, `gpu0` is the first container's. `busy_share` is work: the\n"
+	       "sum of its containers' GPU shares. `stalled_share` is time: nothing is\n"
+	       "executed, and a container waits for faults. The four shares add up to 1\n"
+	       "where one context runs at a time. Where kernels run side by side (an MPS\n"
+	       "server, a fenced group), a second in which two of them run can be up to\n"
+	       "two seconds of work. Then `busy_share` alone, or with `stalled_share`,\n"
+	       "can be above 1; `idle_share` is what the other three leave, at least 0:\n\n");
+	print_metrics(summary_gpu_metrics, SUMMARY_GPU_METRICS, "of the run");
 	for (size_t i = 0; (report = app_report_at(i)); i++) {
 		if (!report->metric_count)
 			continue;
 		printf("\nOf `%s`, whose records in `requests.csv` are of the kind `%s`:\n\n",
 		       report->type, report->record);
-		print_metrics(report->metrics, report->metric_count);
+		print_metrics(report->metrics, report->metric_count, "0 to 1");
 	}
 	for (const struct results_file *file = results_files; file->name; file++) {
 		printf("\n## %s\n\n| column | meaning |\n|---|---|\n", file->name);
