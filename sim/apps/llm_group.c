@@ -50,7 +50,7 @@ static int group_check_events(const struct config *config, const char *name,
 				err,
 				"%s:events.%zu.%s: its container is a part of a server with "
 				"tensor_parallel, allowed: other containers",
-				config->file, i, event->stop ? "stop" : "restart");
+				config->file, event->number, event->stop ? "stop" : "restart");
 	}
 	return 0;
 }

@@ -206,7 +206,7 @@ static void print_missed_events(const struct machine *machine)
 		fprintf(stderr,
 			"gvmsim: note: events.%zu: container %s is not running at %llu.%03llu "
 			"s, ",
-			i, event->container, (u64)event->at / NS_PER_S,
+			event->number, event->container, (u64)event->at / NS_PER_S,
 			(u64)event->at / 1000000 % 1000);
 		if (event->file[0])
 			fprintf(stderr, "%s is not written\n", event->file);

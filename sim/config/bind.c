@@ -352,6 +352,7 @@ int cfg_bind(struct cfg_load *load)
 		char index[24];
 
 		snprintf(index, sizeof(index), "%zu", i);
+		config->events[i].number = i;
 		status = bind_scope(load, CFG_SCOPE_EVENT, NULL, index, &config->events[i]);
 	}
 	return status ? status : list_keys_without_effect(load);

@@ -197,7 +197,8 @@ struct cfg_container {
  * stopped; or it is started again.
  */
 struct cfg_event {
-	u64 at; /* ns */
+	size_t number; /* in the scenario's list, for messages; events are sorted by date */
+	u64 at;	       /* ns */
 	char container[CFG_NAME_MAX];
 	char file[CFG_NAME_MAX]; /* empty: it writes no control file */
 	char value[CFG_NAME_MAX];

@@ -173,11 +173,25 @@ static void advise_policy(const struct advice *advice)
 			       file);
 }
 
+/* The run ends before an event of the same date. Later ones have been refused. */
+static void advise_events(const struct advice *advice)
+{
+	const struct config *config = advice->machine->config;
+
+	for (size_t i = 0; i < config->event_count; i++)
+		if ((u64)config->events[i].at >= config->duration)
+			advise(advice,
+			       "events.%zu.at: is the end of the run, so the event has no "
+			       "effect",
+			       config->events[i].number);
+}
+
 void machine_advise(const struct machine *machine, void (*say)(const char *line))
 {
 	struct advice advice = { machine, say };
 
 	advise_policy(&advice);
+	advise_events(&advice);
 	for (u32 i = 0; i < machine->container_count; i++)
 		advise_container(&advice, &machine->containers[i]);
 	for (u32 i = 0; i < machine->container_count; i++) {

@@ -8,8 +8,8 @@
 /*
  * Call @say with a line for each such setting of a machine that is built and does not run
  * yet: limits of a GPU's containers that add up to more than its memory, protected memory
- * likewise, a lower limit above the upper one, a limit under one context, and requests that
- * the GPU cannot keep up with.
+ * likewise, a lower limit above the upper one, a limit under one context, an event at the end,
+ * and requests that the GPU cannot keep up with.
  */
 void machine_advise(const struct machine *machine, void (*say)(const char *line));
 

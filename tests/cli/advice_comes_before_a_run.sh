@@ -58,6 +58,14 @@ short="--set duration=1s --set containers.vllm.start=0s --set containers.diffusi
 		$base --system gvm $short --set containers.diffusion.start=1s --set containers.diffusion.gmem.limit.high=1G
 }
 
+# An event after the end is refused, and one at the end would be applied to no time at all. Its number is that
+# of the scenario, which need not have events in the order of time.
+"$gvmsim" run closed-loop-8b --system gvm --out out --set duration=1s --set 'events=[
+	{"at": "1s", "container": "vllm", "file": "gmem.limit.high", "value": "38G"},
+	{"at": "0.999s", "container": "vllm", "file": "gmem.limit.high", "value": "39G"}]' >.out 2>.err || fail "$(cat .err)"
+[ "$(grep -c "note: events" .err)" = 1 ] &&
+	grep -qx "gvmsim: note: events.0.at: is the end of the run, so the event has no effect" .err || fail "at the end: $(cat .err)"
+
 # Users go through the trace once. If that ends before the run, it is said after the run.
 printf 'Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n' >three.csv
 for second in 0 1 2; do echo "$second,ChatGPT,100,10,110,Conversation log"; done >>three.csv
