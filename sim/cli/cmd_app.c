@@ -6,6 +6,7 @@
 
 #include "apps/phases.h"
 #include "cli/cmd_app_lora.h"
+#include "cli/replaced.h"
 #include "config/config.h"
 #include "config/load.h"
 #include "config/units.h"
@@ -208,11 +209,14 @@ static int import_profile(const char *in, const char *out, const struct import_a
 		.steps = args->alone ? args->alone : in,
 		.host_times = host_times,
 	};
+	struct replaced replaced;
 	int status;
 
 	if (whole_file_is(out, in))
 		return sim_user_error(err, "%s: cannot write: is the file to import", out);
-	status = torch_trace_read(in, &trace, err);
+	status = replaced_check(&replaced, out, &replaced_application, err);
+	if (!status)
+		status = torch_trace_read(in, &trace, err);
 	if (status)
 		return status;
 	if (args->plain_step_ns)
@@ -229,6 +233,7 @@ static int import_profile(const char *in, const char *out, const struct import_a
 					    PHASES_HOST_TIMES_MAX);
 		status = write_app(&app, out, err);
 		if (!status) {
+			replaced_note(&replaced);
 			print_step(&app);
 			status = command_flush(err);
 		}

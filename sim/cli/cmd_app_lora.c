@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "apps/hf_config.h"
+#include "cli/replaced.h"
 #include "config/config.h"
 #include "config/models.h"
 #include "config/paths.h"
@@ -188,6 +189,7 @@ static int make_trainer(const char *model, const char *out, struct lora_args *ar
 	struct hf_config config;
 	struct lora lora;
 	struct lora_app app = { name, NULL, &config, &args->options, &lora };
+	struct replaced replaced;
 	json_t *root;
 	int status = config_read_model(model, file, &root, err);
 
@@ -202,12 +204,16 @@ static int make_trainer(const char *model, const char *out, struct lora_args *ar
 	if (!status && (whole_file_is(out, file) || whole_file_is(out, trace)))
 		status =
 			sim_user_error(err, "%s: cannot write: is the model or the trace", out);
+	if (!status)
+		status = replaced_check(&replaced, out, &replaced_application, err);
 	if (status)
 		return status;
 	model_name(file, name);
 	status = lora_compute(&config, name, &args->options, &lora, err);
 	if (!status)
 		status = write_app(&app, out, err);
+	if (!status)
+		replaced_note(&replaced);
 	return status ? status : print_trainer(&app, err);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "apps/app.h"
+#include "cli/replaced.h"
 #include "config/load.h"
 #include "config/message.h"
 #include "config/units.h"
@@ -177,11 +178,16 @@ static int print_made(const struct measured *measured, struct sim_error *err)
 
 static int import_results(const struct import_args *args, struct sim_error *err)
 {
+	struct replaced replaced;
 	struct measured measured;
 	int status = measured_open(&measured, &args->request, err);
 
 	if (!status)
+		status = replaced_check(&replaced, args->request.out, &replaced_scenario, err);
+	if (!status)
 		status = measured_write(&measured, err);
+	if (!status)
+		replaced_note(&replaced);
 	if (!status)
 		status = print_made(&measured, err);
 	measured_close(&measured);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/replaced.h"
 #include "engine/error.h"
 #include "engine/whole_file.h"
 #include "engine/types.h"
@@ -171,15 +172,21 @@ static int store(const struct trace_args *args, struct trace *trace, struct sim_
 
 static int import_trace(const struct trace_args *args, struct sim_error *err)
 {
+	struct replaced replaced;
 	struct trace trace;
 	int status;
 
 	if (whole_file_is(args->files[0], args->files[1]))
 		return sim_user_error(err, "%s: cannot write: is the file to import",
 				      args->files[1]);
+	status = replaced_check(&replaced, args->files[1], &replaced_trace, err);
+	if (status)
+		return status;
 	status = read(args, &trace, err);
 	if (!status)
 		status = store(args, &trace, err);
+	if (!status)
+		replaced_note(&replaced);
 	trace_destroy(&trace);
 	return status;
 }

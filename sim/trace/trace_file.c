@@ -42,6 +42,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #define TRACE_FILE_MAGIC	 "GVMTRACE"
 #define TRACE_FILE_MAGIC_BYTES	 8
@@ -203,6 +204,25 @@ int trace_write(const char *path, const struct trace *trace, struct sim_error *e
 	fwrite(frame, 1, len, file.stream);
 	free(frame);
 	return whole_file_commit(&file, err);
+}
+
+bool trace_file_is(const char *path)
+{
+	u8 begin[4096], magic[TRACE_FILE_MAGIC_BYTES];
+	ZSTD_outBuffer out = { magic, sizeof(magic), 0 };
+	ZSTD_inBuffer in = { begin, 0, 0 };
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	FILE *file = fopen(path, "re");
+	size_t status = 0;
+
+	if (file)
+		in.size = fread(begin, 1, sizeof(begin), file);
+	while (stream && out.pos < out.size && in.pos < in.size && !ZSTD_isError(status))
+		status = ZSTD_decompressStream(stream, &out, &in);
+	if (file)
+		fclose(file);
+	ZSTD_freeDStream(stream);
+	return out.pos == out.size && !memcmp(magic, TRACE_FILE_MAGIC, TRACE_FILE_MAGIC_BYTES);
 }
 
 /* Report that @what, at byte @at of the content, has @problem. */

@@ -3,6 +3,8 @@
 #ifndef SIM_TRACE_TRACE_FILE_H
 #define SIM_TRACE_TRACE_FILE_H
 
+#include <stdbool.h>
+
 struct sim_error;
 struct trace;
 struct trace_content;
@@ -14,6 +16,9 @@ struct trace_content;
  */
 int trace_file_read(const struct trace_content *content, const char *path, struct trace *trace,
 		    struct sim_error *err);
+
+/* Does the file @path begin as a compact trace does? */
+bool trace_file_is(const char *path);
 
 /*
  * Write the compact form: to a neighbour of @path, which is then renamed to @path, so that a
