@@ -267,6 +267,7 @@ static void print_refused_writes(const struct machine *machine)
 static int run_report(const struct run_args *args, const struct machine *machine,
 		      struct writer *writer, struct sim_error *err)
 {
+	bool differ = !args->quiet && results_differ(writer, machine->config->hash);
 	struct summary summary;
 	int status = summary_compute(&summary, machine, err);
 
@@ -276,6 +277,11 @@ static int run_report(const struct run_args *args, const struct machine *machine
 	}
 	status = results_write(writer, machine, &summary, trace_file_write, err);
 	if (!status) {
+		if (differ)
+			fprintf(stderr,
+				"gvmsim: note: %s: replaces results of other settings; --out "
+				"DIR keeps both\n",
+				writer->folder);
 		if (!args->quiet)
 			machine_advise_after(machine, print_advice);
 		print_missed_events(machine);
@@ -332,11 +338,6 @@ static int run_config(const struct run_args *args, const struct config *config,
 	run_signals_block();
 	status = results_prepare(&writer, args->out ? args->out : folder, err);
 	writer.packs = config->compress == CFG_COMPRESS_ZSTD;
-	if (!status && !args->quiet && results_differ(&writer, config->hash))
-		fprintf(stderr,
-			"gvmsim: note: %s: replaces results of other settings; --out DIR keeps "
-			"both\n",
-			writer.folder);
 	if (!status)
 		status = run_simulate(args, config, &writer, err);
 	run_signals_unblock();

@@ -34,6 +34,9 @@ done
 [ ! -e $folder/controls.csv ] || fail "controls.csv of an earlier run stays"
 [ "$(cat $folder/notes.txt)" = mine ] || fail "a file of the user is gone"
 
+# A run that cannot be made replaces nothing, and does not say that it does.
+expect 2 "app.gpu_memory_utilization: this share" $short --set containers.vllm.app.gpu_memory_utilization=0.01
+
 # A folder of the user, such as a model of Hugging Face with its config.json, or a trace. Nothing is replaced.
 for name in config.json requests.csv timeline.csv.zst controls.csv timeline.pftrace; do
 	mkdir model
