@@ -40,12 +40,19 @@ int cfg_error(struct sim_error *err, const char *origin, const char *path, const
 
 void cfg_append(char *text, size_t size, const char *fmt, ...)
 {
-	size_t used = strlen(text);
+	size_t used = strlen(text), cut = size - sizeof("...");
 	va_list args;
+	int more;
 
 	va_start(args, fmt);
-	vsnprintf(text + used, size - used, fmt, args);
+	more = vsnprintf(text + used, size - used, fmt, args);
 	va_end(args);
+	if (more < (int)(size - used) || size <= sizeof("..."))
+		return;
+	/* Not in the middle of a character of several bytes. */
+	while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
+		cut--;
+	memcpy(text + cut, "...", sizeof("..."));
 }
 
 /* Write a bound of a range as a user would type it: "2M", not 2097152. */

@@ -47,7 +47,7 @@ void cfg_describe_allowed(const struct cfg_key *key, char *text, size_t size);
 void cfg_describe_right(const struct cfg_key *key, const json_t *wrong, char *text,
 			size_t size);
 
-/* Append to the text in @text. Text that does not fit is cut off. */
+/* Append to the text in @text. Text that does not fit is cut off, and ends with "...". */
 void cfg_append(char *text, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * Quoted text can hold any byte. Control characters become '?', so the error stays one line and
@@ -11,8 +12,15 @@
 static void sim_error_format(struct sim_error *err, const char *fmt, va_list args)
 {
 	char *text = err->text;
+	size_t most = sizeof(err->text) - 1;
 
-	vsnprintf(text, sizeof(err->text), fmt, args);
+	/* A text that is cut off says so. Its last character may be one of several bytes. */
+	if (vsnprintf(text, sizeof(err->text), fmt, args) > (int)most) {
+		most -= sizeof("...");
+		while (((unsigned char)text[most] & 0xc0) == 0x80)
+			most--;
+		memcpy(text + most, "...", sizeof("..."));
+	}
 	for (; *text; text++)
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
 			*text = '?';

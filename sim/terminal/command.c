@@ -69,7 +69,7 @@ static void command_usage(const struct command *command, char *text, size_t size
 
 int command_mistake(const struct command *command, struct sim_error *err, const char *fmt, ...)
 {
-	char mistake[256], usage[USAGE_MAX];
+	char mistake[768], usage[USAGE_MAX];
 	va_list args;
 
 	va_start(args, fmt);
