@@ -181,15 +181,17 @@ static int take_steps(const struct import_args *args, struct torch_steps *steps,
 
 static int write_app(const struct torch_app *app, const char *path, struct sim_error *err)
 {
+	struct sim_error why = { 0 };
 	struct whole_file file;
 	int status = whole_file_open(&file, path, err);
 
 	if (status)
 		return status;
-	status = torch_app_write(app, file.stream, err);
+	status = torch_app_write(app, file.stream, &why);
 	if (!status)
 		return whole_file_commit(&file, err);
 	whole_file_abort(&file);
+	snprintf(err->text, sizeof(err->text), "%.300s: %.700s", path, why.text);
 	return status;
 }
 

@@ -153,15 +153,17 @@ static void model_name(const char *file, char ret_name[CFG_TEXT_MAX])
 
 static int write_app(const struct lora_app *app, const char *path, struct sim_error *err)
 {
+	struct sim_error why = { 0 };
 	struct whole_file file;
 	int status = whole_file_open(&file, path, err);
 
 	if (status)
 		return status;
-	status = lora_app_write(app, file.stream, err);
+	status = lora_app_write(app, file.stream, &why);
 	if (!status)
 		return whole_file_commit(&file, err);
 	whole_file_abort(&file);
+	snprintf(err->text, sizeof(err->text), "%.300s: %.700s", path, why.text);
 	return status;
 }
 

@@ -2,6 +2,7 @@
 #include "import/measured.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -637,7 +638,8 @@ int measured_write(struct measured *measured, struct sim_error *err)
 	if (!status &&
 	    (json_dumpf(measured->scenario, file.stream, JSON_INDENT(4) | CFG_JSON_PRECISION) ||
 	     fputc('\n', file.stream) == EOF))
-		status = sim_runtime_error(err, "%s: cannot write", measured->request->out);
+		status = sim_runtime_error(err, "%s: cannot write: %s", measured->request->out,
+					   strerror(errno));
 	if (!status)
 		return whole_file_commit(&file, err);
 	whole_file_abort(&file);

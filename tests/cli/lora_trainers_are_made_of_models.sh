@@ -81,3 +81,14 @@ iterations() { jq .containers.lora.iterations "$1/summary.json"; }
 "$gvmsim" run beside.json --quiet --out mine.run --set containers.lora.app.profile=mine --set duration=20s
 jq -e '.containers.lora | .iterations > 0 and .status == "ok"' mine.run/summary.json >/dev/null ||
 	fail "mine: $(cat mine.run/summary.json)"
+
+# A full disk: the line names the file, and nothing is left of it.
+if (
+	ulimit -f 1
+	trap '' XFSZ
+	"$gvmsim" app lora Qwen2.5-7B full.json >.out 2>.err
+); then
+	fail "a full disk is no success"
+fi
+grep -q "^gvmsim: full.json: .*: File too large$" .err || fail "a full disk: $(cat .err)"
+[ -z "$(find . -name 'full.json*')" ] || fail "a full disk left $(find . -name 'full.json*')"
