@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /* Reads a sweep file. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,6 +459,8 @@ int sweep_find(const char *name, char *ret_path, size_t size, struct sim_error *
 	snprintf(ret_path, size, "%s", name);
 	if (!access(name, F_OK) && !cfg_path_is_folder(name))
 		return 0;
+	if (strchr(name, '/') && access(name, F_OK) && errno == EACCES)
+		return sim_user_error(err, "%s: cannot be read: %s", name, strerror(errno));
 	snprintf(inside, sizeof(inside), SWEEPS_FOLDER "/%.300s", name);
 	if (!strchr(name, '/') &&
 	    cfg_path_find_data("scenarios", inside, ".json", ret_path, size))
