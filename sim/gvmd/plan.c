@@ -120,10 +120,12 @@ static int plan_find_policy(struct gvmd_plan *plan, struct sim_error *err)
 	if (!named)
 		return plan_error(plan, "policy", err, "is missing, allowed: %s, or \"plugin\"",
 				  known);
-	guess_describe(json_is_string(named) ? json_string_value(named) : "", known, right,
-		       sizeof(right));
+	if (!json_is_string(named))
+		return plan_error(plan, "policy", err, "is no text, allowed: %s, or \"plugin\"",
+				  known);
+	guess_describe(json_string_value(named), known, right, sizeof(right));
 	return plan_error(plan, "policy", err, "\"%.40s\" is not known, %s%s",
-			  json_is_string(named) ? json_string_value(named) : "", right,
+			  json_string_value(named), right,
 			  strchr(right, '?') ? "" : ", or \"plugin\"");
 }
 

@@ -120,6 +120,8 @@ expect 2 '.own.json:output.trace_from: is not before output.trace_to, allowed: a
 own '.policy.file = ".policy.json"'
 echo '{ "policy": "ruls" }' >.policy.json
 expect 2 '.policy.json:policy: "ruls" is not known, did you mean "rules"' run .own.json
+echo '{ "policy": 7 }' >.policy.json
+expect 2 '.policy.json:policy: is no text, allowed: "rules", .*, or "plugin"$' run .own.json
 echo '{ "policy": "rules" }' >.policy.json
 expect 2 '.policy.json:rules: missing, and without a default$' run .own.json
 mkdir gpus
