@@ -102,6 +102,10 @@ static int check_trees(const struct profile_kind *kind, const char *file, json_t
 
 	for (size_t i = 0; kind->trees[i]; i++)
 		cfg_append(allowed, sizeof(allowed), "%s%s", i ? ", " : "", kind->trees[i]);
+	if (!json_is_object(root))
+		return cfg_error(err, file, "",
+				 "is not an object, allowed: an object with extends, %s",
+				 allowed);
 	json_object_foreach(root, name, child) {
 		size_t i = 0;
 

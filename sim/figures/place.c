@@ -96,7 +96,9 @@ const char *place_text(const struct place *object, const char *key, const char *
 		return json_string_value(member.json);
 	if (member.json || standard == PLACE_NEEDED)
 		place_fail(&member, "%s, allowed: a text",
-			   member.json ? "is not a text" : "is missing");
+			   !member.json		       ? "is missing" :
+			   json_is_string(member.json) ? "is empty" :
+							 "is not a text");
 	return standard == PLACE_NEEDED ? "" : standard;
 }
 

@@ -74,6 +74,9 @@ START_TEST(bad_profiles_are_named)
 			   "link, *, fault*");
 	assert_bad_profile("gpus/tiny.json", "{\"seed\": 1}",
 			   "gpus/tiny.json:seed: unknown key, allowed: extends, gpu, host");
+	assert_bad_profile("gpus/tiny.json", "[1]",
+			   "gpus/tiny.json: is not an object, allowed: an object with extends, "
+			   "gpu, host");
 	assert_bad_profile("gpus/tiny.json", "{",
 			   "gpus/tiny.json:1:1: string or '}' expected near end of file");
 	write_file("gpus/tiny.json", config_gpu_profile);

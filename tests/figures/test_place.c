@@ -75,7 +75,7 @@ START_TEST(wrong_types_are_named_with_their_key)
 	ck_assert_str_eq(error.text, "f.json:a.t: is not a text, allowed: a text");
 	reader.status = 0;
 	place_text(&a, "e", NULL);
-	ck_assert_str_eq(error.text, "f.json:a.e: is not a text, allowed: a text");
+	ck_assert_str_eq(error.text, "f.json:a.e: is empty, allowed: a text");
 	reader.status = 0;
 	place_real(&a, "r", 0);
 	ck_assert_str_eq(error.text, "f.json:a.r: is not a number, allowed: a number");
