@@ -295,6 +295,7 @@ static int run_sweep(const struct sweep *sweep, struct sweep_args *args, struct 
 	if (!status)
 		status = sweep_check_columns(&runs, &args->search, err);
 	if (!status && args->tasks) {
+		sweep_print_mistakes(&runs, &sweep_whole, false);
 		status = print_slurm(sweep, args, out, err);
 	} else if (!status) {
 		signals_take(&signals);

@@ -38,8 +38,9 @@
 struct pool {
 	struct cached_run *runs;
 	size_t count;
-	size_t wanted; /* number of runs to make; the cache has the others */
-	size_t made;
+	size_t wanted;	 /* number of runs to make; the cache has the others */
+	size_t made;	 /* or tried, and failed */
+	size_t mistakes; /* of those, the ones that failed for a mistake of the user */
 	size_t running;
 	size_t most; /* to run at once: one more than cores, as a run waits for the disk at its end */
 	const struct run_store *store;
@@ -224,6 +225,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 			cache_folder_remove(temporary);
 		if (status == -SIM_EXIT_USER && pool->store->go_on) {
 			pool->failed = pool->failed ? pool->failed : run;
+			pool->mistakes++;
 			status = 0;
 		}
 	}
@@ -295,7 +297,8 @@ static int run_all(struct pool *pool, struct sim_error *err)
 			sim_runtime_error(err,
 					  "interrupted; %zu of %zu runs were made and are "
 					  "in %s",
-					  pool->made, pool->wanted, pool->store->folder);
+					  pool->made - pool->mistakes, pool->wanted,
+					  pool->store->folder);
 			status = -SIM_EXIT_INTERRUPTED;
 		} else {
 			status = reap(pool, err);

@@ -43,6 +43,10 @@ status=0
 [ "$status" = 2 ] && [ "$(grep -c "point [23], seed 2" .err)" = 2 ] || fail "a part: $status, $(cat .err)"
 "$gvmsim" sweep s.json --out part --part 0/8 >/dev/null 2>.err || fail "a part without a bad point: $(cat .err)"
 
+# A batch script is printed, and what is known of bad points by then.
+"$gvmsim" sweep s.json --out slurm --slurm 2 >script 2>.err || fail "a script: $(cat .err)"
+[ "$(grep -c "point 2, seed 1" .err)" = 1 ] && grep -q '^#SBATCH --array=0-1$' script || fail "a script: $(cat .err script)"
+
 # Blocks have no run to draw from at a bad point.
 jq 'del(.seeds) | .interval = {"over": "blocks"}' s.json >blocks.json
 status=0
