@@ -173,10 +173,11 @@ static int machine_simulate(struct machine *machine, struct sim_error *err)
 		return sim_runtime_error(err, "out of memory");
 	for (u32 i = 0; i < machine->container_count; i++)
 		if (machine->containers[i].status == -ELOOP)
-			return sim_runtime_error(err,
-						 "containers.%s: an iteration takes no time, "
-						 "so the run would never end",
-						 machine->containers[i].cfg->name);
+			return sim_user_error(err,
+					      "%s:containers.%s.app: an iteration takes no "
+					      "time, so the run would never end",
+					      machine->config->file,
+					      machine->containers[i].cfg->name);
 	if (end == ENG_END_DONE)
 		return 0;
 	return sim_runtime_error(err,

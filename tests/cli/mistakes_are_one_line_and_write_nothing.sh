@@ -101,7 +101,7 @@ for field in '{ "flops_per_token": 9 }' '{ "traffic_per_token": 9 }' '{ "repeat"
 		run .phases.json
 done
 phases '{ "repeat": 0 }' '{}'
-expect 1 "containers.p: an iteration takes no time, so the run would never end" \
+expect 2 ".phases.json:containers.p.app: an iteration takes no time, so the run would never end" \
 	run .phases.json --quiet --out .never
 rm -rf .never
 
