@@ -82,6 +82,11 @@ if (kind eq "heat") {
 	set xrange [-0.5:x_count - 0.5]
 	set yrange [-0.5:second_count - 0.5]
 	if (is_log) { set logscale cb }
+	# Cells of one value need a range around it. Gnuplot would make one, with a warning.
+	if (STATS_min == STATS_max) {
+		room = STATS_min == 0 ? 1 : 0.5 * abs(STATS_min)
+		set cbrange [STATS_min - room:STATS_min + room]
+	}
 	set format cb "%g"
 	set label 13 (is_log ? label_value . "   [log]" : label_value) at screen 0.98,0.485 center rotate \
 		textcolor rgb c_text

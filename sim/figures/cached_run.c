@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 #include "figures/cached_run.h"
 
-#include <string.h>
-
-#include "config/message.h"
 #include "gvm/port.h"
 
 static size_t count_texts(const char *const *texts)
@@ -33,15 +30,4 @@ const char *cached_run_set(const struct cached_run *run, size_t index)
 		index -= lists[i].count;
 	}
 	return NULL;
-}
-
-void cached_run_keys(const struct cached_run *run, char *text, size_t size)
-{
-	*text = '\0';
-	for (size_t i = 0; !run->figure && run->own_sets && run->own_sets[i]; i++)
-		if (strncmp(run->own_sets[i], "seed=", strlen("seed=")) != 0)
-			cfg_append(text, size, "%s%.80s", *text ? ", " : " (",
-				   run->own_sets[i]);
-	if (*text)
-		cfg_append(text, size, ")");
 }

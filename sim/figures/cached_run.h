@@ -49,10 +49,4 @@ struct cached_run {
  */
 const char *cached_run_set(const struct cached_run *run, size_t index);
 
-/*
- * Write " (a.key=1, other.key=2)": what a point of a sweep sets, which its label does not say. Of
- * a figure's run the label does, and there is no text. A seed is in the label.
- */
-void cached_run_keys(const struct cached_run *run, char *text, size_t size);
-
 #endif

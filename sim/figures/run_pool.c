@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/message.h"
 #include "engine/error.h"
 #include "figures/cache_folder.h"
 #include "figures/cache_sum.h"
@@ -159,6 +160,21 @@ static int put_in_place(const struct cached_run *run, const char *temporary,
 }
 
 /*
+ * " (a.key=1, other.key=2)": what a point of a sweep sets, which its label does not say; of a
+ * figure's run the label does, and there is no text. A seed is in the label.
+ */
+static void describe_point(const struct cached_run *run, char *text, size_t size)
+{
+	*text = '\0';
+	for (size_t i = 0; !run->figure && run->own_sets && run->own_sets[i]; i++)
+		if (strncmp(run->own_sets[i], "seed=", strlen("seed=")) != 0)
+			cfg_append(text, size, "%s%.80s", *text ? ", " : " (",
+				   run->own_sets[i]);
+	if (*text)
+		cfg_append(text, size, ")");
+}
+
+/*
  * Pass on a child's error: the last line that begins with "gvmsim: ". Notes may come before it.
  * A mistake of the user is kept in the run, too.
  */
@@ -172,7 +188,7 @@ static int child_error(struct cached_run *run, int child_status, struct sim_erro
 	char *line = text, *next = text;
 	bool user = WIFEXITED(child_status) && WEXITSTATUS(child_status) == SIM_EXIT_USER;
 
-	cached_run_keys(run, point, sizeof(point));
+	describe_point(run, point, sizeof(point));
 	if (WIFSIGNALED(child_status))
 		return sim_runtime_error(err, "%s%s: its run was killed by signal %d",
 					 run->label, point, WTERMSIG(child_status));

@@ -8,6 +8,7 @@
 #include "apps/app.h"
 #include "config/key_path.h"
 #include "config/load.h"
+#include "config/message.h"
 #include "engine/error.h"
 #include "engine/guess.h"
 #include "figures/run_cache.h"
@@ -392,9 +393,18 @@ size_t sweep_count_mistakes(const struct sweep_runs *runs, const struct sweep_pa
 void sweep_describe_mistake(const struct sweep_runs *runs, size_t run, char *text, size_t size)
 {
 	const struct sweep_run *mistake = &runs->runs[run];
-	char keys[256];
+	const struct sweep *sweep = runs->sweep;
+	char keys[256] = "";
 
-	cached_run_keys(&mistake->run, keys, sizeof(keys));
+	for (size_t axis = 0; axis < sweep->axis_count; axis++) {
+		const char *value = sweep_text(sweep, mistake->point, axis);
+
+		if (value)
+			cfg_append(keys, sizeof(keys), "%s%.60s=%.80s", *keys ? ", " : " (",
+				   sweep->axes[axis].key, value);
+	}
+	if (*keys)
+		cfg_append(keys, sizeof(keys), ")");
 	snprintf(text, size, "%s%s: %s", mistake->label, keys, mistake->run.why);
 }
 

@@ -67,7 +67,7 @@ mistake "s.json:grid.scenario\[1\]: is no scenario, allowed: a name, or a path r
 	'{"grid": {"scenario": ["vllm-diffusion-80g", 7]}}'
 mistake "s.json:list\[0\].scenario: is no scenario, allowed: a name" '{"list": [{"scenario": {"name": "x"}}]}'
 mistake "s.json:random.keys.scenario: is not an array" '{"random": {"keys": {"scenario": {"from": "a", "to": "b"}}}}'
-mistake "s.json: point 1: none.json: no such scenario" '{"grid": {"scenario": ["none.json"]}}'
+mistake "s.json: point 1 (scenario=none.json): none.json: no such scenario" '{"grid": {"scenario": ["none.json"]}}'
 printf '{"grid": {"scenario": ["vllm-diffusion-80g"]}}' >s.json
 expect 2 "--set:scenario: is set by s.json for each point" sweep s.json --set scenario=x --out early
 

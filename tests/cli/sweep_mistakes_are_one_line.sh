@@ -180,12 +180,14 @@ cat >same.json <<END
 	{"type": "pareto", "x": "diffusion.gpu_seconds", "y": "diffusion.gpu_seconds"},
 	{"type": "pareto", "x": "diffusion.evictions", "y": "diffusion.evictions", "log": true},
 	{"type": "line", "x": "jitter.block", "y": "diffusion.evictions", "log": true},
+	{"type": "heat", "x": "jitter.block", "y": "jitter.block", "value": "diffusion.gpu_seconds"},
+	{"type": "heat", "x": "jitter.block", "y": "jitter.block", "value": "diffusion.evictions", "log": true},
 	{"type": "line", "x": "jitter.block", "y": "diffusion.gpu_seconds", "log": true},
 	{"type": "pareto", "x": "diffusion.gmem.peak", "y": "diffusion.gmem.peak", "log": true}]}
 END
 "$gvmsim" sweep same.json --out same >/dev/null 2>.err || fail "same: $(cat .err)"
 grep -v '^gvmsim: ' .err && fail "same: $(cat .err)"
-[ -s same/same-1.png ] && [ -s same/same-5.png ] || fail "same: no pictures"
+[ -s same/same-1.png ] && [ -s same/same-7.png ] || fail "same: no pictures"
 
 # A run that fails is named with its whole seed and with what it sets.
 printf '%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \
