@@ -50,7 +50,7 @@ programs-third 8
 programs-fourth 6
 programs-mps-third 1
 programs-one-limit 3
-programs-policies 7
+programs-policies 8
 h100-blind 1
 END
 sed -n 's/^order in \(.*\): \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2 \3/p' .told >.orders
