@@ -118,17 +118,17 @@ extern const struct gvm_gpu_ops gvm_nvidia_gpu_ops;
 void gvm_nvidia_tsgs_init(struct gvm_nvidia_gpu *gpu);
 void gvm_nvidia_tsgs_destroy(struct gvm_nvidia_gpu *gpu);
 /*
- * Disable the channels of frozen TSGs that may run. Returns whether a TSG is frozen, on a GPU that is
- * still there. CONTEXT: process; takes tsgs_lock and the device's tsg_mutex.
+ * Disable the channels of frozen TSGs that may run. Returns whether a TSG is frozen, on a GPU
+ * that is still there. CONTEXT: process; takes tsgs_lock and the device's tsg_mutex.
  */
 bool gvm_nvidia_tsgs_hold(struct gvm_nvidia_gpu *gpu);
 int gvm_nvidia_channel_attach(struct gvm_uvm_channel *channel);
 void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel);
 
 /*
- * gvm_nvidia_frozen.c: look after frozen TSGs, until none is. begin: a TSG is frozen, or the GPU has
- * woken up; CONTEXT: process. stop: nothing looks at the GPU from here on until begin; CONTEXT:
- * process, without tsgs_lock and tsg_mutex.
+ * gvm_nvidia_frozen.c: look after frozen TSGs, until none is. begin: a TSG is frozen, or the
+ * GPU has woken up; CONTEXT: process. stop: nothing looks at the GPU from here on until begin;
+ * CONTEXT: process, without tsgs_lock and tsg_mutex.
  */
 void gvm_nvidia_frozen_init(struct gvm_nvidia_gpu *gpu);
 void gvm_nvidia_frozen_begin(struct gvm_nvidia_gpu *gpu);

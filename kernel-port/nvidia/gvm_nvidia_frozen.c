@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * Frozen TSGs stay off the GPU. RM lets a channel run again that its process schedules, and a process
- * schedules each channel once it has registered it: so a channel that is made in a frozen container
- * would run. RM also lets a process enable its own channels. So while a TSG is frozen its channels
- * are looked at 20 times a second, and those that may run are disabled again. A look is a read of a
- * register, from Ampere on. Before, there is none, and RM is asked each time.
+ * Frozen TSGs stay off the GPU. RM lets a channel run again that its process schedules, and a
+ * process schedules each channel once it has registered it: so a channel that is made in a
+ * frozen container would run. RM also lets a process enable its own channels. So while a TSG is
+ * frozen its channels are looked at 20 times a second, and those that may run are disabled
+ * again. A look is a read of a register, from Ampere on. Before, there is none, and RM is asked
+ * each time.
  *
  * A process that undoes its freeze again and again runs for up to 50 ms each time: RM has no call
  * that forbids it.

@@ -4,8 +4,8 @@
  * which gvmcollect and gvmctl read; and the launches to gvm.ko itself where /dev/gvm is.
  *
  * A file is replaced at once (rename), so a reader never sees half of it. A write to
- * gmem.limit.high, compute.timeslice, compute.priority or compute.freeze changes this process, as with
- * gvm.ko.
+ * gmem.limit.high, compute.timeslice, compute.priority or compute.freeze changes this process,
+ * as with gvm.ko.
  *
  * Such a write may come while we replace the file, from a writer that has opened the old one.
  * So the old one stays as ".was.NAME", and is looked at, too:

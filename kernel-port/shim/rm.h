@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * The objects that the process has of NVIDIA's resource manager (RM), as far as turns.c and freeze.c
- * make control calls about them. See rm.c.
+ * The objects that the process has of NVIDIA's resource manager (RM), as far as turns.c and
+ * freeze.c make control calls about them. See rm.c.
  */
 #ifndef GVM_SHIM_RM_H
 #define GVM_SHIM_RM_H

@@ -134,8 +134,8 @@ static void wait_for_work(u64 timeout_ns)
 }
 
 /*
- * Look at the GPU: what has ended, and what is to be moved or freed. Returns how long to pause until
- * the next look; 0: nothing is pending.
+ * Look at the GPU: what has ended, and what is to be moved or freed. Returns how long to pause
+ * until the next look; 0: nothing is pending.
  */
 static u64 look(const struct shim_real *real)
 {

@@ -196,8 +196,8 @@ static bool await_frozen(void)
 }
 
 /*
- * RM lets channels run that their process schedules, also frozen ones. So does a process that undoes
- * its freeze. They leave the GPU again.
+ * RM lets channels run that their process schedules, also frozen ones. So does a process that
+ * undoes its freeze. They leave the GPU again.
  */
 static void frozen_scheduled(struct softgpu_kernel *first)
 {

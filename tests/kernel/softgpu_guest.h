@@ -56,10 +56,10 @@ struct softgpu_tenant {
 int softgpu_status(int fd, unsigned long command, void *params, const NV_STATUS *status);
 
 /*
- * Load nvidia-uvm.ko with its built-in tests and @parameters. GVM_TEST_NO_HMM=1 turns its HMM off,
- * also where @parameters turn it on: with drivers whose HMM stops a kernel that watches
- * (docs/softgpu.md). GVM_TEST_FAULT_BATCHES=n lets the driver service n batches of faults at a time,
- * not 20. Returns 0 or an errno.
+ * Load nvidia-uvm.ko with its built-in tests and @parameters. GVM_TEST_NO_HMM=1 turns its HMM
+ * off, also where @parameters turn it on: with drivers whose HMM stops a kernel that watches
+ * (docs/softgpu.md). GVM_TEST_FAULT_BATCHES=n lets the driver service n batches of faults at a
+ * time, not 20. Returns 0 or an errno.
  */
 int softgpu_load_uvm(const char *parameters);
 

@@ -7,8 +7,9 @@
  *
  * A process makes its channel groups by NVIDIA's RM, through ioctl() on /dev/nvidiactl: RM's
  * "alloc" of class 0xa06c (KEPLER_CHANNEL_GROUP_A). Its control call 0xa06c0103 sets a group's
- * timeslice. A stock driver permits it to any user (h200-580-freeze.txt). It ends with the process; no
- * setting of the GPU is touched. The structs are those of NVIDIA's open kernel modules: nvos.h, ctrla06c.h.
+ * timeslice. A stock driver permits it to any user (h200-580-freeze.txt). It ends with the
+ * process; no setting of the GPU is touched. The structs are those of NVIDIA's open kernel
+ * modules: nvos.h, ctrla06c.h.
  *
  * A group gets CORUN_TIMESLICE_US as soon as it exists. corun_set_timeslice() sets another one.
  */

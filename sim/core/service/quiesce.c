@@ -18,9 +18,9 @@
  *
  * Every wait here is bounded or ends with a signal. A thread that finds its activity stopped
  * sleeps until the resume or a signal (a write to a control file, the fault handler) or skips
- * the round (evictors, the scheduler). If an activity does not end in time, quiesce starts all of them again and
- * returns an error. The driver may then declare the GPU lost with gvm_device_set_lost() and
- * reset it.
+ * the round (evictors, the scheduler). If an activity does not end in time, quiesce starts all
+ * of them again and returns an error. The driver may then declare the GPU lost with
+ * gvm_device_set_lost() and reset it.
  *
  * A system that suspends does not ask: the GPU sleeps whether the core is ready or not. Then an
  * activity that does not end in time stays stopped, and no signal to the suspending thread ends

@@ -64,11 +64,12 @@ const struct gvm_control_file *gvm_control_find(const char *name);
  *
  * Errors: -ENOENT no such file, -EACCES not readable or writable, -EINVAL malformed or out of
  * range (nothing changed), -E2BIG text too long, -EINTR the thread is being killed, or has a
- * signal while it waits for a resume (nothing changed), -ENODEV the GPU is lost, -EIO its books are broken, -EOPNOTSUPP a compute.* file of a container that
- * shares a TSG, or the error of an RPC. After -EINTR, -EAGAIN (the device is being quiesced) or
- * an eviction's error a limit may hold while its reclaim is unfinished: see gvm_reclaim().
- * After -ETIMEDOUT, -EAGAIN or -EINTR a freeze may hold while a TSG is still on the GPU: see
- * gvm_compute_await_frozen(). CONTEXT: process.
+ * signal while it waits for a resume (nothing changed), -ENODEV the GPU is lost, -EIO its books
+ * are broken, -EOPNOTSUPP a compute.* file of a container that shares a TSG, or the error of an
+ * RPC. After -EINTR, -EAGAIN (the device is being quiesced) or an eviction's error a limit may
+ * hold while its reclaim is unfinished: see gvm_reclaim(). After -ETIMEDOUT, -EAGAIN or -EINTR
+ * a freeze may hold while a TSG is still on the GPU: see gvm_compute_await_frozen(). CONTEXT:
+ * process.
  */
 int gvm_control_read(struct gvm_container *container, const char *name, char *buf, size_t size);
 

@@ -27,11 +27,11 @@ int gvm_device_quiesce(struct gvm_device *device, u64 timeout_ns);
 int gvm_device_quiesce_to_sleep(struct gvm_device *device, u64 timeout_ns);
 
 /*
- * Start the activities that gvm_device_quiesce() or gvm_device_quiesce_to_sleep() stopped. The GPU may have forgotten its
- * settings, so they are applied again to every TSG. Returns 0; -EINVAL (not quiesced, or
- * another thread quiesces or resumes it now); -ENODEV or -EIO (as above); or the error of an
- * RPC: the device runs, and the next write or the scheduler tries that RPC again. CONTEXT:
- * process.
+ * Start the activities that gvm_device_quiesce() or gvm_device_quiesce_to_sleep() stopped. The
+ * GPU may have forgotten its settings, so they are applied again to every TSG. Returns 0;
+ * -EINVAL (not quiesced, or another thread quiesces or resumes it now); -ENODEV or -EIO (as
+ * above); or the error of an RPC: the device runs, and the next write or the scheduler tries
+ * that RPC again. CONTEXT: process.
  */
 int gvm_device_resume(struct gvm_device *device);
 
