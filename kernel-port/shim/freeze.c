@@ -4,8 +4,8 @@
  * NV2080_CTRL_CMD_FIFO_DISABLE_CHANNELS 0x2080110b (ctrl2080fifo.h) of a subdevice disables
  * channels, and takes what runs on them off the GPU. It is the same in 535 to 595. Measured on
  * an H200 with driver 580 (plots/reference/hardware/h200-580-freeze.txt): kernels stand still
- * within 0.6 ms, also those that wait for page faults, and go on within 0.4 ms; nothing is lost
- * in 15 s; and no root is needed.
+ * within 0.6 ms, those all of whose threads wait for page faults within 26 ms; they go on
+ * within 0.4 and 5 ms; nothing is lost in 15 s; and no root is needed.
  *
  * A channel that is disabled and then scheduled, as a new context does with its channels, runs
  * again. So what is scheduled while the process is frozen is disabled once more.

@@ -4,7 +4,7 @@
 // which point of its work, and what of the calls do RM and GSP take from whom?
 //
 //	nvcc -O2 -std=c++17 -arch=native -Xcompiler -rdynamic -o freeze freeze.cu -ldl -lpthread
-//	./freeze [GROUP...]		groups: calls kernel queue faults beside host kill long streams birth cost
+//	./freeze [GROUP...]		groups: calls kernel queue faults storm beside host kill long streams birth cost
 //
 // Each row is a process of its own, which makes the calls about its own channels. The ways:
 //
@@ -247,6 +247,27 @@ __global__ void touch(shared *host, const unsigned *memory, size_t words)
 	sink = sum;
 }
 
+__device__ unsigned long touched;
+
+// A word of each 4 KiB, by all threads at once. The first block tells the host how many were touched.
+__global__ void storm(shared *host, const unsigned *memory, size_t pages)
+{
+	size_t each = (size_t)(gridDim.x - 1) * blockDim.x;
+	if (!blockIdx.x) {
+		if (!threadIdx.x)
+			while ((host->ticks = *(volatile unsigned long *)&touched) < pages)
+				;
+		return;
+	}
+	unsigned sum = 0;
+	for (size_t i = (blockIdx.x - 1) * blockDim.x + threadIdx.x; i < pages; i += each) {
+		sum += memory[i * 1024];
+		atomicAdd((unsigned long long *)&touched, 1ull);
+	}
+	if (sum == 123456789)
+		sink = sum;
+}
+
 static const int BLOCKS = 132, THREADS = 256;
 static shared *host;
 static cudaStream_t stream;
@@ -393,6 +414,25 @@ static void faults(const std::string &way)
 	cudaError_t error = cudaStreamSynchronize(stream);
 	printf("faults   %-10s ends: %s, %lu of %zu words\n", way.c_str(),
 	       cudaGetErrorString(error), host->ticks, bytes / 65536);
+}
+
+// In the middle of as many faults as the GPU has at a time.
+static void storm_of_faults(const std::string &way)
+{
+	begin();
+	size_t bytes = 2ull << 30;
+	unsigned *memory;
+	CHECK(cudaMallocManaged(&memory, bytes));
+	memset(memory, 1, bytes);
+	storm<<<BLOCKS, THREADS, 0, stream>>>(host, memory, bytes / 4096);
+	for (int i = 1; i < 5; i++) {
+		while (host->ticks < i * 60000ul)
+			;
+		off_and_on(way, "storm", 200);
+	}
+	cudaError_t error = cudaStreamSynchronize(stream);
+	printf("storm    %-10s ends: %s, %lu of %zu pages\n", way.c_str(),
+	       cudaGetErrorString(error), host->ticks, bytes / 4096);
 }
 
 // What a neighbour, without a pause between its kernels of 1 ms, gets of the GPU.
@@ -623,6 +663,7 @@ static const struct {
 	{ "kernel", kernel, { "schedule", "subdevice", "lazy", "stranger" } },
 	{ "queue", queue, { "schedule", "subdevice", "lazy" } },
 	{ "faults", faults, { "schedule", "subdevice" } },
+	{ "storm", storm_of_faults, { "subdevice" } },
 	{ "beside", beside, { "schedule", "subdevice" } },
 	{ "host", host_calls, { "schedule", "subdevice" } },
 	{ "kill", kill_off, { "schedule", "subdevice" } },
