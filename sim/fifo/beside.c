@@ -52,7 +52,7 @@ struct beside_user {
 	u32 turn;  /* part of what it wants that it is given: of the time, it is on its SMs */
 	u32 speed; /* that it is given */
 	u32 priority;
-	u32 limit;    /* SMs that its TSG may have */
+	u32 sms;      /* that its TSG may have */
 	bool limited; /* not all of the partition's */
 	bool stalled;
 };
@@ -151,7 +151,7 @@ static u32 beside_collect(const struct fifo_partition *partition, bool alone,
 			.burst = burst,
 			.turn = FIFO_ALL_PPM,
 			.priority = tsg->sm_priority,
-			.limit = min(tsg->sm_limit_ppm, share->sm_ppm),
+			.sms = min(tsg->sm_limit_ppm, share->sm_ppm),
 			.limited = tsg->sm_limit_ppm < share->sm_ppm,
 			.stalled = tsg->stalled,
 		};
@@ -330,7 +330,7 @@ static u32 user_floor(const struct beside_user *users, u32 count, u32 i, u32 tot
 {
 	for (u32 j = 0; j < count; j++)
 		if (j != i && users[j].priority <= users[i].priority)
-			total -= min(total, users[j].limit);
+			total -= min(total, users[j].sms);
 	return total;
 }
 
