@@ -8,7 +8,7 @@
  * within 0.4 and 5 ms; nothing is lost in 15 s; and no root is needed.
  *
  * A channel that is disabled and then scheduled, as a new context does with its channels, runs
- * again. So what is scheduled while the process is frozen is disabled once more.
+ * again. So channels that are scheduled while the process is frozen are disabled again.
  *
  * Threads of the application run on, until they wait for the GPU. They may do so in a call of
  * the driver, and hold locks of the driver's. So the worker makes no call of libcuda while the
@@ -48,15 +48,28 @@ static u32 device_of(const struct rm_object *objects, u32 count,
 	return channel->parent;
 }
 
-/* Which channels: those of a client and an object, which is a channel or a group. All: NULL. */
+/* An object of a client's: a channel, or a group with all of its channels. */
 struct of_object {
 	u32 client, object;
 };
 
+/* @of: NULL means every object. */
 static bool is_of(const struct rm_object *channel, const struct of_object *of)
 {
 	return !of || (channel->client == of->client &&
 		       (channel->object == of->object || channel->parent == of->object));
+}
+
+/* Make the call, and empty its list. Adds the number of channels to *channels. Returns RM's status. */
+static u32 make_call(const struct rm_object *subdevice, struct disable_call *call,
+		     u32 *channels)
+{
+	u32 status = rm_control(subdevice, subdevice->object, RM_DISABLE_CHANNELS, call,
+				sizeof(*call));
+
+	*channels += call->count;
+	call->count = 0;
+	return status;
 }
 
 /*
@@ -69,21 +82,19 @@ static u32 set_on(const struct rm_object *objects, u32 count, const struct rm_ob
 	struct disable_call call = { .disable = off };
 	u32 status = 0;
 
-	for (u32 i = 0; i <= count && !status; i++) {
+	for (u32 i = 0; i < count && !status; i++) {
 		const struct rm_object *it = &objects[i];
 
-		if (i < count && it->kind == RM_CHANNEL && it->client == subdevice->client &&
-		    is_of(it, of) && device_of(objects, count, it) == subdevice->parent) {
-			call.client[call.count] = it->client;
-			call.channel[call.count++] = it->object;
-		}
-		if (call.count < (i < count ? AT_A_TIME : 1))
+		if (it->kind != RM_CHANNEL || it->client != subdevice->client ||
+		    !is_of(it, of) || device_of(objects, count, it) != subdevice->parent)
 			continue;
-		status = rm_control(subdevice, subdevice->object, RM_DISABLE_CHANNELS, &call,
-				    sizeof(call));
-		*channels += call.count;
-		call.count = 0;
+		call.client[call.count] = it->client;
+		call.channel[call.count++] = it->object;
+		if (call.count == AT_A_TIME)
+			status = make_call(subdevice, &call, channels);
 	}
+	if (call.count && !status)
+		status = make_call(subdevice, &call, channels);
 	return status;
 }
 
@@ -107,18 +118,8 @@ static u32 set(const struct rm_object *objects, u32 count, const struct of_objec
 	return status;
 }
 
-bool freeze_set(bool on)
+static void tell(bool on, u32 status, u32 channels)
 {
-	u32 count, channels, status, undone;
-	const struct rm_object *objects = rm_lock_objects(&count);
-
-	frozen = on;
-	status = set(objects, count, NULL, on, &channels);
-	if (on && (status || !channels)) {
-		frozen = false;
-		(void)set(objects, count, NULL, false, &undone);
-	}
-	rm_unlock_objects();
 	if (status)
 		shim_warn("%u channels cannot be %s (status 0x%x)", channels,
 			  on ? "frozen" : "thawed", status);
@@ -128,7 +129,25 @@ bool freeze_set(bool on)
 		shim_log("%u channels are %s", channels, on ? "frozen" : "thawed");
 	if (on && rm_table_is_full())
 		shim_warn("the process has more channels than the shim knows: some run on");
-	return !status && (!on || channels);
+}
+
+/* Where RM refuses to enable a channel, the process counts as frozen: a write of 0 tries again. */
+bool freeze_set(bool on)
+{
+	u32 count, channels, status, enabled;
+	const struct rm_object *objects = rm_lock_objects(&count);
+	bool holds;
+
+	frozen = true;
+	status = set(objects, count, NULL, on, &channels);
+	holds = !status && (!on || channels);
+	if (on && !holds)
+		frozen = set(objects, count, NULL, false, &enabled) != 0;
+	else if (!on)
+		frozen = !holds;
+	rm_unlock_objects();
+	tell(on, status, channels);
+	return holds;
 }
 
 void freeze_scheduled(u32 client, u32 object)

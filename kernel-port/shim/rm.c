@@ -68,7 +68,7 @@ static bool kind_of(u32 class, enum rm_kind *ret_kind)
 	return true;
 }
 
-/* Is it among the first @count, which go? Parents come before their children. */
+/* Has the object a mark, among the first @count? Parents come before their children. */
 static bool goes(const bool *gone, u32 count, u32 client, u32 object)
 {
 	for (u32 i = 0; i < count; i++)
@@ -77,7 +77,7 @@ static bool goes(const bool *gone, u32 count, u32 client, u32 object)
 	return false;
 }
 
-/* Take those that are marked off the table. The others keep their order. LOCKING: rm_lock. */
+/* Remove the objects with a mark from the table. The others keep their order. LOCKING: rm_lock. */
 static void drop_gone(const bool *gone)
 {
 	u32 left = 0;

@@ -28,7 +28,7 @@ struct rm_object {
 };
 
 /*
- * The objects that are there, in the order in which they were made. They stay until rm_unlock().
+ * The objects that are there, in the order in which they were made. They stay until rm_unlock_objects().
  * LOCKING: takes rm_lock.
  */
 struct rm_object *rm_lock_objects(u32 *ret_count);

@@ -175,7 +175,7 @@ static void *work(void *unused)
 		wait_for_work(pause_ns ? pause_ns : earlier(cold_round_ns(), unwritten_ns));
 		shim_set_idle(false);
 	}
-	/* Nobody reads compute.freeze any more, and libcuda's end waits for the GPU. */
+	/* No thread reads compute.freeze from here on, and the end of libcuda waits for the GPU. */
 	if (freeze_is_on())
 		(void)freeze_set(false);
 	streams_poll(real); /* an event after the last launches, and a look at it */

@@ -54,7 +54,7 @@ int replaced_check(struct replaced *replaced, const char *path,
 	struct stat now;
 
 	*replaced = (struct replaced){ .path = path, .kind = kind };
-	/* What is no regular file is refused where it is opened. */
+	/* A folder or a device is refused later, when it is opened. */
 	if (stat(path, &now) || !S_ISREG(now.st_mode) || !now.st_size)
 		return 0;
 	if (!kind->is(path))

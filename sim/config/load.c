@@ -29,7 +29,7 @@ static int find_scenario(struct cfg_load *load, const char *name)
 	snprintf(load->file, sizeof(load->file), "%s", name);
 	if (!access(name, F_OK) && !cfg_path_is_folder(name))
 		return 0;
-	/* A file in a folder that is closed to the user is there, or not: nobody can tell. */
+	/* Without the permission to search the folder it is not known whether the file exists. */
 	if (strchr(name, '/') && access(name, F_OK) && errno == EACCES)
 		return cfg_error(load->err, name, "", "cannot be read: %s", strerror(errno));
 	for (size_t i = 0; !strchr(name, '/') && i < 2; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
-/* Advice before and after a run: what is allowed, and a user seldom means. */
+/* Advice before and after a run: settings and results that are allowed, and seldom wanted. */
 #ifndef SIM_MACHINE_ADVICE_H
 #define SIM_MACHINE_ADVICE_H
 

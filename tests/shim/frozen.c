@@ -19,7 +19,6 @@ static void print_channels(void)
 static void begin(int number)
 {
 	rm_file = open("/dev/null", O_RDWR | O_CLOEXEC);
-	rm_refuses = -1;
 	rm_make(1, 0, 1, RM_CLASS_CLIENT);
 	rm_make(1, 1, 0x10, RM_CLASS_DEVICE);
 	rm_make(1, 0x10, 0x18, RM_CLASS_SUBDEVICE);

@@ -38,7 +38,7 @@ struct disable {
 
 struct rm_made rm_made[RM_OBJECTS];
 int rm_file = -1;
-int rm_controls, rm_strays, rm_refuses;
+int rm_controls, rm_strays, rm_skips, rm_refuses;
 
 static struct rm_made *find(unsigned int client, unsigned int handle)
 {
@@ -67,8 +67,7 @@ void rm_lose(unsigned int client, unsigned int object)
 void rm_forget_all(void)
 {
 	memset(rm_made, 0, sizeof(rm_made));
-	rm_controls = rm_strays = 0;
-	rm_refuses = -1;
+	rm_controls = rm_strays = rm_skips = rm_refuses = 0;
 }
 
 static int take_alloc(struct alloc *call)
@@ -155,7 +154,9 @@ static void receive_control(int fd, struct control *call)
 	struct rm_made *object = find(call->client, call->object);
 
 	rm_controls++;
-	if (rm_refuses > 0) {
+	if (rm_skips > 0) {
+		rm_skips--;
+	} else if (rm_refuses > 0) {
 		rm_refuses--;
 		call->status = REFUSED;
 		return;

@@ -26,7 +26,8 @@ extern struct rm_made rm_made[RM_OBJECTS];
 extern int rm_file;	/* what the application has open for RM */
 extern int rm_controls; /* control calls that came, and those about no object that is there */
 extern int rm_strays;
-extern int rm_refuses; /* so many control calls from now on end with a status; -1: none */
+extern int rm_skips;   /* so many control calls from now on are taken, */
+extern int rm_refuses; /* and so many after them end with a status */
 
 /* An ioctl for RM, on a file. */
 int rm_call(int fd, unsigned long request, void *argument);

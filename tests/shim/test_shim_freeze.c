@@ -64,20 +64,39 @@ END_TEST
 /* Whichever call RM refuses, no channel stays off. */
 START_TEST(what_cannot_be_frozen_as_a_whole_is_not_frozen)
 {
-	rm_refuses = 1;
-	ck_assert(!freeze_set(true));
-	ck_assert(!freeze_is_on());
-	ck_assert_int_eq(rm_channels(true), 0);
-	ck_assert_ptr_nonnull(strstr(beside_warning, "cannot be frozen (status 0x65)"));
+	for (int call = 0; call < 4; call++) {
+		rm_skips = call;
+		rm_refuses = 1;
+		ck_assert(!freeze_set(true));
+		ck_assert(!freeze_is_on());
+		ck_assert_int_eq(rm_channels(true), 0);
+		ck_assert_ptr_nonnull(strstr(beside_warning, "cannot be frozen (status 0x65)"));
+	}
 }
 END_TEST
 
+/* It counts as frozen, so the next write of 0 tries again. */
 START_TEST(a_thaw_that_fails_is_named)
 {
 	ck_assert(freeze_set(true));
 	rm_refuses = 1;
 	ck_assert(!freeze_set(false));
 	ck_assert_ptr_nonnull(strstr(beside_warning, "cannot be thawed (status 0x65)"));
+	ck_assert(freeze_is_on());
+	ck_assert(freeze_set(false));
+	ck_assert(!freeze_is_on());
+	ck_assert_int_eq(rm_channels(true), 0);
+}
+END_TEST
+
+/* Likewise where RM refuses to freeze, and then to take that back. */
+START_TEST(a_process_that_stays_off_counts_as_frozen)
+{
+	rm_skips = 1;
+	rm_refuses = 7;
+	ck_assert(!freeze_set(true));
+	ck_assert_int_gt(rm_channels(true), 0);
+	ck_assert(freeze_is_on());
 	ck_assert(freeze_set(false));
 	ck_assert_int_eq(rm_channels(true), 0);
 }
@@ -124,6 +143,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, what_is_scheduled_while_frozen_does_not_run);
 	tcase_add_test(tests, what_cannot_be_frozen_as_a_whole_is_not_frozen);
 	tcase_add_test(tests, a_thaw_that_fails_is_named);
+	tcase_add_test(tests, a_process_that_stays_off_counts_as_frozen);
 	tcase_add_test(tests, a_process_without_channels_cannot_be_frozen);
 	tcase_add_test(tests, a_channel_that_goes_while_frozen_is_not_named_again);
 	tcase_add_test(tests, channels_that_the_shim_does_not_know_are_said);

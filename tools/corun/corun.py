@@ -23,6 +23,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import select
 import signal
 import subprocess
@@ -115,6 +116,7 @@ class Policy:
 
     def stop(self):
         """End it. Control files get back what they had before. Returns how many it wrote."""
+        ended = self.child.poll() is not None
         self.child.send_signal(signal.SIGINT)
         try:
             self.child.wait(15)
@@ -123,10 +125,10 @@ class Policy:
             self.child.wait()
         with open(self.said, encoding="utf-8") as file:
             lines = file.read().splitlines()
-        writes = [line for line in lines if " s  " in line and "as before" not in line]
-        if not writes:
-            raise Failed(f"gvmd has written nothing: {lines[-1:]}")
-        return len(writes)
+        if ended or self.child.returncode:
+            raise Failed(f"gvmd has ended with {self.child.returncode}: {lines[-1:]}")
+        return sum(bool(re.match(r" *[0-9.]+ s  \S+: ", line)) and "as before" not in line
+                   for line in lines)
 
 
 class Session:
