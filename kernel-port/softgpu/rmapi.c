@@ -214,8 +214,8 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 }
 
 /*
- * Whether the GPU has the object of a call: a channel, a TSG, a device, or the first channel that a
- * list names. LOCKING: softgpu.lock.
+ * Whether the GPU has the object of a call: a channel, a TSG, a device, or the first channel
+ * that a list names. LOCKING: softgpu.lock.
  */
 static bool softgpu_rmapi_has(struct softgpu *gpu, const struct gvm_rm_control *control)
 {
