@@ -16,7 +16,7 @@ sim/core/include
 sim/core/policy sim/core/fence
 sim/core/service sim/core/block
 sim/engine
-sim/pcie sim/uvm sim/trace sim/terminal
+sim/pcie sim/fabric sim/uvm sim/trace sim/terminal
 sim/fifo sim/nvuvm sim/config
 sim/gsp sim/gvmd
 sim/gpu

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * The trees of a fabric, and the way of an access through them.
+ *
+ * A way is a list of links. Inside of a host it goes up to the lowest element that is above
+ * both ends, and down from there. Where it ends at an NTB, it goes on in the other host, with
+ * the address to which the NTB's window leads.
+ */
+#include "fabric/fabric.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PS_PER_NS  1000ull
+#define PS_PER_S   1000000000000ull
+#define HUNDRED_PC 1000000u
+#define NTBS_MAX   4u /* that one access goes through */
+
+u64 fabric_link_rate(u32 generation, u32 lanes)
+{
+	/* A lane in bytes/s: 2.5 and 5 GT/s in 8b/10b, then 8, 16 and 32 GT/s in 128b/130b. */
+	static const u64 lane[] = { 0,		250000000,  500000000,
+				    984615384, 1969230769, 3938461538 };
+
+	return lane[generation] * lanes;
+}
+
+void fabric_init(struct fabric *fabric, const struct fabric_config *config)
+{
+	memset(fabric, 0, sizeof(*fabric));
+	fabric->config = *config;
+}
+
+static void wire_init(const struct fabric *fabric, struct fabric_wire *wire, u32 generation,
+		      u32 lanes)
+{
+	u64 rate = fabric_link_rate(generation, lanes);
+
+	wire->rate = rate / HUNDRED_PC * (HUNDRED_PC - fabric->config.link_overhead);
+}
+
+static u32 add_element(struct fabric *fabric, const char *name, enum fabric_kind kind, u32 host,
+		       u32 parent)
+{
+	struct fabric_element *element = &fabric->elements[fabric->element_count];
+
+	if (fabric->element_count == FABRIC_ELEMENTS_MAX)
+		return FABRIC_NONE;
+	snprintf(element->name, sizeof(element->name), "%s", name);
+	element->kind = kind;
+	element->host = host;
+	element->parent = parent;
+	element->far = FABRIC_NONE;
+	return fabric->element_count++;
+}
+
+/* Add an element below another one. */
+static u32 add_below(struct fabric *fabric, const char *name, enum fabric_kind kind, u32 parent,
+		     u32 generation, u32 lanes)
+{
+	u32 number = add_element(fabric, name, kind, fabric->elements[parent].host, parent);
+
+	if (number != FABRIC_NONE) {
+		wire_init(fabric, &fabric->elements[number].up, generation, lanes);
+		wire_init(fabric, &fabric->elements[number].down, generation, lanes);
+	}
+	return number;
+}
+
+/* Give an element addresses of its host, aligned to their size, which is a power of two. */
+static void give_addresses(struct fabric *fabric, struct fabric_element *element, u64 bytes)
+{
+	struct fabric_host *host = &fabric->hosts[element->host];
+
+	element->bytes = bytes;
+	element->base = (host->next_mmio + bytes - 1) & ~(bytes - 1);
+	host->next_mmio = element->base + bytes;
+}
+
+u32 fabric_add_host(struct fabric *fabric, const char *name, u64 memory_bytes, bool iommu)
+{
+	struct fabric_host *host = &fabric->hosts[fabric->host_count];
+	u32 root;
+
+	if (fabric->host_count == FABRIC_HOSTS_MAX)
+		return FABRIC_NONE;
+	root = add_element(fabric, name, FABRIC_ROOT, fabric->host_count, FABRIC_NONE);
+	if (root == FABRIC_NONE)
+		return FABRIC_NONE;
+	snprintf(host->name, sizeof(host->name), "%s", name);
+	host->root = root;
+	host->iommu = iommu;
+	host->next_mmio = FABRIC_MMIO_BASE;
+	fabric->elements[root].bytes = memory_bytes;
+	return fabric->host_count++;
+}
+
+u32 fabric_add_switch(struct fabric *fabric, const char *name, u32 parent, u32 generation,
+		      u32 lanes)
+{
+	return add_below(fabric, name, FABRIC_SWITCH, parent, generation, lanes);
+}
+
+u32 fabric_add_device(struct fabric *fabric, const char *name, u32 parent, u32 generation,
+		      u32 lanes, u64 bytes)
+{
+	u32 number = add_below(fabric, name, FABRIC_DEVICE, parent, generation, lanes);
+
+	if (number != FABRIC_NONE)
+		give_addresses(fabric, &fabric->elements[number], bytes);
+	return number;
+}
+
+u32 fabric_add_ntb(struct fabric *fabric, const char *name, u32 parent, u32 generation,
+		   u32 lanes, u64 bytes, u32 segments)
+{
+	u32 number = add_below(fabric, name, FABRIC_NTB, parent, generation, lanes);
+
+	if (number != FABRIC_NONE) {
+		give_addresses(fabric, &fabric->elements[number], bytes);
+		fabric->elements[number].segment_count = segments;
+	}
+	return number;
+}
+
+void fabric_join(struct fabric *fabric, u32 ntb, u32 other, u32 generation, u32 lanes)
+{
+	fabric->elements[ntb].far = other;
+	fabric->elements[other].far = ntb;
+	wire_init(fabric, &fabric->elements[ntb].cable, generation, lanes);
+	wire_init(fabric, &fabric->elements[other].cable, generation, lanes);
+}
+
+u32 fabric_find_host(const struct fabric *fabric, const char *name)
+{
+	for (u32 i = 0; i < fabric->host_count; i++)
+		if (!strcmp(fabric->hosts[i].name, name))
+			return i;
+	return FABRIC_NONE;
+}
+
+u32 fabric_find(const struct fabric *fabric, const char *name)
+{
+	for (u32 i = 0; i < fabric->element_count; i++)
+		if (!strcmp(fabric->elements[i].name, name))
+			return i;
+	return FABRIC_NONE;
+}
+
+u64 fabric_wire_ps(const struct fabric_wire *wire, u32 data, u32 header)
+{
+	return (data + header) * PS_PER_S / wire->rate;
+}
+
+/* The range that has @address, or NULL. */
+static const struct fabric_range *find_range(const struct fabric_range *ranges, u64 address)
+{
+	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++)
+		if (address >= ranges[i].from && address - ranges[i].from < ranges[i].bytes)
+			return &ranges[i];
+	return NULL;
+}
+
+int fabric_domain_add(struct fabric *fabric, u32 device, u64 address, u64 bytes)
+{
+	struct fabric_range *domain = fabric->elements[device].domain;
+
+	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++) {
+		if (domain[i].bytes)
+			continue;
+		domain[i] = (struct fabric_range){ address, address, bytes };
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+void fabric_domain_remove(struct fabric *fabric, u32 device, u64 address)
+{
+	struct fabric_range *domain = fabric->elements[device].domain;
+
+	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++)
+		if (domain[i].bytes && domain[i].from == address)
+			domain[i] = (struct fabric_range){ 0 };
+}
+
+/* How far below its root. */
+static u32 depth_of(const struct fabric *fabric, u32 number)
+{
+	u32 depth = 0;
+
+	while (fabric->elements[number].parent != FABRIC_NONE) {
+		number = fabric->elements[number].parent;
+		depth++;
+	}
+	return depth;
+}
+
+/* The lowest element that is above both, or one of them. */
+static u32 meeting_point(const struct fabric *fabric, u32 a, u32 b)
+{
+	u32 a_depth = depth_of(fabric, a), b_depth = depth_of(fabric, b);
+
+	for (; a_depth > b_depth; a_depth--)
+		a = fabric->elements[a].parent;
+	for (; b_depth > a_depth; b_depth--)
+		b = fabric->elements[b].parent;
+	while (a != b) {
+		a = fabric->elements[a].parent;
+		b = fabric->elements[b].parent;
+	}
+	return a;
+}
+
+static int path_add(struct fabric_path *path, struct fabric_wire *wire, struct fabric_wire *back,
+		    u64 wire_ns, u32 element)
+{
+	if (path->count == FABRIC_STEPS_MAX)
+		return -ELOOP;
+	path->steps[path->count++] = (struct fabric_step){
+		.wire = wire,
+		.back = back,
+		.wire_ps = wire_ns * PS_PER_NS,
+		.element = element,
+	};
+	return 0;
+}
+
+/* The links from @from to @to, which are in one host. */
+static int path_walk(struct fabric *fabric, struct fabric_path *path, u32 from, u32 to)
+{
+	u32 top = meeting_point(fabric, from, to), way_down[FABRIC_STEPS_MAX], count = 0;
+	int status = 0;
+
+	for (u32 at = from; !status && at != top; at = fabric->elements[at].parent)
+		status = path_add(path, &fabric->elements[at].up, &fabric->elements[at].down, 0,
+				  fabric->elements[at].parent);
+	for (u32 at = to; at != top && count < FABRIC_STEPS_MAX;
+	     at = fabric->elements[at].parent)
+		way_down[count++] = at;
+	while (!status && count) {
+		struct fabric_element *below = &fabric->elements[way_down[--count]];
+
+		status = path_add(path, &below->down, &below->up, 0, way_down[count]);
+	}
+	return status;
+}
+
+/* What is at @address of a host: its root, a device or an NTB; FABRIC_NONE: nothing. */
+static u32 decode(const struct fabric *fabric, u32 host, u64 address)
+{
+	for (u32 i = 0; i < fabric->element_count; i++) {
+		const struct fabric_element *element = &fabric->elements[i];
+
+		if (element->host == host && element->kind != FABRIC_SWITCH &&
+		    address >= element->base && address - element->base < element->bytes)
+			return i;
+	}
+	return FABRIC_NONE;
+}
+
+/* Say what a TLP takes in the elements that it passes, once all links are known. */
+static void path_cross(const struct fabric *fabric, struct fabric_path *path)
+{
+	for (u32 i = 0; i + 1 < path->count; i++) {
+		struct fabric_step *step = &path->steps[i];
+
+		step->root = fabric->elements[step->element].kind == FABRIC_ROOT;
+		if (step->root)
+			step->cross_ps = fabric->config.root_ns * PS_PER_NS;
+		else if (fabric->elements[step->element].kind == FABRIC_SWITCH)
+			step->cross_ps = fabric->config.switch_ns * PS_PER_NS;
+	}
+}
+
+/*
+ * Through one host: from @from to what is at @address. *ret_end is the element there. What a
+ * device or an NTB sends goes by the root where the IOMMU is on, and a device reaches only its
+ * domain.
+ */
+static int route_in_host(struct fabric *fabric, u32 from, u64 *address, u64 *bytes,
+			 struct fabric_path *path, u32 *ret_end)
+{
+	const struct fabric_element *element = &fabric->elements[from];
+	const struct fabric_host *host = &fabric->hosts[element->host];
+	const struct fabric_range *range;
+	int status = 0;
+	u32 end;
+
+	if (host->iommu && element->kind == FABRIC_DEVICE) {
+		range = find_range(element->domain, *address);
+		if (!range)
+			return -EFAULT;
+		if (*bytes > range->from + range->bytes - *address)
+			*bytes = range->from + range->bytes - *address;
+	}
+	range = find_range(host->io, *address);
+	if (range) {
+		if (*bytes > range->from + range->bytes - *address)
+			*bytes = range->from + range->bytes - *address;
+		*address = range->to + (*address - range->from);
+	}
+	end = decode(fabric, element->host, *address);
+	if (end == FABRIC_NONE)
+		return -EFAULT;
+	if (host->iommu && element->kind != FABRIC_ROOT) {
+		status = path_walk(fabric, path, from, host->root);
+		from = host->root;
+	}
+	if (!status)
+		status = path_walk(fabric, path, from, end);
+	*ret_end = end;
+	return status;
+}
+
+/* Does the way end in the memory of the host, or of the device at its end? */
+static bool is_target(const struct fabric *fabric, u32 element)
+{
+	return fabric->elements[element].kind != FABRIC_NTB;
+}
+
+static int route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
+		 struct fabric_path *path)
+{
+	for (u32 ntbs = 0; ntbs <= NTBS_MAX; ntbs++) {
+		struct fabric_element *ntb;
+		u64 left;
+		u32 end;
+		int status = route_in_host(fabric, from, &address, &bytes, path, &end);
+
+		if (status)
+			return status;
+		ntb = &fabric->elements[end];
+		if (is_target(fabric, end)) {
+			path->target = end;
+			path->address = address;
+			left = ntb->base + ntb->bytes - address;
+			path->bytes = bytes < left ? bytes : left;
+			return 0;
+		}
+		if (ntb->far == FABRIC_NONE ||
+		    fabric_ntb_translate(fabric, end, address, &address, &left))
+			return -EFAULT;
+		bytes = bytes < left ? bytes : left;
+		from = ntb->far;
+		status = path_add(path, &ntb->cable, &fabric->elements[from].cable,
+				  fabric->config.ntb_ns, from);
+		if (status)
+			return status;
+	}
+	return -ELOOP;
+}
+
+int fabric_route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
+		 struct fabric_path *ret_path)
+{
+	int status;
+
+	memset(ret_path, 0, sizeof(*ret_path));
+	status = route(fabric, from, address, bytes, ret_path);
+	if (status)
+		fabric->elements[from].refused++;
+	else
+		path_cross(fabric, ret_path);
+	return status;
+}

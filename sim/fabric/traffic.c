@@ -1,0 +1,694 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+/*
+ * TLPs on their way; see traffic.h.
+ *
+ * There is one event for each TLP and link: it is ready to be sent. Then the link says when it
+ * begins, and the next event is its head at the next link. A read is a request of its device
+ * with children: at each root that it crosses it is cut, and each piece is a request of that
+ * root.
+ *
+ *     device --request--> root --pieces--> memory
+ *     device <--data----- root <--data---- memory
+ */
+#include "fabric/traffic.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gvm/port.h"
+
+#define PS_PER_NS  1000ull
+#define BLOCK_SIZE 512u /* packets or requests that are allocated at once */
+
+/* A read, or a piece of one behind a root. */
+struct fabric_request {
+	struct fabric_transfer *transfer;
+	struct fabric_request *parent; /* whose piece it is, or NULL */
+	struct fabric_request *next;   /* in the queue for a tag, or among free ones */
+	u32 owner;		       /* the element whose tag it takes */
+	u32 first, end;		       /* its steps on the transfer's path */
+	u32 bytes;
+	u32 answered;
+};
+
+struct fabric_packet {
+	struct eng_timer event;
+	struct fabric_packet *next; /* among free ones */
+	void (*arrive)(struct fabric *fabric, struct fabric_packet *packet);
+	struct fabric_transfer *transfer;
+	struct fabric_request *request; /* of a request and of a completion */
+	u32 step;			/* the next one */
+	u32 end;			/* beyond the last one, or of the way back before it */
+	bool back;
+	u32 data;
+	u32 header;
+	u64 slowest_ps; /* on a link so far: its tail comes so much later than its head */
+};
+
+static void transfer_begin_more(struct fabric_transfer *transfer);
+
+/* Memory. */
+
+static bool add_block(struct fabric *fabric, size_t entry_bytes, char **ret_entries)
+{
+	void **blocks = realloc(fabric->blocks, (fabric->block_count + 1) * sizeof(*blocks));
+
+	if (!blocks)
+		return false;
+	fabric->blocks = blocks;
+	*ret_entries = calloc(BLOCK_SIZE, entry_bytes);
+	if (!*ret_entries)
+		return false;
+	blocks[fabric->block_count++] = *ret_entries;
+	return true;
+}
+
+static struct fabric_packet *packet_new(struct fabric *fabric)
+{
+	struct fabric_packet *packet;
+	char *entries;
+
+	if (!fabric->packets) {
+		if (!add_block(fabric, sizeof(*packet), &entries))
+			return NULL;
+		for (u32 i = 0; i < BLOCK_SIZE; i++) {
+			packet = (struct fabric_packet *)entries + i;
+			packet->next = fabric->packets;
+			fabric->packets = packet;
+		}
+	}
+	packet = fabric->packets;
+	fabric->packets = packet->next;
+	memset(packet, 0, sizeof(*packet));
+	return packet;
+}
+
+static void packet_free(struct fabric *fabric, struct fabric_packet *packet)
+{
+	packet->next = fabric->packets;
+	fabric->packets = packet;
+}
+
+static struct fabric_request *request_new(struct fabric *fabric)
+{
+	struct fabric_request *request;
+	char *entries;
+
+	if (!fabric->requests) {
+		if (!add_block(fabric, sizeof(*request), &entries))
+			return NULL;
+		for (u32 i = 0; i < BLOCK_SIZE; i++) {
+			request = (struct fabric_request *)entries + i;
+			request->next = fabric->requests;
+			fabric->requests = request;
+		}
+	}
+	request = fabric->requests;
+	fabric->requests = request->next;
+	memset(request, 0, sizeof(*request));
+	return request;
+}
+
+static void request_free(struct fabric *fabric, struct fabric_request *request)
+{
+	request->next = fabric->requests;
+	fabric->requests = request;
+}
+
+void fabric_destroy(struct fabric *fabric)
+{
+	for (u32 i = 0; i < fabric->block_count; i++)
+		free(fabric->blocks[i]);
+	free(fabric->blocks);
+	fabric->blocks = NULL;
+	fabric->block_count = 0;
+	fabric->packets = NULL;
+	fabric->requests = NULL;
+}
+
+/* Events. */
+
+static void fabric_advance(struct fabric *fabric);
+
+static void timer_fire(struct eng_timer *timer)
+{
+	fabric_advance(container_of(timer, struct fabric, timer));
+}
+
+/* Set the engine's timer to the first event: the first ns that is not before it. */
+static void fabric_set_timer(struct fabric *fabric)
+{
+	u64 next = eng_timers_next(&fabric->events);
+
+	if (next == ENG_NEVER) {
+		eng_timer_cancel(&fabric->timer);
+		return;
+	}
+	fabric->timer.fire = timer_fire;
+	eng_timer_set(&fabric->timer, (next + PS_PER_NS - 1) / PS_PER_NS);
+}
+
+/* Handle what is due now. Events set others, also for now. */
+static void fabric_advance(struct fabric *fabric)
+{
+	u64 now = eng_now() * PS_PER_NS;
+	struct eng_timer *event;
+
+	while (eng_timers_next(&fabric->events) <= now) {
+		fabric->now_ps = eng_timers_next(&fabric->events);
+		event = eng_timers_pop_due(&fabric->events, now);
+		event->fire(event);
+	}
+	fabric->now_ps = now;
+	fabric_set_timer(fabric);
+}
+
+/* Packets. */
+
+/* Where it has come to its end: a ps from now, when its tail is there. */
+static void packet_arrived(struct eng_timer *event)
+{
+	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
+
+	packet->arrive(packet->transfer->fabric, packet);
+}
+
+/* Put @data bytes on a link as soon as it is free. Returns when it begins. */
+static u64 wire_send(struct fabric *fabric, struct fabric_wire *wire, const u32 data,
+		     const u32 header, u64 *ret_length_ps)
+{
+	u64 start = wire->free_ps > fabric->now_ps ? wire->free_ps : fabric->now_ps;
+
+	*ret_length_ps = fabric_wire_ps(wire, data, header);
+	wire->free_ps = start + *ret_length_ps;
+	wire->packets++;
+	wire->data += data;
+	wire->total += data + header;
+	return start;
+}
+
+/* Its head is at its next link. */
+static void packet_ready(struct eng_timer *event)
+{
+	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
+	struct fabric_transfer *transfer = packet->transfer;
+	struct fabric *fabric = transfer->fabric;
+	const struct fabric_step *steps = transfer->path.steps;
+	const struct fabric_step *step = &steps[packet->step];
+	struct fabric_wire *wire = packet->back ? step->back : step->wire;
+	u64 length_ps, date = wire_send(fabric, wire, packet->data, packet->header, &length_ps);
+
+	if (length_ps > packet->slowest_ps)
+		packet->slowest_ps = length_ps;
+	date += step->wire_ps;
+	if (packet->back ? packet->step == packet->end : packet->step + 1 == packet->end) {
+		event->fire = packet_arrived;
+		date += packet->slowest_ps;
+	} else if (packet->back) {
+		packet->step--;
+		date += steps[packet->step].cross_ps;
+	} else {
+		packet->step++;
+		date += step->cross_ps;
+	}
+	eng_timers_set(&fabric->events, event, date);
+}
+
+/*
+ * Let a packet begin at @date: over the steps from @first to before @end, or back from @end - 1
+ * to @first.
+ */
+static void packet_send(struct fabric *fabric, struct fabric_packet *packet, u32 first, u32 end,
+			u64 date)
+{
+	packet->step = packet->back ? end - 1 : first;
+	packet->end = packet->back ? first : end;
+	packet->event.fire = packet_ready;
+	eng_timers_set(&fabric->events, &packet->event, date);
+}
+
+/* Transfers. */
+
+static void transfer_end(struct fabric_transfer *transfer)
+{
+	transfer->begins = false;
+	eng_timers_cancel(&transfer->fabric->events, &transfer->pace);
+	transfer->fabric->elements[transfer->from].transfers--;
+	transfer->on_end(transfer);
+}
+
+/* Nothing more of it begins; it ends with the last of what is under way. */
+static void transfer_fail(struct fabric_transfer *transfer, int status)
+{
+	if (!transfer->status)
+		transfer->status = status;
+	transfer->bytes = transfer->begun;
+}
+
+static void transfer_did(struct fabric_transfer *transfer, u32 bytes)
+{
+	transfer->done += bytes;
+	if (transfer->done == transfer->bytes)
+		transfer_end(transfer);
+	else if (transfer->done == transfer->path_end)
+		transfer_begin_more(transfer);
+}
+
+/*
+ * Its next bytes go along the path. At its end the path is found anew, once all bytes of the
+ * old one have come to their end. False: nothing can begin now.
+ */
+static bool transfer_has_path(struct fabric_transfer *transfer)
+{
+	u64 left = transfer->bytes - transfer->begun;
+	int status;
+
+	if (!left)
+		return false;
+	if (transfer->begun < transfer->path_end)
+		return true;
+	if (transfer->done < transfer->begun)
+		return false;
+	status = fabric_route(transfer->fabric, transfer->from,
+			      transfer->address + transfer->begun, left, &transfer->path);
+	if (status) {
+		transfer_fail(transfer, status);
+		return false;
+	}
+	transfer->path_end = transfer->begun + transfer->path.bytes;
+	return true;
+}
+
+/* The next bytes of it: up to @most, and not beyond a multiple of it, nor the path's end. */
+static u32 transfer_piece(const struct fabric_transfer *transfer, u32 most)
+{
+	u64 left = transfer->path_end - transfer->begun;
+	u64 to_edge = most - (transfer->address + transfer->begun) % most;
+
+	return (u32)(left < to_edge ? left : to_edge);
+}
+
+/* Writes. */
+
+static u64 target_store_ps(const struct fabric *fabric, const struct fabric_path *path)
+{
+	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
+
+	return memory ? fabric->config.store_ns * PS_PER_NS : 0;
+}
+
+static void write_stored(struct fabric *fabric, struct fabric_packet *packet)
+{
+	struct fabric_transfer *transfer = packet->transfer;
+	u32 bytes = packet->data;
+
+	packet_free(fabric, packet);
+	transfer_did(transfer, bytes);
+}
+
+static u32 next_root(const struct fabric_path *path, u32 first)
+{
+	u32 step = first;
+
+	while (step < path->count && !path->steps[step].root)
+		step++;
+	return step < path->count ? step + 1 : path->count;
+}
+
+/* A write has come to a root, or to its target. A root sends it on in pieces. */
+static void write_arrived(struct fabric *fabric, struct fabric_packet *packet)
+{
+	struct fabric_transfer *transfer = packet->transfer;
+	const struct fabric_path *path = &transfer->path;
+	u32 at = packet->end, left = packet->data, most = fabric->config.root_write;
+	struct fabric_packet *piece = packet;
+
+	if (at == path->count) {
+		packet->arrive = write_stored;
+		packet->event.fire = packet_arrived;
+		eng_timers_set(&fabric->events, &packet->event,
+			       fabric->now_ps + target_store_ps(fabric, path));
+		return;
+	}
+	while (left) {
+		u32 data = most && left > most ? most : left;
+
+		if (!piece)
+			piece = packet_new(fabric);
+		if (!piece) {
+			transfer_fail(transfer, -ENOMEM);
+			transfer_did(transfer, left);
+			return;
+		}
+		*piece = (struct fabric_packet){
+			.transfer = transfer,
+			.arrive = write_arrived,
+			.data = data,
+			.header = FABRIC_REQUEST_HEADER,
+		};
+		packet_send(fabric, piece, at, next_root(path, at),
+			    fabric->now_ps + path->steps[at - 1].cross_ps);
+		left -= data;
+		piece = NULL;
+	}
+}
+
+/* The time between two writes of @data bytes: what the slowest link of the way takes. */
+static u64 write_pace_ps(const struct fabric *fabric, const struct fabric_path *path, u32 data)
+{
+	u32 size = data, most = fabric->config.root_write;
+	u64 slowest = 0;
+
+	for (u32 i = 0; i < path->count; i++) {
+		u64 time = fabric_wire_ps(path->steps[i].wire, size, FABRIC_REQUEST_HEADER);
+		u64 all = time * ((data + size - 1) / size);
+
+		slowest = all > slowest ? all : slowest;
+		if (path->steps[i].root && most && size > most)
+			size = most;
+	}
+	return slowest;
+}
+
+/* Send the next TLP of a write; the one after it comes at the pace of the way. */
+static void write_send(struct fabric_transfer *transfer)
+{
+	struct fabric *fabric = transfer->fabric;
+	struct fabric_packet *packet;
+	u64 pace_ps;
+	u32 data;
+
+	if (!transfer_has_path(transfer))
+		return;
+	data = transfer_piece(transfer, fabric->config.payload);
+	packet = packet_new(fabric);
+	if (!packet) {
+		transfer_fail(transfer, -ENOMEM);
+		return;
+	}
+	packet->transfer = transfer;
+	packet->arrive = write_arrived;
+	packet->data = data;
+	packet->header = FABRIC_REQUEST_HEADER;
+	transfer->begun += data;
+	packet_send(fabric, packet, 0, next_root(&transfer->path, 0), fabric->now_ps);
+	pace_ps = write_pace_ps(fabric, &transfer->path, data);
+	if (transfer->begun < transfer->bytes)
+		eng_timers_set(&fabric->events, &transfer->pace, fabric->now_ps + pace_ps);
+}
+
+static void pace_fire(struct eng_timer *timer)
+{
+	write_send(container_of(timer, struct fabric_transfer, pace));
+}
+
+/* Reads. */
+
+static u32 tags_of(const struct fabric *fabric, u32 element)
+{
+	return fabric->elements[element].kind == FABRIC_ROOT ? fabric->config.root_tags :
+							       fabric->config.read_tags;
+}
+
+static u64 target_read_ps(const struct fabric *fabric, const struct fabric_path *path)
+{
+	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
+
+	return (memory ? fabric->config.memory_ns : fabric->config.device_ns) * PS_PER_NS;
+}
+
+static void request_arrived(struct fabric *fabric, struct fabric_packet *packet);
+
+/* Send a request that has a tag. False: there is no memory. */
+static bool request_send(struct fabric *fabric, struct fabric_request *request, u64 date)
+{
+	struct fabric_packet *packet = packet_new(fabric);
+
+	if (!packet)
+		return false;
+	packet->transfer = request->transfer;
+	packet->request = request;
+	packet->arrive = request_arrived;
+	packet->header = FABRIC_REQUEST_HEADER;
+	packet_send(fabric, packet, request->first, request->end, date);
+	return true;
+}
+
+static void request_answer(struct fabric *fabric, struct fabric_request *request, u32 bytes);
+
+/* Give a request a tag, and send it. Without memory to send it, it counts as answered. */
+static void request_begin(struct fabric *fabric, struct fabric_request *request)
+{
+	struct fabric_element *element = &fabric->elements[request->owner];
+
+	element->tags_used++;
+	if (element->tags_used > element->tags_most)
+		element->tags_most = element->tags_used;
+	if (request_send(fabric, request, fabric->now_ps))
+		return;
+	transfer_fail(request->transfer, -ENOMEM);
+	request_answer(fabric, request, request->bytes);
+}
+
+/* A request begins if there is a tag for it. Otherwise it waits for one, and its transfer, too. */
+static void request_queue(struct fabric *fabric, struct fabric_request *request)
+{
+	struct fabric_element *element = &fabric->elements[request->owner];
+
+	if (!element->first && element->tags_used < tags_of(fabric, request->owner)) {
+		request_begin(fabric, request);
+		return;
+	}
+	if (!request->parent)
+		request->transfer->waits = true;
+	if (element->first)
+		element->last->next = request;
+	else
+		element->first = request;
+	element->last = request;
+}
+
+/* A tag is free: the first request that waits for one gets it. */
+static void tag_give_back(struct fabric *fabric, u32 number)
+{
+	struct fabric_element *element = &fabric->elements[number];
+	struct fabric_request *request = element->first;
+
+	element->tags_used--;
+	if (!request)
+		return;
+	element->first = request->next;
+	request->next = NULL;
+	if (request->parent) {
+		request_begin(fabric, request);
+		return;
+	}
+	request->transfer->waits = false;
+	request_begin(fabric, request);
+	transfer_begin_more(request->transfer);
+}
+
+static void completion_arrived(struct fabric *fabric, struct fabric_packet *packet)
+{
+	struct fabric_request *request = packet->request;
+	u32 bytes = packet->data;
+
+	packet_free(fabric, packet);
+	request_answer(fabric, request, bytes);
+}
+
+/* Send @bytes of the answer to a request back to who made it. */
+static void completion_send(struct fabric *fabric, struct fabric_request *request, u32 bytes,
+			    u64 date)
+{
+	struct fabric_packet *packet = packet_new(fabric);
+
+	if (!packet) {
+		transfer_fail(request->transfer, -ENOMEM);
+		request_answer(fabric, request, bytes);
+		return;
+	}
+	packet->transfer = request->transfer;
+	packet->request = request;
+	packet->arrive = completion_arrived;
+	packet->back = true;
+	packet->data = bytes;
+	packet->header = FABRIC_COMPLETION_HEADER;
+	packet_send(fabric, packet, request->first, request->end, date);
+}
+
+/* Data has come for a request: a root passes it on, and a device has it. */
+static void request_answer(struct fabric *fabric, struct fabric_request *request, u32 bytes)
+{
+	struct fabric_transfer *transfer = request->transfer;
+	struct fabric_request *parent = request->parent;
+	u32 owner = request->owner;
+
+	request->answered += bytes;
+	if (parent)
+		completion_send(fabric, parent, bytes,
+				fabric->now_ps +
+					transfer->path.steps[request->first - 1].cross_ps);
+	if (request->answered < request->bytes) {
+		if (!parent)
+			transfer_did(transfer, bytes);
+		return;
+	}
+	request_free(fabric, request);
+	if (!parent) {
+		bool ends = transfer->done + bytes == transfer->bytes;
+
+		transfer->in_flight--;
+		transfer_did(transfer, bytes);
+		if (!ends)
+			transfer_begin_more(transfer);
+	}
+	tag_give_back(fabric, owner);
+}
+
+/* A root cuts a request, and makes each piece with a tag of its own. */
+static void request_cut(struct fabric *fabric, struct fabric_request *request)
+{
+	const struct fabric_path *path = &request->transfer->path;
+	u32 most = fabric->config.root_read ? fabric->config.root_read : request->bytes;
+	u32 left = request->bytes, at = request->end;
+
+	while (left) {
+		struct fabric_request *piece = request_new(fabric);
+		u32 bytes = left < most ? left : most;
+
+		if (!piece) {
+			transfer_fail(request->transfer, -ENOMEM);
+			request_answer(fabric, request, left);
+			return;
+		}
+		piece->transfer = request->transfer;
+		piece->parent = request;
+		piece->owner = path->steps[at - 1].element;
+		piece->first = at;
+		piece->end = next_root(path, at);
+		piece->bytes = bytes;
+		left -= bytes;
+		request_queue(fabric, piece);
+	}
+}
+
+/* The target answers, as long as its memory takes, in completions. */
+static void request_serve(struct fabric *fabric, struct fabric_request *request)
+{
+	const struct fabric_path *path = &request->transfer->path;
+	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
+	u32 most = memory ? fabric->config.completion : fabric->config.payload;
+	u64 date = fabric->now_ps + target_read_ps(fabric, path);
+
+	for (u32 left = request->bytes; left;) {
+		u32 bytes = left < most ? left : most;
+
+		left -= bytes;
+		completion_send(fabric, request, bytes, date);
+	}
+}
+
+static void request_at_root(struct eng_timer *event)
+{
+	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
+	struct fabric *fabric = packet->transfer->fabric;
+	struct fabric_request *request = packet->request;
+
+	packet_free(fabric, packet);
+	request_cut(fabric, request);
+}
+
+static void request_arrived(struct fabric *fabric, struct fabric_packet *packet)
+{
+	struct fabric_request *request = packet->request;
+	const struct fabric_path *path = &request->transfer->path;
+
+	if (request->end == path->count) {
+		packet_free(fabric, packet);
+		request_serve(fabric, request);
+		return;
+	}
+	packet->event.fire = request_at_root;
+	eng_timers_set(&fabric->events, &packet->event,
+		       fabric->now_ps + path->steps[request->end - 1].cross_ps);
+}
+
+/* Ask for the next bytes of a read, as long as it may have more in flight. */
+static void read_ask(struct fabric_transfer *transfer)
+{
+	struct fabric *fabric = transfer->fabric;
+	u32 most = transfer->request_bytes ? transfer->request_bytes :
+					     fabric->config.read_request;
+
+	while (!transfer->waits && (!transfer->tags || transfer->in_flight < transfer->tags) &&
+	       transfer_has_path(transfer)) {
+		struct fabric_request *request = request_new(fabric);
+
+		if (!request) {
+			transfer_fail(transfer, -ENOMEM);
+			return;
+		}
+		request->transfer = transfer;
+		request->owner = transfer->from;
+		request->end = next_root(&transfer->path, 0);
+		request->bytes = transfer_piece(transfer, most);
+		transfer->begun += request->bytes;
+		transfer->in_flight++;
+		request_queue(fabric, request);
+	}
+}
+
+static void transfer_begin_more(struct fabric_transfer *transfer)
+{
+	if (transfer->read)
+		read_ask(transfer);
+	else if (!transfer->pace.set)
+		write_send(transfer);
+	/* It has no bytes, or failed with nothing under way. */
+	if (transfer->begins && transfer->done == transfer->bytes)
+		transfer_end(transfer);
+}
+
+void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer)
+{
+	fabric_advance(fabric);
+	transfer->fabric = fabric;
+	transfer->status = 0;
+	transfer->path_end = transfer->begun = transfer->done = 0;
+	transfer->in_flight = 0;
+	transfer->waits = false;
+	transfer->begins = true;
+	transfer->pace.fire = pace_fire;
+	fabric->elements[transfer->from].transfers++;
+	transfer_begin_more(transfer);
+	fabric_set_timer(fabric);
+}
+
+/* A blocking transfer. */
+struct waiter {
+	struct eng_waitq waitq;
+	bool ended;
+};
+
+static void waiter_wake(struct fabric_transfer *transfer)
+{
+	struct waiter *waiter = transfer->data;
+
+	waiter->ended = true;
+	eng_wake_all(&waiter->waitq);
+}
+
+int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer)
+{
+	struct waiter waiter = { 0 };
+
+	transfer->on_end = waiter_wake;
+	transfer->data = &waiter;
+	fabric_begin(fabric, transfer);
+	while (!waiter.ended)
+		(void)eng_wait(&waiter.waitq, ENG_NEVER, false);
+	return transfer->status;
+}
