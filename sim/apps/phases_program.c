@@ -15,10 +15,8 @@
  *
  * A phase is a burst of kernels that touches tensors, a group is a list of phases. "small" in a
  * phase or group has the fields that differ in an iteration after a pressure event. Fields are
- * rows of tables, as keys of a scenario are, and are read and checked by the same functions. In
- * place of a value there may be {"value": ..., "source": "..."}.
+ * read as app_fields.h says.
  */
-#include "engine/guess.h"
 #include "apps/phases.h"
 
 #include <jansson.h>
@@ -28,8 +26,10 @@
 
 #include "apps/app.h"
 #include "apps/app_cost.h"
+#include "apps/app_fields.h"
 #include "config/message.h"
 #include "config/value.h"
+#include "engine/guess.h"
 
 static const char *const lives[] = {
 	[PHASES_LIFE_RUN] = "run",
@@ -46,58 +46,53 @@ static const char *const tokens[] = {
 	NULL,
 };
 
-#define FIELD(struct_, name_, type_, member_, ...)               \
-	{                                                        \
-		.path = (name_), .type = CFG_TYPE_##type_,       \
-		CFG_MEMBER(struct struct_, member_), __VA_ARGS__ \
-	}
-
 static const struct cfg_key tensor_fields[] = {
-	FIELD(phases_tensor, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
-	FIELD(phases_tensor, "on_host", BOOL, on_host, ),
-	FIELD(phases_tensor, "life", ENUM, life, .words = lives),
+	APP_FIELD(phases_tensor, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
+	APP_FIELD(phases_tensor, "on_host", BOOL, on_host, ),
+	APP_FIELD(phases_tensor, "life", ENUM, life, .words = lives),
 	{ 0 },
 };
 
 static const struct cfg_key access_fields[] = {
-	FIELD(phases_access, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
-	FIELD(phases_access, "bytes_per_token", SIZE, bytes_per_token, CFG_RANGE(1, CFG_TIB)),
-	FIELD(phases_access, "matrices", INTEGER, matrices, CFG_RANGE(1, CFG_COUNT_MAX)),
-	FIELD(phases_access, "every_layer", BOOL, every_layer, ),
+	APP_FIELD(phases_access, "bytes", SIZE, bytes, CFG_RANGE(1, 16 * CFG_TIB)),
+	APP_FIELD(phases_access, "bytes_per_token", SIZE, bytes_per_token,
+		  CFG_RANGE(1, CFG_TIB)),
+	APP_FIELD(phases_access, "matrices", INTEGER, matrices, CFG_RANGE(1, CFG_COUNT_MAX)),
+	APP_FIELD(phases_access, "every_layer", BOOL, every_layer, ),
 	{ 0 },
 };
 
 /* A number of times; the other form is "response". */
 static const struct cfg_key repeat_fields[] = {
-	FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
+	APP_FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
 	{ 0 },
 };
 
 static const struct cfg_key group_fields[] = {
-	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
+	APP_FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
 	{ 0 },
 };
 
 static const struct cfg_key phase_fields[] = {
-	FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
-	FIELD(phases_work, "tokens", ENUM, tokens, .words = tokens),
-	FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
-	FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, APP_KERNELS_MAX)),
-	FIELD(phases_work, "graph", BOOL, graph, ),
-	FIELD(phases_work, "launch", DURATION, launch_ns, CFG_RANGE(0, CFG_SEC)),
-	FIELD(phases_work, "kernel_overhead", DURATION, overhead_ns, CFG_RANGE(1, CFG_SEC)),
-	FIELD(phases_work, "blocks", INTEGER, blocks, CFG_RANGE(1, CFG_COUNT_MAX)),
-	FIELD(phases_work, "turns", PPM, turns, CFG_RANGE(1, CFG_PPM)),
-	FIELD(phases_work, "layers", INTEGER, layers, CFG_RANGE(1, PHASES_LAYERS_MAX)),
-	FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),
-	FIELD(phases_work, "flops_per_token", INTEGER, flops_per_token,
-	      CFG_RANGE(0, CFG_FLOPS_MAX)),
-	FIELD(phases_work, "traffic", SIZE, traffic, CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
-	FIELD(phases_work, "traffic_per_token", SIZE, traffic_per_token,
-	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
-	FIELD(phases_work, "cycles", INTEGER, cycles, CFG_RANGE(0, CFG_FLOPS_MAX)),
-	FIELD(phases_work, "traffic_beside", SIZE, traffic_beside,
-	      CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
+	APP_FIELD(phases_work, "samples", INTEGER, samples, CFG_RANGE(1, 65536)),
+	APP_FIELD(phases_work, "tokens", ENUM, tokens, .words = tokens),
+	APP_FIELD(phases_work, "host", DURATION, host_ns, CFG_RANGE(0, CFG_HOUR)),
+	APP_FIELD(phases_work, "kernels", INTEGER, kernels, CFG_RANGE(1, APP_KERNELS_MAX)),
+	APP_FIELD(phases_work, "graph", BOOL, graph, ),
+	APP_FIELD(phases_work, "launch", DURATION, launch_ns, CFG_RANGE(0, CFG_SEC)),
+	APP_FIELD(phases_work, "kernel_overhead", DURATION, overhead_ns, CFG_RANGE(1, CFG_SEC)),
+	APP_FIELD(phases_work, "blocks", INTEGER, blocks, CFG_RANGE(1, CFG_COUNT_MAX)),
+	APP_FIELD(phases_work, "turns", PPM, turns, CFG_RANGE(1, CFG_PPM)),
+	APP_FIELD(phases_work, "layers", INTEGER, layers, CFG_RANGE(1, PHASES_LAYERS_MAX)),
+	APP_FIELD(phases_work, "flops", INTEGER, flops, CFG_RANGE(0, CFG_FLOPS_MAX)),
+	APP_FIELD(phases_work, "flops_per_token", INTEGER, flops_per_token,
+		  CFG_RANGE(0, CFG_FLOPS_MAX)),
+	APP_FIELD(phases_work, "traffic", SIZE, traffic, CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
+	APP_FIELD(phases_work, "traffic_per_token", SIZE, traffic_per_token,
+		  CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
+	APP_FIELD(phases_work, "cycles", INTEGER, cycles, CFG_RANGE(0, CFG_FLOPS_MAX)),
+	APP_FIELD(phases_work, "traffic_beside", SIZE, traffic_beside,
+		  CFG_RANGE(0, CFG_BANDWIDTH_MAX)),
 	{ 0 },
 };
 
@@ -107,88 +102,8 @@ static const char *const no_others[] = { NULL };
 struct reader {
 	struct phases_program *program;
 	u64 launch_ns; /* of phases that do not say it */
-	char *wrong;
+	struct app_fields_wrong wrong;
 };
-
-__attribute__((format(printf, 3, 4))) static bool reject(struct reader *reader,
-							 const char *where, const char *fmt,
-							 ...)
-{
-	char text[PHASES_WRONG_MAX];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	snprintf(reader->wrong, PHASES_WRONG_MAX, "%.160s%s%.300s", where, *where ? ": " : "",
-		 text);
-	return false;
-}
-
-/* A value may stand beside its source. */
-static const json_t *without_source(const json_t *json)
-{
-	const json_t *value = json_object_get(json, "value");
-
-	return value && json_object_get(json, "source") && json_object_size(json) == 2 ? value :
-											 json;
-}
-
-/* Refuse a field that is neither in @fields nor in @others, which ends with NULL. */
-static bool reject_field(struct reader *reader, const char *where, const char *name,
-			 const struct cfg_key *fields, const char *const *others)
-{
-	char known[PHASES_WRONG_MAX] = "", right[PHASES_WRONG_MAX];
-
-	for (; *others; others++)
-		cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "", *others);
-	for (; fields->path; fields++)
-		cfg_append(known, sizeof(known), "%s%s", *known ? ", " : "", fields->path);
-	guess_describe(name, known, right, sizeof(right));
-	return reject(reader, where, "no field \"%.64s\", %s", name, right);
-}
-
-static bool is_listed(const char *const *names, const char *name)
-{
-	while (*names && strcmp(*names, name) != 0)
-		names++;
-	return *names;
-}
-
-/*
- * Read the fields of @json that are in @fields into @base. The field of a name in @others,
- * which ends with NULL, is another's.
- */
-static bool read_fields(struct reader *reader, const char *where, const json_t *json,
-			const struct cfg_key *fields, const char *const *others, void *base)
-{
-	char wrong[CFG_WRONG_MAX], right[PHASES_WRONG_MAX];
-	char path[2 * CFG_NAME_MAX];
-	const char *name;
-	json_t *child;
-
-	if (!json_is_object(json))
-		return reject(reader, where, "is not an object, allowed: an object of fields");
-	json_object_foreach((json_t *)json, name, child) {
-		const json_t *value = without_source(child);
-		const struct cfg_key *field = fields;
-		struct cfg_value parsed;
-
-		if (is_listed(others, name))
-			continue;
-		while (field->path && strcmp(field->path, name) != 0)
-			field++;
-		if (!field->path)
-			return reject_field(reader, where, name, fields, others);
-		snprintf(path, sizeof(path), "%s.%s", where, name);
-		if (!cfg_value_parse(field, value, &parsed, wrong)) {
-			cfg_describe_right(field, value, right, sizeof(right));
-			return reject(reader, path, "%s, %s", wrong, right);
-		}
-		cfg_value_store(field, &parsed, base);
-	}
-	return true;
-}
 
 static bool read_tensors(struct reader *reader, const json_t *json)
 {
@@ -197,24 +112,27 @@ static bool read_tensors(struct reader *reader, const json_t *json)
 	json_t *child;
 
 	if (!json_is_object(json))
-		return reject(reader, "", "is a list, allowed: an object of tensors");
+		return app_fields_reject(&reader->wrong, "",
+					 "is a list, allowed: an object of tensors");
 	json_object_foreach((json_t *)json, name, child) {
 		struct phases_tensor *tensor = &program->tensors[program->tensor_count];
 
 		if (program->tensor_count == PHASES_TENSORS_MAX)
-			return reject(reader, "", "are too many, allowed: up to %u",
-				      PHASES_TENSORS_MAX);
+			return app_fields_reject(&reader->wrong, "",
+						 "are too many, allowed: up to %u",
+						 PHASES_TENSORS_MAX);
 		if (!*name || strlen(name) >= sizeof(tensor->name))
-			return reject(reader, "",
-				      "\"%.64s\" is no name, allowed: 1 to %d bytes", name,
-				      CFG_NAME_MAX - 1);
+			return app_fields_reject(&reader->wrong, "",
+						 "\"%.64s\" is no name, allowed: 1 to %d bytes",
+						 name, CFG_NAME_MAX - 1);
 		program->tensor_count++;
 		snprintf(tensor->name, sizeof(tensor->name), "%s", name);
-		if (!read_fields(reader, name, child, tensor_fields, no_others, tensor))
+		if (!app_fields_read(&reader->wrong, name, child, tensor_fields, no_others,
+				     tensor))
 			return false;
 		if (!tensor->bytes)
-			return reject(reader, name,
-				      "has no bytes, allowed: a tensor with a size");
+			return app_fields_reject(&reader->wrong, name,
+						 "has no bytes, allowed: a tensor with a size");
 	}
 	return true;
 }
@@ -230,24 +148,27 @@ static bool read_access(struct reader *reader, const char *where, const json_t *
 
 	if (json_is_object(json)) {
 		name = json_string_value(json_object_get(json, "tensor"));
-		if (!read_fields(reader, where, json, access_fields, others, access))
+		if (!app_fields_read(&reader->wrong, where, json, access_fields, others,
+				     access))
 			return false;
 	}
 	if (!name)
-		return reject(reader, where,
-			      "names no tensor, allowed: a name, or an object with \"tensor\"");
+		return app_fields_reject(
+			&reader->wrong, where,
+			"names no tensor, allowed: a name, or an object with \"tensor\"");
 	while (access->tensor < program->tensor_count &&
 	       strcmp(program->tensors[access->tensor].name, name) != 0)
 		access->tensor++;
 	if (access->tensor < program->tensor_count)
 		return true;
 	if (!program->tensor_count)
-		return reject(reader, where, "no tensor \"%.64s\", app.tensors has none", name);
+		return app_fields_reject(&reader->wrong, where,
+					 "no tensor \"%.64s\", app.tensors has none", name);
 	for (u32 i = 0; i < program->tensor_count; i++)
 		cfg_append(known, sizeof(known), "%s%s", i ? ", " : "",
 			   program->tensors[i].name);
 	guess_describe(name, known, right, sizeof(right));
-	return reject(reader, where, "no tensor \"%.64s\", %s", name, right);
+	return app_fields_reject(&reader->wrong, where, "no tensor \"%.64s\", %s", name, right);
 }
 
 /* Read "reads" and "writes" of a phase, if they are there: they replace those of @work. */
@@ -269,15 +190,16 @@ static bool read_accesses(struct reader *reader, const char *where, const json_t
 				work->accesses[work->access_count++] = kept[i];
 		snprintf(path, sizeof(path), "%s.%s", where, lists[list]);
 		if (accesses && !json_is_array(accesses))
-			return reject(reader, path,
-				      "is not a list, allowed: a list of tensors");
+			return app_fields_reject(&reader->wrong, path,
+						 "is not a list, allowed: a list of tensors");
 		for (size_t i = 0; i < json_array_size(accesses); i++) {
 			struct phases_access *access = &work->accesses[work->access_count];
 
 			if (work->access_count == PHASES_ACCESSES_MAX)
-				return reject(reader, where,
-					      "touches too many tensors, allowed: up to %u",
-					      PHASES_ACCESSES_MAX);
+				return app_fields_reject(
+					&reader->wrong, where,
+					"touches too many tensors, allowed: up to %u",
+					PHASES_ACCESSES_MAX);
 			*access = (struct phases_access){ .writes = list };
 			if (!read_access(reader, path, json_array_get(accesses, i), access))
 				return false;
@@ -285,8 +207,8 @@ static bool read_accesses(struct reader *reader, const char *where, const json_t
 		}
 	}
 	if (work->layers * work->access_count > PHASES_TOUCHES_MAX)
-		return reject(
-			reader, where,
+		return app_fields_reject(
+			&reader->wrong, where,
 			"touches %u tensors in each of %llu layers, allowed: up to %u in all",
 			work->access_count, (unsigned long long)work->layers,
 			PHASES_TOUCHES_MAX);
@@ -313,7 +235,7 @@ static bool read_work(struct reader *reader, const char *where, const json_t *js
 	static const char *const others_of_group[] = { "name",	 "once",   "small",
 						       "phases", "repeat", NULL };
 	const char *const *others = node->group ? others_of_group : others_of_phase;
-	const json_t *repeat = without_source(json_object_get(json, "repeat"));
+	const json_t *repeat = app_fields_value(json_object_get(json, "repeat"));
 	const char *word = json_string_value(repeat);
 	json_t *only;
 	bool right = true;
@@ -324,14 +246,15 @@ static bool read_work(struct reader *reader, const char *where, const json_t *js
 	} else if (repeat) {
 		only = json_pack("{sO}", "repeat", repeat);
 		work->repeat_response = false;
-		right = read_fields(reader, where, only, repeat_fields, no_others, work);
+		right = app_fields_read(&reader->wrong, where, only, repeat_fields, no_others,
+					work);
 		json_decref(only);
 	}
 	while (work == &node->small && strcmp(*others, "repeat") != 0)
 		others++;
 	right = right &&
-		read_fields(reader, where, json, node->group ? group_fields : phase_fields,
-			    others, work) &&
+		app_fields_read(&reader->wrong, where, json,
+				node->group ? group_fields : phase_fields, others, work) &&
 		(node->group || read_accesses(reader, where, json, work));
 	reader->program->counts_tokens |= counts_tokens(work);
 	reader->program->counts_cycles |= work->cycles != 0;
@@ -348,12 +271,13 @@ static bool read_head(struct reader *reader, const char *where, const json_t *js
 	const json_t *once = json_object_get(json, "once");
 
 	if (!name || !*name || strlen(name) >= sizeof(node->name))
-		return reject(reader, where, "has no name, allowed: \"name\", 1 to %d bytes",
-			      CFG_NAME_MAX - 1);
+		return app_fields_reject(&reader->wrong, where,
+					 "has no name, allowed: \"name\", 1 to %d bytes",
+					 CFG_NAME_MAX - 1);
 	snprintf(node->name, sizeof(node->name), "%s", name);
 	if (once && !json_is_boolean(once))
-		return reject(reader, name,
-			      "\"once\" is no truth value, allowed: true or false");
+		return app_fields_reject(&reader->wrong, name,
+					 "\"once\" is no truth value, allowed: true or false");
 	node->once = json_is_true(once);
 	return true;
 }
@@ -377,8 +301,8 @@ static bool read_works(struct reader *reader, const json_t *json, struct phases_
 	if (small && !read_work(reader, node->name, small, node, &node->small))
 		return false;
 	if (!node->group && does_nothing(&node->work) && does_nothing(&node->small))
-		return reject(reader, node->name,
-			      "does nothing, allowed: a phase with kernels or host");
+		return app_fields_reject(&reader->wrong, node->name,
+					 "does nothing, allowed: a phase with kernels or host");
 	reader->program->uses_samples |= node->work.samples || node->small.samples;
 	return true;
 }
@@ -391,8 +315,9 @@ static bool read_node(struct reader *reader, const char *where, const json_t *js
 	const json_t *phases = json_object_get(json, "phases");
 
 	if (program->node_count == PHASES_NODES_MAX)
-		return reject(reader, where, "is one phase too many, allowed: up to %u",
-			      PHASES_NODES_MAX);
+		return app_fields_reject(&reader->wrong, where,
+					 "is one phase too many, allowed: up to %u",
+					 PHASES_NODES_MAX);
 	if (!read_head(reader, where, json, node))
 		return false;
 	program->node_count++;
@@ -411,10 +336,12 @@ static bool read_nodes(struct reader *reader, const char *where, const json_t *l
 	bool right = true;
 
 	if (!json_is_array(list) || !json_array_size(list))
-		return reject(reader, where, "is no list of phases, allowed: at least one");
+		return app_fields_reject(&reader->wrong, where,
+					 "is no list of phases, allowed: at least one");
 	if (depth > PHASES_DEPTH_MAX)
-		return reject(reader, where, "is nested too deeply, allowed: %u groups",
-			      PHASES_DEPTH_MAX);
+		return app_fields_reject(&reader->wrong, where,
+					 "is nested too deeply, allowed: %u groups",
+					 PHASES_DEPTH_MAX);
 	for (size_t i = 0; i < json_array_size(list) && right; i++) {
 		snprintf(path, sizeof(path), "%s%s%zu", where, *where ? "." : "", i);
 		right = read_node(reader, path, json_array_get(list, i), depth);
@@ -432,17 +359,19 @@ static bool read_host_times(struct reader *reader, const json_t *list)
 	struct cfg_value parsed;
 
 	if (!json_is_array(list))
-		return reject(reader, "", "is no list, allowed: a list of numbers");
+		return app_fields_reject(&reader->wrong, "",
+					 "is no list, allowed: a list of numbers");
 	if (json_array_size(list) > PHASES_HOST_TIMES_MAX)
-		return reject(reader, "", "has %zu numbers, allowed: up to %u",
-			      json_array_size(list), PHASES_HOST_TIMES_MAX);
+		return app_fields_reject(&reader->wrong, "",
+					 "has %zu numbers, allowed: up to %u",
+					 json_array_size(list), PHASES_HOST_TIMES_MAX);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *value = json_array_get(list, i);
 
 		if (!cfg_value_parse(&field, value, &parsed, wrong)) {
 			cfg_describe_right(&field, value, right, sizeof(right));
 			snprintf(where, sizeof(where), "number %zu", i + 1);
-			return reject(reader, where, "%s, %s", wrong, right);
+			return app_fields_reject(&reader->wrong, where, "%s, %s", wrong, right);
 		}
 		program->host_times[program->host_time_count++] = (u32)parsed.number;
 	}
@@ -456,7 +385,7 @@ struct phases_program *phases_program_read(const struct cfg_phases *cfg, const c
 	json_t *tensors = json_loads(cfg->tensors, 0, NULL);
 	json_t *phases = json_loads(cfg->phases, 0, NULL);
 	json_t *host_times = json_loads(*cfg->host_times ? cfg->host_times : "[]", 0, NULL);
-	struct reader reader = { program, cfg->kernel_launch, wrong };
+	struct reader reader = { program, cfg->kernel_launch, { wrong, PHASES_WRONG_MAX } };
 	bool right = false;
 
 	*ret_key = NULL;

@@ -21,8 +21,9 @@
 u64 fabric_link_rate(u32 generation, u32 lanes)
 {
 	/* A lane in bytes/s: 2.5 and 5 GT/s in 8b/10b, then 8, 16 and 32 GT/s in 128b/130b. */
-	static const u64 lane[] = { 0,		250000000,  500000000,
-				    984615384, 1969230769, 3938461538 };
+	static const u64 lane[] = {
+		0, 250000000, 500000000, 984615384, 1969230769, 3938461538
+	};
 
 	return lane[generation] * lanes;
 }
@@ -213,8 +214,8 @@ static u32 meeting_point(const struct fabric *fabric, u32 a, u32 b)
 	return a;
 }
 
-static int path_add(struct fabric_path *path, struct fabric_wire *wire, struct fabric_wire *back,
-		    u64 wire_ns, u32 element)
+static int path_add(struct fabric_path *path, struct fabric_wire *wire,
+		    struct fabric_wire *back, u64 wire_ns, u32 element)
 {
 	if (path->count == FABRIC_STEPS_MAX)
 		return -ELOOP;

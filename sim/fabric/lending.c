@@ -11,8 +11,7 @@ static u32 find_ntb(const struct fabric *fabric, u32 host, u32 other)
 		const struct fabric_element *element = &fabric->elements[i];
 
 		if (element->kind == FABRIC_NTB && element->host == host &&
-		    element->far != FABRIC_NONE &&
-		    fabric->elements[element->far].host == other)
+		    element->far != FABRIC_NONE && fabric->elements[element->far].host == other)
 			return i;
 	}
 	return FABRIC_NONE;
@@ -62,7 +61,7 @@ static u64 io_base(u32 device, u64 dma_bytes)
 int lending_borrow(struct fabric *fabric, u32 device, u32 borrower, bool virtual, u64 dma_bytes,
 		   struct lending_loan *ret_loan)
 {
-	const struct fabric_element *element = &fabric->elements[device];
+	struct fabric_element *element = &fabric->elements[device];
 	struct lending_loan *loan = ret_loan;
 	u32 lender = element->host;
 	int status;
@@ -73,9 +72,11 @@ int lending_borrow(struct fabric *fabric, u32 device, u32 borrower, bool virtual
 	loan->borrower = borrower;
 	loan->virtual = virtual;
 	loan->registers = (struct lending_window){ FABRIC_NONE, element->base, element->bytes };
-	loan->dma = (struct lending_window){ FABRIC_NONE, io_base(device, dma_bytes),
-					     dma_bytes };
+	loan->dma =
+		(struct lending_window){ FABRIC_NONE, io_base(device, dma_bytes), dma_bytes };
 	loan->io = loan->dma.address;
+	if (element->lent)
+		return -EBUSY;
 	if (virtual && !fabric->hosts[lender].iommu)
 		return -EPERM;
 	if (!is_own(loan)) {
@@ -89,6 +90,7 @@ int lending_borrow(struct fabric *fabric, u32 device, u32 borrower, bool virtual
 			return status;
 		}
 	}
+	element->lent = true;
 	status = virtual ? 0 : lending_enable_master(loan);
 	if (status)
 		(void)lending_return(loan);
@@ -198,5 +200,6 @@ int lending_return(struct lending_loan *loan)
 	window_close(fabric, &loan->dma);
 	window_close(fabric, &loan->registers);
 	loan->master = false;
+	fabric->elements[loan->device].lent = false;
 	return 0;
 }

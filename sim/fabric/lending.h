@@ -39,9 +39,9 @@ struct lending_window {
 struct lending_loan {
 	struct fabric *fabric;
 	u32 device;
-	u32 borrower; /* the host */
-	bool virtual; /* a virtual machine of the borrower has it */
-	bool master;  /* its DMA window is open */
+	u32 borrower;			 /* the host */
+	bool virtual;			 /* a virtual machine of the borrower has it */
+	bool master;			 /* its DMA window is open */
 	struct lending_window registers; /* the device's memory, for the borrower's CPU */
 	struct lending_window dma;	 /* IO addresses of the borrower, for the device */
 	u64 io;				 /* where these begin, in the borrower */
@@ -52,9 +52,9 @@ struct lending_loan {
 
 /*
  * Lend the device to a host, with a DMA window of @dma_bytes, a power of two. A host that
- * borrows its own device gets no windows. Returns 0; -ENODEV: no cable joins the hosts; -ENOSPC:
- * an NTB has no segments left; -EPERM: a virtual machine, and the lender's IOMMU is off. After
- * an error nothing is left behind.
+ * borrows its own device gets no windows. Returns 0; -EBUSY: the device is lent; -ENODEV: no
+ * cable joins the hosts; -ENOSPC: an NTB has no segments left; -EPERM: a virtual machine, and
+ * the lender's IOMMU is off. After an error nothing is left behind.
  */
 int lending_borrow(struct fabric *fabric, u32 device, u32 borrower, bool virtual, u64 dma_bytes,
 		   struct lending_loan *ret_loan);

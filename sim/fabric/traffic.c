@@ -519,6 +519,40 @@ static void completion_send(struct fabric *fabric, struct fabric_request *reques
 	packet_send(fabric, packet, request->first, request->end, date);
 }
 
+/* The time after an answer is over. */
+static void read_thought(struct eng_timer *event)
+{
+	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
+	struct fabric_transfer *transfer = packet->transfer;
+
+	packet_free(transfer->fabric, packet);
+	transfer->in_flight--;
+	transfer_begin_more(transfer);
+}
+
+/* A read's request has all of its data, of which @bytes came last. Ask for more, now or later. */
+static void read_answered(struct fabric_transfer *transfer, u32 bytes)
+{
+	struct fabric *fabric = transfer->fabric;
+	struct fabric_packet *packet = NULL;
+	bool ends = transfer->done + bytes == transfer->bytes;
+
+	if (!ends && transfer->think_ps)
+		packet = packet_new(fabric);
+	if (packet) {
+		packet->transfer = transfer;
+		packet->event.fire = read_thought;
+		eng_timers_set(&fabric->events, &packet->event,
+			       fabric->now_ps + transfer->think_ps);
+		transfer_did(transfer, bytes);
+		return;
+	}
+	transfer->in_flight--;
+	transfer_did(transfer, bytes);
+	if (!ends)
+		transfer_begin_more(transfer);
+}
+
 /* Data has come for a request: a root passes it on, and a device has it. */
 static void request_answer(struct fabric *fabric, struct fabric_request *request, u32 bytes)
 {
@@ -537,14 +571,8 @@ static void request_answer(struct fabric *fabric, struct fabric_request *request
 		return;
 	}
 	request_free(fabric, request);
-	if (!parent) {
-		bool ends = transfer->done + bytes == transfer->bytes;
-
-		transfer->in_flight--;
-		transfer_did(transfer, bytes);
-		if (!ends)
-			transfer_begin_more(transfer);
-	}
+	if (!parent)
+		read_answered(transfer, bytes);
 	tag_give_back(fabric, owner);
 }
 
@@ -583,6 +611,7 @@ static void request_serve(struct fabric *fabric, struct fabric_request *request)
 	u32 most = memory ? fabric->config.completion : fabric->config.payload;
 	u64 date = fabric->now_ps + target_read_ps(fabric, path);
 
+	request->transfer->served_ps = fabric->now_ps;
 	for (u32 left = request->bytes; left;) {
 		u32 bytes = left < most ? left : most;
 
@@ -620,8 +649,8 @@ static void request_arrived(struct fabric *fabric, struct fabric_packet *packet)
 static void read_ask(struct fabric_transfer *transfer)
 {
 	struct fabric *fabric = transfer->fabric;
-	u32 most = transfer->request_bytes ? transfer->request_bytes :
-					     fabric->config.read_request;
+	u32 most =
+		transfer->request_bytes ? transfer->request_bytes : fabric->config.read_request;
 
 	while (!transfer->waits && (!transfer->tags || transfer->in_flight < transfer->tags) &&
 	       transfer_has_path(transfer)) {

@@ -56,8 +56,8 @@ struct fabric_wire {
 
 /* A range of addresses that is given to somebody. bytes 0: it is free. */
 struct fabric_range {
-	u64 from;  /* where it is seen */
-	u64 to;	   /* what is there */
+	u64 from; /* where it is seen */
+	u64 to;	  /* what is there */
 	u64 bytes;
 };
 
@@ -85,18 +85,19 @@ struct fabric_element {
 	/* A device: what it may access where its host's IOMMU is on. */
 	struct fabric_range domain[FABRIC_RANGES_MAX];
 	/* A device or a root. */
-	u32 tags_used;		       /* of its reads */
-	struct fabric_request *first;  /* reads that wait for a tag */
+	u32 tags_used;		      /* of its reads */
+	struct fabric_request *first; /* reads that wait for a tag */
 	struct fabric_request *last;
-	u32 tags_most;	  /* ever in use */
-	u32 transfers;	  /* that it has begun, and that have not ended */
-	u64 refused;	  /* its accesses that led nowhere: unsupported requests */
+	u32 tags_most; /* ever in use */
+	u32 transfers; /* that it has begun, and that have not ended */
+	bool lent;     /* a device: there is a loan of it */
+	u64 refused;   /* its accesses that led nowhere: unsupported requests */
 };
 
 struct fabric_host {
 	char name[FABRIC_NAME_MAX];
 	u32 root;
-	bool iommu;	/* on for its devices: what they and NTBs send goes by the root */
+	bool iommu;    /* on for its devices: what they and NTBs send goes by the root */
 	u64 next_mmio; /* free addresses */
 	struct fabric_range io[FABRIC_RANGES_MAX]; /* IO addresses of its own memory */
 };
@@ -113,7 +114,7 @@ struct fabric {
 	u64 now_ps;
 	struct fabric_packet *packets;	 /* free ones */
 	struct fabric_request *requests; /* free ones */
-	void **blocks; /* memory of both */
+	void **blocks;			 /* memory of both */
 	u32 block_count;
 };
 

@@ -64,8 +64,8 @@ static inline void build_b(bool iommu)
 	for (u32 i = 0; i < 3; i++) {
 		hosts[i] = fabric_add_host(&fabric, names[i], 16 * GIB, i && iommu);
 		snprintf(name, sizeof(name), "%s.switch", names[i]);
-		uppers[i] = fabric_add_switch(&fabric, name, fabric.hosts[hosts[i]].root, 3,
-					      16);
+		uppers[i] =
+			fabric_add_switch(&fabric, name, fabric.hosts[hosts[i]].root, 3, 16);
 		for (u32 k = 0; k < 3; k++) {
 			snprintf(name, sizeof(name), "%s.ntb-%s", names[i], names[k]);
 			ntbs[i][k] = i == k ? FABRIC_NONE :

@@ -31,9 +31,8 @@ START_TEST(a_window_leads_each_segment_to_its_own_target)
 	ck_assert_uint_eq(address, fabric.elements[ntb].base);
 	ck_assert_int_eq(fabric_ntb_map(&fabric, ntb, 64 * MIB + 4096, 8192, &other), 0);
 	ck_assert_uint_eq(other, address + 2 * segment + 4096);
-	ck_assert_int_eq(fabric_ntb_translate(&fabric, ntb, address + segment - 1, &target,
-					      &bytes),
-			 0);
+	ck_assert_int_eq(
+		fabric_ntb_translate(&fabric, ntb, address + segment - 1, &target, &bytes), 0);
 	ck_assert_uint_eq(target, 6 * segment - 1);
 	ck_assert_uint_eq(bytes, 1);
 	ck_assert_int_eq(fabric_ntb_translate(&fabric, ntb, address + segment, &target, &bytes),
@@ -92,14 +91,12 @@ START_TEST(two_windows_in_a_row_are_the_composition_of_their_maps)
 	build_b(false);
 	far_root = fabric.hosts[lender_b].root;
 	/* The borrower's window leads to a window of the lender, and that one to the other one. */
-	ck_assert_int_eq(fabric_ntb_map(&fabric,
-					fabric_find(&fabric, "lender.ntb-lender-b"), target,
-					4096, &second),
+	ck_assert_int_eq(fabric_ntb_map(&fabric, fabric_find(&fabric, "lender.ntb-lender-b"),
+					target, 4096, &second),
 			 0);
 	ck_assert_int_eq(fabric_ntb_map(&fabric, ntb, second, 4096, &first), 0);
-	ck_assert_int_eq(fabric_route(&fabric, fabric.hosts[borrower].root, first + 77, 64,
-				      &path),
-			 0);
+	ck_assert_int_eq(
+		fabric_route(&fabric, fabric.hosts[borrower].root, first + 77, 64, &path), 0);
 	ck_assert_uint_eq(path.target, far_root);
 	ck_assert_uint_eq(path.address, target + 77);
 }

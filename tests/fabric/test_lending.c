@@ -65,9 +65,8 @@ START_TEST(a_device_that_is_returned_leaves_nothing_and_can_be_lent_again)
 	for (u32 round = 0; round < 200; round++) {
 		u32 host = round % 2 ? lender_b : borrower;
 
-		ck_assert_int_eq(lending_borrow(&fabric, gpu, host, round % 3 == 0, 64 * MIB,
-						&loan),
-				 0);
+		ck_assert_int_eq(
+			lending_borrow(&fabric, gpu, host, round % 3 == 0, 64 * MIB, &loan), 0);
 		if (loan.virtual)
 			ck_assert_int_eq(lending_enable_master(&loan), 0);
 		for (u32 i = 0; i < 10; i++)
@@ -252,8 +251,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_virtual_machine_has_no_dma_before_its_device_is_a_bus_master);
 	tcase_add_test(tests, a_host_uses_its_own_device_without_windows);
 	tcase_add_test(tests, a_device_cannot_be_returned_while_it_writes);
-	tcase_add_test(tests,
-		       a_fence_keeps_a_borrowed_device_in_its_window_without_an_iommu);
+	tcase_add_test(tests, a_fence_keeps_a_borrowed_device_in_its_window_without_an_iommu);
 }
 
 int main(void)

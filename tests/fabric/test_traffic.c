@@ -27,10 +27,9 @@ static void borrow_b(void)
 /* Returns how long it takes, in ns. */
 static u64 move(u32 from, u64 address, u64 bytes, bool read)
 {
-	struct fabric_transfer transfer = { .from = from,
-					    .address = address,
-					    .bytes = bytes,
-					    .read = read };
+	struct fabric_transfer transfer = {
+		.from = from, .address = address, .bytes = bytes, .read = read
+	};
 	u64 start = eng_now();
 
 	ck_assert_int_eq(fabric_do(&fabric, &transfer), 0);
