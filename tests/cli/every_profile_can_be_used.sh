@@ -4,7 +4,7 @@
 # shellcheck source=tests/cli/common.inc
 . "$(dirname "$0")/common.inc"
 
-# An application whose profile, or the one that it extends, has tensors is one of phases.
+# An application whose profile, or the one that it extends, has tensors is one of phases; one with a fabric transfers.
 count=0
 for app in "$source"/scenarios/apps/*.json; do
 	base=$app
@@ -14,12 +14,14 @@ for app in "$source"/scenarios/apps/*.json; do
 		extended=$(jq -r '.extends // empty' "$base")
 	done
 	tensors=$(jq '.app | has("tensors")' "$base")
+	fabric=$(jq '.app | has("fabric")' "$base")
 	for gpu in "$source"/scenarios/gpus/*.json; do
 		jq --arg gpu "$(basename "$gpu" .json)" --arg app "$(basename "$app" .json)" \
-			--argjson tensors "$tensors" --arg trace "$source/traces/burstgpt1_gvm3256.trace" \
+			--argjson tensors "$tensors" --argjson fabric "$fabric" --arg trace "$source/traces/burstgpt1_gvm3256.trace" \
 			'{ name: "one", duration: "1ms", gpu: { profile: $gpu }, containers: { one: { app:
 				({ profile: $app } + if $tensors
 				then { type: "phases", trace: { file: $trace } }
+				elif $fabric then { type: "transfer" }
 				elif $app == "vllm"
 				then { type: "llm-server", trace: { file: $trace }, model: "Qwen2.5-7B" }
 				elif .app.kv_bytes_per_token
