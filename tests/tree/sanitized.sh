@@ -31,3 +31,5 @@ compare() {
 compare alone vllm-diffusion-80g --system exclusive --set duration=57s
 compare shared vllm-diffusion-80g --system stock --set duration=57s
 compare evicts vllm-diffusion-40g --system stock --set duration=57s
+compare lends lending --set containers.driver.app.operation=read --set containers.driver.app.iommu=true
+compare counts lending --set containers.driver.app.operation=ping-pong --set containers.driver.app.peer=lender-b.gpu
