@@ -5,7 +5,7 @@
 # Usage: NAME.sh GVMSIM SOURCE
 . "$(dirname "$0")/common.inc"
 
-for figure in iommu bandwidth latency disk fence; do
+for figure in iommu bandwidth latency disk fence flight; do
 	"$gvmsim" figure "lending-$figure" --out figures >.out 2>.err || fail "$figure: $(cat .err)"
 done
 
@@ -55,6 +55,13 @@ for reads in 1 8 32; do
 	compare lending-fence "cost,fence,$reads" "<" "cost,IOMMU,$reads" 0.02
 	compare lending-fence "cost,fence,$reads" ">" "cost,IOMMU,$reads" 0.001
 done
+
+# Reads of an H200: so many in flight, each as long as one alone, up to 64 of them; and what the link carries.
+awk -F, '$1 == "rate" && ($3 <= 64 || $3 == 4096 && $2 == "128 bytes") {
+	seen++
+	if ($6 < 0.95 * $7 || $6 > 1.08 * $7) print $2 ", " $3 ": " $6 ", measured " $7
+} END { if (seen != 22) print "rows: " seen }' figures/lending-flight.csv >wrong
+[ ! -s wrong ] || fail "flight: $(cat wrong)"
 
 # Two containers of one fabric write over one cable: each gets half. With fabrics of their own both have all of it.
 cat >two.json <<'JSON'

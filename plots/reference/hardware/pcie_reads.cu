@@ -4,11 +4,12 @@
 // reads in flight, what the size of a request costs, and how fast two processors count by memory.
 //
 //	nvcc -O2 -std=c++17 -arch=native -o pcie_reads pcie_reads.cu
-//	./pcie_reads [GROUP...]		groups: chase flight writes copies count; without one all of them
+//	./pcie_reads [GROUP...]		groups: chase flight near writes copies count; without one all of them
 //
 // A "read" is that of one warp. With width 128 its 32 lanes read a line of 128 bytes, with 64 the first 16 of
 // them, with 32 the first 8. Each warp waits for its read before it makes the next one, so there are as many
-// reads in flight as warps. Addresses of a warp lie 4 KB apart and are used once, so no cache has them.
+// reads in flight as warps. Addresses of a warp lie 4 KB apart and are used once, so no cache has them. In the
+// group near a warp goes through lines that follow each other, so it seldom comes to another page.
 // Host memory is pinned, 1 GiB. Each row is the median of 9.
 //
 // Groups chase, flight, writes and copies take one GPU. Group count takes a second one, where there is one.
@@ -77,7 +78,7 @@ static __device__ uint32_t read_host(const char *address)
 }
 
 // Each warp makes @count reads, one after the other. The memory is 0, which the compiler does not know.
-static __global__ void reads(const char *memory, size_t bytes, int count, int width, uint32_t *sink)
+static __global__ void reads(const char *memory, size_t bytes, int count, int width, bool near, uint32_t *sink)
 {
 	size_t warp = (blockIdx.x * (size_t)blockDim.x + threadIdx.x) / 32;
 	size_t warps = gridDim.x * (size_t)blockDim.x / 32;
@@ -87,10 +88,10 @@ static __global__ void reads(const char *memory, size_t bytes, int count, int wi
 	if (lane * 4 >= width)
 		return;
 	for (int i = 0; i < count; i++) {
-		size_t at = (i * warps + warp) * 4096 + value;
+		size_t at = near ? (warp * count + i) * 128 + value : (i * warps + warp) * 4096 + value;
 
 		// Past the end it goes on with the next line of each page.
-		at = at % bytes + at / bytes * 128 % 4096;
+		at = at % bytes + (near ? 0 : at / bytes * 128 % 4096);
 		value = read_host(memory + at % bytes + lane * 4);
 	}
 	if (value)
@@ -118,23 +119,24 @@ static void group_chase(uint32_t *sink)
 	const int count = 4000;
 
 	for (int width : { 32, 64, 128 }) {
-		double ns = kernel_ns([&] { reads<<<1, 32>>>(host, HOST_BYTES, count, width, sink); });
+		double ns = kernel_ns([&] { reads<<<1, 32>>>(host, HOST_BYTES, count, width, false, sink); });
 
 		printf("chase,%d,1,%.1f,ns a read\n", width, ns / count);
 	}
 }
 
-static void group_flight(uint32_t *sink)
+static void group_flight(const char *name, bool near, uint32_t *sink)
 {
 	for (int width : { 32, 64, 128 })
 		for (int warps = 1; warps <= 4096; warps *= 2) {
 			int threads = warps < 8 ? 32 * warps : 256;
 			int blocks = warps * 32 / threads;
 			int count = std::max(64, 20000 / warps);
-			double ns = kernel_ns(
-				[&] { reads<<<blocks, threads>>>(host, HOST_BYTES, count, width, sink); });
+			double ns = kernel_ns([&] {
+				reads<<<blocks, threads>>>(host, HOST_BYTES, count, width, near, sink);
+			});
 
-			printf("flight,%d,%d,%.4f,GB/s\n", width, warps, (double)width * warps * count / ns);
+			printf("%s,%d,%d,%.4f,GB/s\n", name, width, warps, (double)width * warps * count / ns);
 		}
 }
 
@@ -298,7 +300,9 @@ int main(int argc, char **argv)
 	if (wanted("chase"))
 		group_chase(sink);
 	if (wanted("flight"))
-		group_flight(sink);
+		group_flight("flight", false, sink);
+	if (wanted("near"))
+		group_flight("near", true, sink);
 	if (wanted("writes"))
 		group_writes();
 	if (wanted("copies"))
