@@ -4,10 +4,11 @@
  * answers the hooks in nvidia-uvm.ko (gvm_uvm.h) with the core's books, and the core's wish for
  * an eviction with nvidia-uvm's own.
  *
- * UNITS. A root chunk of 2 MB is a chunk of the core. A chunk of 64 KB is a part of it. A chunk
- * of 4 KB is less than the core's page: its bytes are charged as unevictable memory, exactly.
- * When its root chunk is evicted, for whatever reason, it leaves too, and its bytes are
- * credited.
+ * UNITS. A root chunk of 2 MB is a chunk of the core. A chunk of 64 KB is a part of it, and one
+ * of 4 KB a piece of a page of it. A page has one payer. A chunk of 4 KB that nvidia-uvm puts
+ * into a page of another container is charged as unevictable memory: its container's limit
+ * does not evict it. When its root chunk is evicted, for whatever reason, it leaves too, and its
+ * bytes are credited.
  */
 #ifndef GVM_NVIDIA_H
 #define GVM_NVIDIA_H
@@ -20,10 +21,6 @@
 
 #include "gvm_registry.h"
 #include "gvm_uvm.h"
-
-/* Pieces of 4 KB in a page of the core's. */
-#define GVM_NVIDIA_PIECE_BYTES 4096u
-#define GVM_NVIDIA_PIECES      (GVM_PAGE_BYTES / GVM_NVIDIA_PIECE_BYTES)
 
 /*
  * How often a payer makes room without getting a chunk, before it is refused. Room for 2 MB may
@@ -40,17 +37,18 @@ struct gvm_nvidia_gpu {
 	atomic_t kept; /* root chunks that nvidia-uvm keeps free, at the last bind */
 
 	struct gvm_spinlock lock; /* leaf but for the core's; guards all below */
-	u32 *charged;		  /* of each root chunk: its charged pages, one bit each */
+	u32 *charged; /* of each root chunk: its pages with charged pieces, one bit each */
 	/*
-	 * Of each page: the pieces of a charged page that were freed. nvidia-uvm splits a chunk
-	 * when a process unmaps a part of it. The page is credited with its last piece.
+	 * Of each page: its charged pieces. nvidia-uvm splits a chunk when a process unmaps a part
+	 * of it, so a page that was charged as a whole may leave in pieces.
 	 */
-	u16 *freed;
+	u16 *paid;
 	/* Bitmaps, by root chunk: it holds no data that is needed; */
 	unsigned long *unused;
 	/* it was picked for RM or for page tables, and no page of it has left yet. */
 	unsigned long *forced;
-	struct xarray pieces; /* payer of a chunk of 4 KB, by address / 4 KB */
+	/* Payer of a chunk of 4 KB in a page of another container, by address / 4 KB. */
+	struct xarray pieces;
 
 	struct mutex tsgs_lock;	    /* channels come and go; before the device's tsg_mutex */
 	struct xarray tsgs;	    /* gvm_nvidia_tsgs.c, by the core's id */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
  * Charges: which chunk of nvidia-uvm's is charged, and to whom. The core knows the payer of
- * each page of 64 KB. Here is what it does not know: whether a chunk is charged at all, pages
- * that are freed in pieces, and chunks of 4 KB.
+ * each page of 64 KB, and how many of its pieces of 4 KB are charged. Here is what it does not
+ * know: whether a chunk is charged at all, and pieces in a page of another container.
  *
  * Chunks of a VA space that came before gvm_nvidia.ko are not charged. Chunks of the
  * driver itself are not charged.
@@ -30,10 +30,10 @@ int gvm_nvidia_books_init(struct gvm_nvidia_gpu *gpu)
 	gvm_spin_init(&gpu->lock, "gvm nvidia");
 	xa_init(&gpu->pieces);
 	gpu->charged = kvcalloc(chunks, sizeof(*gpu->charged), GFP_KERNEL);
-	gpu->freed = kvcalloc(chunks * GVM_PAGES_PER_BLOCK, sizeof(*gpu->freed), GFP_KERNEL);
+	gpu->paid = kvcalloc(chunks * GVM_PAGES_PER_BLOCK, sizeof(*gpu->paid), GFP_KERNEL);
 	gpu->unused = kvcalloc(BITS_TO_LONGS(chunks), sizeof(*gpu->unused), GFP_KERNEL);
 	gpu->forced = kvcalloc(BITS_TO_LONGS(chunks), sizeof(*gpu->forced), GFP_KERNEL);
-	if (gpu->charged && gpu->freed && gpu->unused && gpu->forced)
+	if (gpu->charged && gpu->paid && gpu->unused && gpu->forced)
 		return 0;
 	gvm_nvidia_books_destroy(gpu);
 	return -ENOMEM;
@@ -45,7 +45,7 @@ void gvm_nvidia_books_destroy(struct gvm_nvidia_gpu *gpu)
 		WARN_ON_ONCE(gpu->charged[i]);
 	WARN_ON_ONCE(!xa_empty(&gpu->pieces));
 	kvfree(gpu->charged);
-	kvfree(gpu->freed);
+	kvfree(gpu->paid);
 	kvfree(gpu->unused);
 	kvfree(gpu->forced);
 	xa_destroy(&gpu->pieces);
@@ -71,13 +71,68 @@ void gvm_nvidia_cancel(struct gvm_uvm_space *space, u64 va, u64 bytes)
 	gvm_charge_cancel_bytes(payer_of(space, va), bytes);
 }
 
-static int bind_piece(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u64 address)
+/* A part of a root chunk: pages, or one piece of the first page, if pages is 0. */
+struct gvm_nvidia_part {
+	u32 index, first, pages, piece;
+};
+
+/* The pieces of a page that the core has as charged. */
+static u16 *paid_of(struct gvm_nvidia_gpu *gpu, u32 index, u32 page)
 {
-	int status = xa_err(xa_store(&gpu->pieces, address / GVM_NVIDIA_PIECE_BYTES, container,
-				     GFP_KERNEL));
+	return &gpu->paid[(size_t)index * GVM_PAGES_PER_BLOCK + page];
+}
+
+static struct gvm_nvidia_part part_at(u64 address, u64 bytes)
+{
+	return (struct gvm_nvidia_part){
+		.index = (u32)(address >> GVM_CHUNK_SHIFT),
+		.first = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT,
+		.pages = (u32)(bytes >> GVM_PAGE_SHIFT),
+		.piece = (address & (GVM_PAGE_BYTES - 1)) / GVM_PIECE_BYTES,
+	};
+}
+
+/* It is charged in the core's books, and its root chunk is in use. Under the lock. */
+static void mark_paid(struct gvm_nvidia_gpu *gpu, const struct gvm_nvidia_part *part)
+{
+	for (u32 page = part->first; page < part->first + part->pages; page++) {
+		gpu->charged[part->index] |= BIT(page);
+		*paid_of(gpu, part->index, page) = (u16)GENMASK(GVM_PIECES_PER_PAGE - 1, 0);
+	}
+	if (!part->pages) {
+		gpu->charged[part->index] |= BIT(part->first);
+		*paid_of(gpu, part->index, part->first) |= BIT(part->piece);
+	}
+	__clear_bit(part->index, gpu->unused);
+	__clear_bit(part->index, gpu->forced);
+}
+
+/* Charge it. A piece leaves a page under the same lock. */
+static int try_bind(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
+		    const struct gvm_nvidia_part *part)
+{
+	int status;
+
+	gvm_spin_lock(&gpu->lock);
+	if (part->pages)
+		status = gvm_charge_bind_part(container, part->index, part->first, part->pages);
+	else
+		status = gvm_charge_bind_piece(container, part->index, part->first);
+	if (!status)
+		mark_paid(gpu, part);
+	gvm_spin_unlock(&gpu->lock);
+	return status;
+}
+
+/* A piece of a page that another container pays for. */
+static int bind_foreign(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
+			u64 address)
+{
+	int status = xa_err(
+		xa_store(&gpu->pieces, address / GVM_PIECE_BYTES, container, GFP_KERNEL));
 
 	if (!status)
-		gvm_charge_bind_unevictable(container, GVM_NVIDIA_PIECE_BYTES);
+		gvm_charge_bind_unevictable(container, GVM_PIECE_BYTES);
 	return status;
 }
 
@@ -85,23 +140,17 @@ static int bind_piece(struct gvm_nvidia_gpu *gpu, struct gvm_container *containe
  * Another part of the root chunk may be on the clock, and the core may have picked it. The
  * chunk at hand is pinned, so the thread that picked puts it back: wait for that.
  */
-static int bind_part(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u32 index,
-		     u32 first, u32 pages)
+static int bind(struct gvm_nvidia_gpu *gpu, struct gvm_container *container, u64 address,
+		u64 bytes)
 {
-	int status = gvm_charge_bind_part(container, index, first, pages);
+	struct gvm_nvidia_part part = part_at(address, bytes);
+	int status = try_bind(gpu, container, &part);
 
 	for (u32 waits = 0; status == -EBUSY && waits < BIND_WAITS_MAX; waits++) {
 		usleep_range(BIND_WAIT_US, 2 * BIND_WAIT_US);
-		status = gvm_charge_bind_part(container, index, first, pages);
+		status = try_bind(gpu, container, &part);
 	}
-	if (status)
-		return status;
-	gvm_spin_lock(&gpu->lock);
-	gpu->charged[index] |= (u32)GENMASK_ULL(first + pages - 1, first);
-	__clear_bit(index, gpu->unused);
-	__clear_bit(index, gpu->forced);
-	gvm_spin_unlock(&gpu->lock);
-	return 0;
+	return status == -EEXIST ? bind_foreign(gpu, container, address) : status;
 }
 
 int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes)
@@ -109,14 +158,8 @@ int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes)
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(space->gpu);
 	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(space), va);
 	struct gvm_container *container = payer->container;
-	u32 first = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
-	int status;
+	int status = bind(gpu, container, address, bytes);
 
-	if (bytes < GVM_PAGE_BYTES)
-		status = bind_piece(gpu, container, address);
-	else
-		status = bind_part(gpu, container, (u32)(address >> GVM_CHUNK_SHIFT), first,
-				   (u32)(bytes >> GVM_PAGE_SHIFT));
 	if (status) {
 		gvm_charge_cancel_bytes(container, bytes);
 		return status;
@@ -149,7 +192,7 @@ static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pa
 	taken = leaving && __test_and_clear_bit(index, gpu->forced);
 	gpu->charged[index] &= ~leaving;
 	for (u32 page = first; page < first + pages; page++)
-		gpu->freed[(size_t)index * GVM_PAGES_PER_BLOCK + page] = 0;
+		*paid_of(gpu, index, page) = 0;
 	gvm_spin_unlock(&gpu->lock);
 	if (taken)
 		gvm_clock_count_taken(gpu->device, index);
@@ -162,37 +205,39 @@ static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pa
 	}
 }
 
-/* A piece of 4 KB leaves: a chunk of its own, or the rest of one that was split. */
+/*
+ * A piece of 4 KB leaves: a chunk of its own, or one of those into which nvidia-uvm splits a
+ * chunk when a process unmaps a part of it. A page has a payer as long as it has a piece.
+ */
 static void piece_leaves(struct gvm_nvidia_gpu *gpu, u64 address)
 {
-	struct gvm_container *payer = xa_erase(&gpu->pieces, address / GVM_NVIDIA_PIECE_BYTES);
-	u32 index = (u32)(address >> GVM_CHUNK_SHIFT);
-	u32 page = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
-	u32 piece = (address & (GVM_PAGE_BYTES - 1)) / GVM_NVIDIA_PIECE_BYTES;
-	u16 *freed = &gpu->freed[(size_t)index * GVM_PAGES_PER_BLOCK + page];
-	bool last;
+	struct gvm_container *foreign = xa_erase(&gpu->pieces, address / GVM_PIECE_BYTES);
+	struct gvm_nvidia_part part = part_at(address, 0);
+	u16 *paid = paid_of(gpu, part.index, part.first);
 
-	if (payer) {
-		gvm_uncharge_unevictable(payer, GVM_NVIDIA_PIECE_BYTES);
+	if (foreign) {
+		gvm_uncharge_unevictable(foreign, GVM_PIECE_BYTES);
 		return;
 	}
 	gvm_spin_lock(&gpu->lock);
-	if (gpu->charged[index] & BIT(page))
-		*freed |= BIT(piece);
-	last = *freed == (u16)GENMASK(GVM_NVIDIA_PIECES - 1, 0);
+	if (*paid & BIT(part.piece)) {
+		*paid &= ~BIT(part.piece);
+		if (!*paid)
+			gpu->charged[part.index] &= ~BIT(part.first);
+		if (__test_and_clear_bit(part.index, gpu->forced))
+			gvm_clock_count_taken(gpu->device, part.index);
+		(void)gvm_uncharge_piece(gpu->device, part.index, part.first);
+	}
 	gvm_spin_unlock(&gpu->lock);
-	if (last)
-		pages_leave(gpu, index, page, 1);
 }
 
 void gvm_nvidia_leaves(struct gvm_uvm_gpu *uvm, u64 address, u64 bytes)
 {
 	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
-	u32 first = (address & (GVM_CHUNK_BYTES - 1)) >> GVM_PAGE_SHIFT;
+	struct gvm_nvidia_part part = part_at(address, bytes);
 
-	if (bytes < GVM_PAGE_BYTES)
-		piece_leaves(gpu, address);
+	if (part.pages)
+		pages_leave(gpu, part.index, part.first, part.pages);
 	else
-		pages_leave(gpu, (u32)(address >> GVM_CHUNK_SHIFT), first,
-			    (u32)(bytes >> GVM_PAGE_SHIFT));
+		piece_leaves(gpu, address);
 }

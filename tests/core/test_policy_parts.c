@@ -106,6 +106,82 @@ START_TEST(an_owner_can_leave_while_its_chunk_is_evicted)
 }
 END_TEST
 
+/* Give a piece of a page, as NVIDIA's driver gives a chunk of 4 KB. Returns as the core. */
+static int give_piece(struct gvm_container *container, u32 chunk, u32 page)
+{
+	int status;
+
+	ck_assert_int_eq(gvm_charge_reserve_bytes(container, GVM_PIECE_BYTES), 0);
+	status = gvm_charge_bind_piece(container, chunk, page);
+	if (status)
+		gvm_charge_cancel_bytes(container, GVM_PIECE_BYTES);
+	return status;
+}
+
+START_TEST(pieces_of_a_page_are_charged_to_the_byte)
+{
+	for (u32 i = 0; i < GVM_PIECES_PER_PAGE; i++) {
+		ck_assert_int_eq(give_piece(a, 4, 6), 0);
+		ck_assert_uint_eq(gvm_charged_bytes(a), (i + 1) * GVM_PIECE_BYTES);
+		world_check();
+	}
+	ck_assert_uint_eq(gvm_charged_bytes(a), PAGE);
+	ck_assert_uint_eq(a->bound_chunks, 1);
+	ck_assert_uint_eq(a->unevictable_bytes, 0);
+	for (u32 i = GVM_PIECES_PER_PAGE; i > 1; i--) {
+		gvm_uncharge_piece(device, 4, 6);
+		ck_assert_uint_eq(gvm_charged_bytes(a), (i - 1) * GVM_PIECE_BYTES);
+		world_check();
+	}
+	gvm_uncharge_piece(device, 4, 6);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 0);
+	ck_assert_uint_eq(state_of(4), GVM_CHUNK_FREE);
+}
+END_TEST
+
+START_TEST(a_page_leaves_in_pieces_or_pieces_leave_as_a_page)
+{
+	give(a, 1, 0, 2);
+	gvm_uncharge_piece(device, 1, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 2 * PAGE - GVM_PIECE_BYTES);
+	world_check();
+	ck_assert_int_eq(give_piece(b, 1, 9), 0);
+	ck_assert_int_eq(give_piece(b, 1, 9), 0);
+	gvm_uncharge_part(device, 1, 9, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 0);
+	/* An eviction takes all of it. */
+	ck_assert_uint_eq(world_pick_own(a, 2), 1);
+	ck_assert_uint_eq(a->evicting_bytes, 2 * PAGE - GVM_PIECE_BYTES);
+	gvm_uncharge(device, 1);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 0);
+	ck_assert_uint_eq(a->evicting_bytes, 0);
+	world_check();
+}
+END_TEST
+
+START_TEST(a_page_of_pieces_has_one_payer)
+{
+	ck_assert_int_eq(give_piece(a, 2, 3), 0);
+	ck_assert_int_eq(give_piece(b, 2, 3), -EEXIST);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 0);
+	ck_assert_int_eq(give_piece(b, 2, 4), 0);
+	ck_assert_ptr_eq(device->chunks[2].owner, a);
+	/* Its owner's last piece leaves: the other one owns the chunk, and the page is free. */
+	gvm_uncharge_piece(device, 2, 3);
+	ck_assert_ptr_eq(device->chunks[2].owner, b);
+	world_check();
+	ck_assert_int_eq(give_piece(b, 2, 3), 0);
+	/* Nothing is bound to a chunk that leaves. */
+	ck_assert_uint_eq(world_pick_own(b, 2), 2);
+	ck_assert_int_eq(give_piece(b, 2, 3), -EBUSY);
+	ck_assert_uint_eq(b->evicting_bytes, 2 * GVM_PIECE_BYTES);
+	gvm_uncharge_piece(device, 2, 3);
+	gvm_uncharge_piece(device, 2, 4);
+	ck_assert_uint_eq(b->evicted_chunks, 1);
+	ck_assert_uint_eq(device->evicting_chunks, 0);
+}
+END_TEST
+
 static u64 random_state = 12;
 
 static u32 draw(u32 below)
@@ -453,6 +529,9 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, another_payer_owns_the_chunk_when_the_owner_has_left);
 	tcase_add_test(tests, an_eviction_of_a_part_leaves_the_rest_charged);
 	tcase_add_test(tests, an_owner_can_leave_while_its_chunk_is_evicted);
+	tcase_add_test(tests, pieces_of_a_page_are_charged_to_the_byte);
+	tcase_add_test(tests, a_page_leaves_in_pieces_or_pieces_leave_as_a_page);
+	tcase_add_test(tests, a_page_of_pieces_has_one_payer);
 	tcase_add_test(tests, random_parts_agree_with_a_plain_array);
 	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
 	tcase_add_test(tests, a_part_of_a_chunk_that_is_being_evicted_is_not_bound);

@@ -26,6 +26,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "stockpaging", false, "", "", test_paging },
 	{ "limits", true, "", "", test_hooked_limits },
 	{ "small", true, "", "", test_small },
+	{ "pieces", true, "", "", test_pieces },
 	{ "refused", true, "", "", test_hooked_refused },
 	{ "refusedoften", true, "", "", test_refused_often },
 	{ "shared", true, "", "", test_shared },

@@ -72,16 +72,92 @@ void test_small(struct softgpu_tenant *tenant)
 	guest_check(hooked_get(me, "gmem.current") == (long long)bytes + 2 * mb,
 		    "2 MB more are charged: %lld", hooked_get(me, "gmem.current"));
 	munmap((char *)q + SOFTGPU_MB + SOFTGPU_PAGE, SOFTGPU_MB - SOFTGPU_PAGE);
-	guest_check(
-		hooked_get(me, "gmem.current") == (long long)bytes + mb + (64 << 10),
-		"half of them without a page are unmapped, a page of 64 KB stays charged: %lld",
-		hooked_get(me, "gmem.current"));
+	guest_check(hooked_get(me, "gmem.current") == (long long)(bytes + SOFTGPU_PAGE) + mb,
+		    "half of them but 4 KB are unmapped, to the byte: %lld",
+		    hooked_get(me, "gmem.current"));
 	guest_check(hooked_cpu_reads(q, SOFTGPU_MB, 6), "the other half is right");
 	munmap(q, SOFTGPU_MB + SOFTGPU_PAGE);
 	guest_check(hooked_cpu_reads(p, bytes, 5), "and so are the 68 KB");
 	munmap(p, bytes);
 	guest_check(hooked_get(me, "gmem.current") == 0, "nothing is left: %lld",
 		    hooked_get(me, "gmem.current"));
+}
+
+/* Ranges of 4 KB: of each a page of the CPU is on the GPU. */
+#define PIECES 640u
+
+static bool pieces_write(struct softgpu_tenant *tenant, uint64_t **pieces, uint64_t value)
+{
+	bool right = true;
+
+	for (unsigned int i = 0; i < PIECES; i++) {
+		pieces[i] = softgpu_managed(tenant, SOFTGPU_PAGE);
+		right = hooked_write(tenant, pieces[i], SOFTGPU_PAGE, value + i) && right;
+	}
+	return right;
+}
+
+static bool pieces_read(struct softgpu_tenant *tenant, uint64_t **pieces, uint64_t value)
+{
+	bool right = true;
+
+	for (unsigned int i = 0; i < PIECES; i++)
+		right = hooked_read(tenant, pieces[i], SOFTGPU_PAGE, value + i) && right;
+	return right;
+}
+
+/* Has 2.5 MB in pieces of 4 KB, which are protected. */
+static int small_life(unsigned int number)
+{
+	static uint64_t *pieces[PIECES];
+	struct softgpu_tenant tenant;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+
+	failed += hooked_set(getpid(), "gmem.limit.low", "6M") != 0;
+	failed += !pieces_write(&tenant, pieces, number);
+	hooked_ready();
+	failed += hooked_get(getpid(), "gmem.current") != (long long)(PIECES * SOFTGPU_PAGE);
+	failed += hooked_get(getpid(), "gmem.swap.current") != 0;
+	failed += !pieces_read(&tenant, pieces, number);
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+/* Memory in pieces of 4 KB is limited and protected as any other. */
+void test_pieces(struct softgpu_tenant *tenant)
+{
+	static uint64_t *pieces[PIECES];
+	struct hooked_process other;
+	size_t bytes = 2 * HOOKED_MB * SOFTGPU_MB;
+	uint64_t *p;
+	pid_t me = getpid();
+
+	guest_check(hooked_set(me, "gmem.limit.high", "2M") == 0, "a limit of 2 MB");
+	guest_check(pieces_write(tenant, pieces, 3), "the GPU writes %u ranges of 4 KB",
+		    PIECES);
+	guest_check(hooked_get(me, "gmem.peak") <= 2 * mb, "never more than 2 MB: %lld",
+		    hooked_get(me, "gmem.peak"));
+	guest_check(hooked_get(me, "gmem.current") + hooked_get(me, "gmem.swap.current") ==
+			    (long long)(PIECES * SOFTGPU_PAGE),
+		    "the others are in swap, to the byte: %lld",
+		    hooked_get(me, "gmem.swap.current"));
+	guest_check(pieces_read(tenant, pieces, 3), "it reads all of them");
+	guest_check(hooked_event(me, "oom") == 0, "none was lost");
+	for (unsigned int i = 0; i < PIECES; i++)
+		munmap(pieces[i], SOFTGPU_PAGE);
+	guest_check(hooked_get(me, "gmem.current") == 0 &&
+			    hooked_get(me, "gmem.swap.current") == 0,
+		    "without them nothing is charged");
+
+	other = hooked_start(small_life, 6);
+	guest_check(hooked_set(me, "gmem.limit.high", "max") == 0, "no limit");
+	hooked_wait_ready(&other);
+	p = softgpu_managed(tenant, bytes);
+	guest_check(hooked_write(tenant, p, bytes, 9), "the GPU writes twice its memory");
+	hooked_go(&other);
+	guest_check(hooked_end(&other) == 0, "a neighbour keeps its protected pieces");
+	guest_check(hooked_read(tenant, p, bytes, 9), "all of it is right");
+	munmap(p, bytes);
 }
 
 /* A tenant of 32 MB that stays as it is. */

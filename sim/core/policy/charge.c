@@ -40,6 +40,11 @@
  * chunks has no victim of its own. The rejected alternative, where the first owner pays for the
  * whole root chunk, lets B use memory at A's cost.
  *
+ * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. It has one
+ * payer all the same. Where a piece goes to another container, that one's piece is charged as
+ * unevictable memory: 16 payers a page would take 16 times the memory, for a case that two
+ * containers with ranges of less than 64 KB make.
+ *
  * Therefore all parts of a chunk in the block layer belong to one container (block/part.c). A
  * page of such a chunk that has no payer is still of no use to other containers. So the number
  * of a container's chunks is limited, too: at most gmem.limit.high, rounded up to chunks,
@@ -159,6 +164,12 @@ static struct gvm_container **charge_payer(const struct gvm_device *device, u32 
 	return &device->payers[(size_t)chunk * GVM_PAGES_PER_BLOCK + page];
 }
 
+/* How many pieces of a page are charged. Only with sub_chunks. */
+static u8 *charge_pieces(const struct gvm_device *device, u32 chunk, u32 page)
+{
+	return &device->pieces[(size_t)chunk * GVM_PAGES_PER_BLOCK + page];
+}
+
 /* Do the pages lie in a chunk of a device that records payers? Else the device is dead. */
 static bool charge_is_part_locked(struct gvm_device *device, u32 chunk, u32 first_page,
 				  u32 pages)
@@ -173,32 +184,54 @@ static bool charge_is_on_rings(const struct gvm_chunk *entry)
 	return entry->state == GVM_CHUNK_BOUND || entry->state == GVM_CHUNK_EVICTING;
 }
 
-/* Record the payer of a part. Its reservation is used up now if the chunk is bound already. */
-static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u32 first_page,
-				   u32 pages)
+/*
+ * Bytes of a chunk are about to get a payer. The first payer of a free chunk is its owner. False:
+ * the books are broken.
+ */
+static bool charge_open_locked(struct gvm_container *container, u32 chunk, u32 bytes)
 {
 	struct gvm_device *device = container->device;
 	struct gvm_chunk *entry = &device->chunks[chunk];
-	u32 bytes = pages << GVM_PAGE_SHIFT;
 
 	if (gvm_is_broken(device, entry->state != GVM_CHUNK_EVICTING) ||
 	    gvm_is_broken(device, container->reserved_bytes >= bytes) ||
 	    gvm_is_broken(device, entry->state == GVM_CHUNK_FREE || device->payers))
-		return;
+		return false;
 	if (entry->state == GVM_CHUNK_FREE) {
 		entry->state = GVM_CHUNK_ALLOCATED;
 		entry->owner = container;
 	}
+	return true;
+}
+
+/* They have one. Their reservation is used up now if the chunk is bound already. */
+static void charge_opened_locked(struct gvm_container *container, u32 chunk, u32 bytes)
+{
+	struct gvm_chunk *entry = &container->device->chunks[chunk];
+
+	entry->bytes += bytes;
+	if (entry->state == GVM_CHUNK_BOUND)
+		container->reserved_bytes -= bytes;
+}
+
+/* Record the payer of a part. */
+static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u32 first_page,
+				   u32 pages)
+{
+	struct gvm_device *device = container->device;
+	u32 bytes = pages << GVM_PAGE_SHIFT;
+
+	if (!charge_open_locked(container, chunk, bytes))
+		return;
 	for (u32 page = first_page; device->payers && page < first_page + pages; page++) {
 		struct gvm_container **payer = charge_payer(device, chunk, page);
 
 		if (gvm_is_broken(device, !*payer))
 			return;
 		*payer = container;
+		*charge_pieces(device, chunk, page) = GVM_PIECES_PER_PAGE;
 	}
-	entry->bytes += bytes;
-	if (entry->state == GVM_CHUNK_BOUND)
-		container->reserved_bytes -= bytes;
+	charge_opened_locked(container, chunk, bytes);
 }
 
 /* CONTEXT: atomic. */
@@ -250,7 +283,8 @@ static void charge_use_reservations_locked(struct gvm_device *device, u32 chunk)
 		struct gvm_container *payer = *charge_payer(device, chunk, page);
 
 		if (payer)
-			payer->reserved_bytes -= GVM_PAGE_BYTES;
+			payer->reserved_bytes -=
+				*charge_pieces(device, chunk, page) * GVM_PIECE_BYTES;
 	}
 }
 
@@ -296,6 +330,42 @@ int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_p
 		charge_bind_locked(container, chunk);
 	status = device->dead ? -EIO : 0;
 out:
+	gvm_spin_unlock(&device->lock);
+	return status;
+}
+
+/* Charge a piece of a page that nobody or the container itself pays for, and bind the chunk. */
+static int charge_bind_piece_locked(struct gvm_container *container, u32 chunk, u32 page)
+{
+	struct gvm_device *device = container->device;
+	struct gvm_container **payer = charge_payer(device, chunk, page);
+	u8 *pieces = charge_pieces(device, chunk, page);
+
+	if (device->chunks[chunk].state == GVM_CHUNK_EVICTING)
+		return -EBUSY;
+	if (*payer && *payer != container)
+		return -EEXIST;
+	if (gvm_is_broken(device, *pieces < GVM_PIECES_PER_PAGE) ||
+	    !charge_open_locked(container, chunk, GVM_PIECE_BYTES))
+		return -EIO;
+	*payer = container;
+	(*pieces)++;
+	charge_opened_locked(container, chunk, GVM_PIECE_BYTES);
+	if (device->chunks[chunk].state == GVM_CHUNK_ALLOCATED)
+		charge_bind_locked(container, chunk);
+	return device->dead ? -EIO : 0;
+}
+
+/* CONTEXT: atomic. */
+int gvm_charge_bind_piece(struct gvm_container *container, u32 chunk, u32 page)
+{
+	struct gvm_device *device = container->device;
+	int status = -EIO;
+
+	if (!gvm_books_lock(device))
+		return -EIO;
+	if (charge_is_part_locked(device, chunk, page, 1))
+		status = charge_bind_piece_locked(container, chunk, page);
 	gvm_spin_unlock(&device->lock);
 	return status;
 }
@@ -394,11 +464,14 @@ static void uncharge_pages_locked(struct gvm_device *device, u32 chunk, u32 firs
 	for (u32 page = first_page; page < first_page + pages; page++) {
 		struct gvm_container **payer = charge_payer(device, chunk, page);
 		struct gvm_container *credited = *payer;
+		u8 *pieces = charge_pieces(device, chunk, page);
+		u32 bytes = *pieces * (u32)GVM_PIECE_BYTES;
 
 		if (!credited)
 			continue;
 		*payer = NULL;
-		charge_credit_locked(device, chunk, credited, GVM_PAGE_BYTES);
+		*pieces = 0;
+		charge_credit_locked(device, chunk, credited, bytes);
 	}
 	if (entry->bytes)
 		charge_change_owner_locked(device, chunk);
@@ -438,6 +511,32 @@ void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32
 		paid = !gvm_is_broken(device, *charge_payer(device, chunk, page));
 	if (paid)
 		uncharge_pages_locked(device, chunk, first_page, pages);
+	gvm_spin_unlock(&device->lock);
+}
+
+/* Credit the payer of a page with one piece of it. */
+static void uncharge_piece_locked(struct gvm_device *device, u32 chunk, u32 page)
+{
+	struct gvm_container **payer = charge_payer(device, chunk, page);
+	u8 *pieces = charge_pieces(device, chunk, page);
+
+	if (gvm_is_broken(device, *payer && *pieces))
+		return;
+	if (*pieces == 1) {
+		uncharge_pages_locked(device, chunk, page, 1);
+		return;
+	}
+	(*pieces)--;
+	charge_credit_locked(device, chunk, *payer, GVM_PIECE_BYTES);
+}
+
+/* CONTEXT: atomic. */
+void gvm_uncharge_piece(struct gvm_device *device, u32 chunk, u32 page)
+{
+	if (!gvm_books_lock(device))
+		return;
+	if (charge_is_part_locked(device, chunk, page, 1))
+		uncharge_piece_locked(device, chunk, page);
 	gvm_spin_unlock(&device->lock);
 }
 

@@ -19,9 +19,9 @@
  * GVM_ORDER_GLOBAL.
  *
  *   1. Chunks
- *      1.1   The bytes of a chunk are those of its pages that have a payer. On a device without
- *            a table of payers they are the whole chunk, or none if it is free.
- *      1.2   A chunk's owner pays for at least one of its pages.
+ *      1.1   The bytes of a chunk are those of the charged pieces of its pages. On a device
+ *            without a table of payers they are the whole chunk, or none if it is free.
+ *      1.2   A chunk's owner pays for at least one of its pages, or for pieces of one.
  *      1.3   A free chunk has no owner, and by 1.1 no payer, since it has no bytes. An allocated
  *            one has an owner.
  *      1.4   A chunk that is not bound is not stashed.
@@ -35,6 +35,8 @@
  *      1.12  Its previous chunk links back to it. So each order is a set of disjoint closed
  *            rings, and a walk from a bound chunk comes back to it.
  *      1.13  The device's count of bound chunks is right.
+ *      1.14  A page that has a payer has charged pieces, and no other has. It has at most as
+ *            many as a page has.
  *   2. Containers
  *      2.1   The device's list of containers is closed and has as many as the device counts.
  *      2.2   Each is a container of this device.
@@ -131,8 +133,8 @@ static int check_unbound_chunk(const struct gvm_device *device, u32 index)
 }
 
 /*
- * The bytes of a chunk are those of its pages with a payer. Its owner pays for at least one
- * page.
+ * The bytes of a chunk are those of the charged pieces of its pages. Its owner pays for at least
+ * one piece.
  */
 static int check_payers(const struct gvm_device *device, u32 index)
 {
@@ -141,10 +143,17 @@ static int check_payers(const struct gvm_device *device, u32 index)
 	u64 bytes = 0;
 
 	for (u32 page = 0; device->payers && page < GVM_PAGES_PER_BLOCK; page++) {
-		const struct gvm_container *payer =
-			device->payers[(size_t)index * GVM_PAGES_PER_BLOCK + page];
+		size_t entry = (size_t)index * GVM_PAGES_PER_BLOCK + page;
+		const struct gvm_container *payer = device->payers[entry];
+		u32 pieces = device->pieces[entry];
 
-		bytes += payer ? GVM_PAGE_BYTES : 0;
+		/* 1.14 */
+		if (!payer != !pieces || pieces > GVM_PIECES_PER_PAGE)
+			return gvm_check_failed(device,
+						"page has a payer and no pieces, or the "
+						"reverse",
+						index);
+		bytes += pieces * GVM_PIECE_BYTES;
 		owner_pays |= payer && payer == chunk->owner;
 	}
 	if (!device->payers && chunk->state != GVM_CHUNK_FREE) {

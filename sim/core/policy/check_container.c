@@ -54,8 +54,10 @@ static struct check_paid check_paid(const struct gvm_container *container)
 		if (!device->payers && device->chunks[i].owner == container)
 			bytes = device->chunks[i].bytes;
 		for (u32 page = 0; device->payers && page < GVM_PAGES_PER_BLOCK; page++) {
-			if (device->payers[(size_t)i * GVM_PAGES_PER_BLOCK + page] == container)
-				bytes += GVM_PAGE_BYTES;
+			size_t entry = (size_t)i * GVM_PAGES_PER_BLOCK + page;
+
+			if (device->payers[entry] == container)
+				bytes += device->pieces[entry] * GVM_PIECE_BYTES;
 		}
 		if (gvm_check_is_bound(device, i))
 			paid.bound_bytes += bytes;

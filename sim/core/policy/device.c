@@ -24,8 +24,10 @@ static void device_free_arrays(struct gvm_device *device)
 {
 	gvm_predictor_destroy(device);
 	gvm_lirs_destroy(device);
+	gvm_free(device->pieces);
 	gvm_free(device->payers);
 	gvm_free(device->chunks);
+	device->pieces = NULL;
 	device->payers = NULL;
 	device->chunks = NULL;
 }
@@ -41,9 +43,11 @@ static int device_alloc_arrays(struct gvm_device *device, bool sub_chunks)
 	for (u32 i = 0; i < device->chunk_count; i++)
 		device_init_chunk(&device->chunks[i]);
 	if (sub_chunks) {
-		device->payers = gvm_alloc((size_t)device->chunk_count * GVM_PAGES_PER_BLOCK *
-					   sizeof(struct gvm_container *));
-		if (!device->payers)
+		size_t pages = (size_t)device->chunk_count * GVM_PAGES_PER_BLOCK;
+
+		device->payers = gvm_alloc(pages * sizeof(struct gvm_container *));
+		device->pieces = gvm_alloc(pages * sizeof(*device->pieces));
+		if (!device->payers || !device->pieces)
 			return -ENOMEM;
 	}
 	return gvm_lirs_init(device) || gvm_predictor_init(device) ? -ENOMEM : 0;

@@ -27,6 +27,12 @@
  *                               container's bytes and for its chunks
  *   gvm_charge_join()           a part in a chunk that is bound already
  *
+ * That driver also has chunks of 4 KB. A page of 64 KB whose pieces of 4 KB are charged one by
+ * one has one payer, too:
+ *
+ *   gvm_charge_bind_piece()     a piece of a page; another container's page has none for it
+ *   gvm_uncharge_piece()        in place of uncharge, of such a page or of a whole one
+ *
  * Contexts and page tables are charged as unevictable memory, which no clock sees:
  *
  *   gvm_charge_bind_unevictable()  in place of bind
@@ -95,6 +101,13 @@ int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, 
 int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages);
 
 /*
+ * With sub_chunks: the same for one piece of a page, GVM_PIECE_BYTES of the reservation.
+ * Returns 0, -EBUSY or -EIO as gvm_charge_bind_part(); or -EEXIST: another container pays for
+ * this page, and the reservation is as it was. CONTEXT: atomic.
+ */
+int gvm_charge_bind_piece(struct gvm_container *container, u32 chunk, u32 page);
+
+/*
  * Bind an allocated chunk with all its parts, or a free chunk, which takes a reservation of
  * @container. The chunk enters both clock orders just behind each hand, with clear reference
  * bits. A bound chunk stays as it is. CONTEXT: atomic.
@@ -113,6 +126,12 @@ void gvm_uncharge(struct gvm_device *device, u32 chunk);
  * another payer becomes the owner. CONTEXT: atomic.
  */
 void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32 pages);
+
+/*
+ * With sub_chunks: uncharge one piece of a charged page, which stays charged for the others.
+ * CONTEXT: atomic.
+ */
+void gvm_uncharge_piece(struct gvm_device *device, u32 chunk, u32 page);
 
 /* bind: reserved bytes become unevictable memory. uncharge: give it back. CONTEXT: atomic. */
 void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);

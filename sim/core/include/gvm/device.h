@@ -146,6 +146,11 @@ struct gvm_device {
 	 */
 	struct gvm_container **payers;
 	/*
+	 * With sub_chunks: how many pieces of each page are charged, all GVM_PIECES_PER_PAGE of a
+	 * page that was charged as a whole; 0 if it has no payer.
+	 */
+	u8 *pieces;
+	/*
 	 * GVM_REFERENCED bits, a byte for each chunk, in the memory behind the chunks. A use
 	 * writes nothing else, and 64 chunks share a cache line. gvm_clock_touch() writes
 	 * without the lock. A use that loses the race with a hand is forgotten, which costs one

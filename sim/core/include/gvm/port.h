@@ -121,6 +121,10 @@ struct gvm_device;
 #define GVM_PAGES_PER_BLOCK 32
 #define GVM_BLOCK_FULL	    0xffffffffu
 
+/* A piece of a page: the smallest that a driver may charge by itself (gvm/charge.h). */
+#define GVM_PIECE_BYTES	    4096u
+#define GVM_PIECES_PER_PAGE (GVM_PAGE_BYTES / GVM_PIECE_BYTES)
+
 /* The physical number of a chunk on its device; GVM_NO_CHUNK is none. */
 #define GVM_NO_CHUNK 0xffffffffu
 
