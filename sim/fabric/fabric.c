@@ -360,6 +360,9 @@ int fabric_route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 
 	memset(ret_path, 0, sizeof(*ret_path));
 	status = route(fabric, from, address, bytes, ret_path);
+	/* What is in the element itself is reached by no link. */
+	if (!status && !ret_path->count)
+		status = -EFAULT;
 	if (status)
 		fabric->elements[from].refused++;
 	else

@@ -24,6 +24,7 @@
 
 /* A read, or a piece of one behind a root. */
 struct fabric_request {
+	struct eng_timer event; /* there was no memory to send it */
 	struct fabric_transfer *transfer;
 	struct fabric_request *parent; /* whose piece it is, or NULL */
 	struct fabric_request *next;   /* in the queue for a tag, or among free ones */
@@ -35,7 +36,7 @@ struct fabric_request {
 
 struct fabric_packet {
 	struct eng_timer event;
-	struct fabric_packet *next; /* among free ones */
+	struct fabric_packet *next; /* among free ones, or among a transfer's that think */
 	void (*arrive)(struct fabric *fabric, struct fabric_packet *packet);
 	struct fabric_transfer *transfer;
 	struct fabric_request *request; /* of a request and of a completion */
@@ -47,7 +48,7 @@ struct fabric_packet {
 	u64 slowest_ps; /* on a link so far: its tail comes so much later than its head */
 };
 
-static void transfer_begin_more(struct fabric_transfer *transfer);
+static bool transfer_begin_more(struct fabric_transfer *transfer);
 
 /* Memory. */
 
@@ -231,11 +232,20 @@ static void packet_send(struct fabric *fabric, struct fabric_packet *packet, u32
 
 /* Transfers. */
 
+/* From on_end() on its memory is the caller's. So nothing of it may be left. */
 static void transfer_end(struct fabric_transfer *transfer)
 {
-	transfer->begins = false;
-	eng_timers_cancel(&transfer->fabric->events, &transfer->pace);
-	transfer->fabric->elements[transfer->from].transfers--;
+	struct fabric *fabric = transfer->fabric;
+
+	eng_timers_cancel(&fabric->events, &transfer->pace);
+	while (transfer->thinking) {
+		struct fabric_packet *packet = transfer->thinking;
+
+		transfer->thinking = packet->next;
+		eng_timers_cancel(&fabric->events, &packet->event);
+		packet_free(fabric, packet);
+	}
+	fabric->elements[transfer->from].transfers--;
 	transfer->on_end(transfer);
 }
 
@@ -247,13 +257,13 @@ static void transfer_fail(struct fabric_transfer *transfer, int status)
 	transfer->bytes = transfer->begun;
 }
 
-static void transfer_did(struct fabric_transfer *transfer, u32 bytes)
+/* @bytes of it have come to their end. False: it has ended, and its memory is the caller's. */
+static bool transfer_did(struct fabric_transfer *transfer, u32 bytes)
 {
 	transfer->done += bytes;
-	if (transfer->done == transfer->bytes)
-		transfer_end(transfer);
-	else if (transfer->done == transfer->path_end)
-		transfer_begin_more(transfer);
+	if (transfer->done < transfer->bytes && transfer->done < transfer->path_end)
+		return true;
+	return transfer_begin_more(transfer);
 }
 
 /*
@@ -305,7 +315,7 @@ static void write_stored(struct fabric *fabric, struct fabric_packet *packet)
 	u32 bytes = packet->data;
 
 	packet_free(fabric, packet);
-	transfer_did(transfer, bytes);
+	(void)transfer_did(transfer, bytes);
 }
 
 static u32 next_root(const struct fabric_path *path, u32 first)
@@ -339,7 +349,7 @@ static void write_arrived(struct fabric *fabric, struct fabric_packet *packet)
 			piece = packet_new(fabric);
 		if (!piece) {
 			transfer_fail(transfer, -ENOMEM);
-			transfer_did(transfer, left);
+			(void)transfer_did(transfer, left);
 			return;
 		}
 		*piece = (struct fabric_packet){
@@ -401,7 +411,7 @@ static void write_send(struct fabric_transfer *transfer)
 
 static void pace_fire(struct eng_timer *timer)
 {
-	write_send(container_of(timer, struct fabric_transfer, pace));
+	(void)transfer_begin_more(container_of(timer, struct fabric_transfer, pace));
 }
 
 /* Reads. */
@@ -438,7 +448,18 @@ static bool request_send(struct fabric *fabric, struct fabric_request *request, 
 
 static void request_answer(struct fabric *fabric, struct fabric_request *request, u32 bytes);
 
-/* Give a request a tag, and send it. Without memory to send it, it counts as answered. */
+/* A request that could not be sent counts as answered. */
+static void request_unsent(struct eng_timer *event)
+{
+	struct fabric_request *request = container_of(event, struct fabric_request, event);
+
+	request_answer(request->transfer->fabric, request, request->bytes);
+}
+
+/*
+ * Give a request a tag, and send it. Without memory its transfer fails, which may end it: so it
+ * does not happen here, where callers still use request and transfer.
+ */
 static void request_begin(struct fabric *fabric, struct fabric_request *request)
 {
 	struct fabric_element *element = &fabric->elements[request->owner];
@@ -449,7 +470,8 @@ static void request_begin(struct fabric *fabric, struct fabric_request *request)
 	if (request_send(fabric, request, fabric->now_ps))
 		return;
 	transfer_fail(request->transfer, -ENOMEM);
-	request_answer(fabric, request, request->bytes);
+	request->event.fire = request_unsent;
+	eng_timers_set(&fabric->events, &request->event, fabric->now_ps);
 }
 
 /* A request begins if there is a tag for it. Otherwise it waits for one, and its transfer, too. */
@@ -481,13 +503,11 @@ static void tag_give_back(struct fabric *fabric, u32 number)
 		return;
 	element->first = request->next;
 	request->next = NULL;
-	if (request->parent) {
-		request_begin(fabric, request);
-		return;
-	}
-	request->transfer->waits = false;
 	request_begin(fabric, request);
-	transfer_begin_more(request->transfer);
+	if (request->parent)
+		return;
+	request->transfer->waits = false;
+	(void)transfer_begin_more(request->transfer);
 }
 
 static void completion_arrived(struct fabric *fabric, struct fabric_packet *packet)
@@ -519,38 +539,50 @@ static void completion_send(struct fabric *fabric, struct fabric_request *reques
 	packet_send(fabric, packet, request->first, request->end, date);
 }
 
-/* The time after an answer is over. */
+/* The time after an answer is over: of all that think, the first one's, as all take as long. */
 static void read_thought(struct eng_timer *event)
 {
 	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
 	struct fabric_transfer *transfer = packet->transfer;
 
+	transfer->thinking = packet->next;
 	packet_free(transfer->fabric, packet);
 	transfer->in_flight--;
-	transfer_begin_more(transfer);
+	(void)transfer_begin_more(transfer);
+}
+
+/* A thread of a read has its answer, and thinks before it asks again. False: no memory. */
+static bool read_think(struct fabric_transfer *transfer)
+{
+	struct fabric *fabric = transfer->fabric;
+	struct fabric_packet *packet = packet_new(fabric);
+
+	if (!packet)
+		return false;
+	if (transfer->thinking)
+		transfer->thinking_last->next = packet;
+	else
+		transfer->thinking = packet;
+	transfer->thinking_last = packet;
+	packet->transfer = transfer;
+	packet->event.fire = read_thought;
+	eng_timers_set(&fabric->events, &packet->event, fabric->now_ps + transfer->think_ps);
+	return true;
 }
 
 /* A read's request has all of its data, of which @bytes came last. Ask for more, now or later. */
 static void read_answered(struct fabric_transfer *transfer, u32 bytes)
 {
-	struct fabric *fabric = transfer->fabric;
-	struct fabric_packet *packet = NULL;
-	bool ends = transfer->done + bytes == transfer->bytes;
+	bool thinks = transfer->think_ps && transfer->begun < transfer->bytes;
 
-	if (!ends && transfer->think_ps)
-		packet = packet_new(fabric);
-	if (packet) {
-		packet->transfer = transfer;
-		packet->event.fire = read_thought;
-		eng_timers_set(&fabric->events, &packet->event,
-			       fabric->now_ps + transfer->think_ps);
-		transfer_did(transfer, bytes);
-		return;
+	if (thinks && !read_think(transfer)) {
+		transfer_fail(transfer, -ENOMEM);
+		thinks = false;
 	}
-	transfer->in_flight--;
-	transfer_did(transfer, bytes);
-	if (!ends)
-		transfer_begin_more(transfer);
+	if (!thinks)
+		transfer->in_flight--;
+	if (transfer_did(transfer, bytes) && !thinks)
+		(void)transfer_begin_more(transfer);
 }
 
 /* Data has come for a request: a root passes it on, and a device has it. */
@@ -567,7 +599,7 @@ static void request_answer(struct fabric *fabric, struct fabric_request *request
 					transfer->path.steps[request->first - 1].cross_ps);
 	if (request->answered < request->bytes) {
 		if (!parent)
-			transfer_did(transfer, bytes);
+			(void)transfer_did(transfer, bytes);
 		return;
 	}
 	request_free(fabric, request);
@@ -670,15 +702,20 @@ static void read_ask(struct fabric_transfer *transfer)
 	}
 }
 
-static void transfer_begin_more(struct fabric_transfer *transfer)
+/*
+ * Begin what can begin now. False: it has ended, as all of its bytes have come to their end, or
+ * as it failed with nothing under way.
+ */
+static bool transfer_begin_more(struct fabric_transfer *transfer)
 {
 	if (transfer->read)
 		read_ask(transfer);
 	else if (!transfer->pace.set)
 		write_send(transfer);
-	/* It has no bytes, or failed with nothing under way. */
-	if (transfer->begins && transfer->done == transfer->bytes)
-		transfer_end(transfer);
+	if (transfer->done < transfer->bytes)
+		return true;
+	transfer_end(transfer);
+	return false;
 }
 
 void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer)
@@ -689,10 +726,10 @@ void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer)
 	transfer->path_end = transfer->begun = transfer->done = 0;
 	transfer->in_flight = 0;
 	transfer->waits = false;
-	transfer->begins = true;
+	transfer->thinking = transfer->thinking_last = NULL;
 	transfer->pace.fire = pace_fire;
 	fabric->elements[transfer->from].transfers++;
-	transfer_begin_more(transfer);
+	(void)transfer_begin_more(transfer);
 	fabric_set_timer(fabric);
 }
 

@@ -41,12 +41,13 @@ struct fabric_transfer {
 	/* traffic.c's own. */
 	struct fabric *fabric;
 	struct fabric_path path;
-	u64 path_end;  /* bytes of the transfer up to the end of the path */
-	u64 begun;     /* bytes that were sent or asked for */
-	u64 done;      /* bytes that have come to their end */
-	u32 in_flight; /* requests of a read */
-	bool waits;    /* a read has a request in the queue for a tag */
-	bool begins;   /* it has been started, and on_end was not called */
+	u64 path_end;			/* bytes of the transfer up to the end of the path */
+	u64 begun;			/* bytes that were sent or asked for */
+	u64 done;			/* bytes that have come to their end */
+	u32 in_flight;			/* requests of a read */
+	bool waits;			/* a read has a request in the queue for a tag */
+	struct fabric_packet *thinking; /* tags of a read in the time after an answer */
+	struct fabric_packet *thinking_last;
 	struct eng_timer pace;
 };
 
