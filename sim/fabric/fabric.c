@@ -16,7 +16,6 @@
 #define PS_PER_NS  1000ull
 #define PS_PER_S   1000000000000ull
 #define HUNDRED_PC 1000000u
-#define NTBS_MAX   4u /* that one access goes through */
 
 u64 fabric_link_rate(u32 generation, u32 lanes)
 {
@@ -324,7 +323,7 @@ static bool is_target(const struct fabric *fabric, u32 element)
 static int route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 		 struct fabric_path *path)
 {
-	for (u32 ntbs = 0; ntbs <= NTBS_MAX; ntbs++) {
+	for (u32 ntbs = 0; ntbs <= FABRIC_NTBS_MAX; ntbs++) {
 		struct fabric_element *ntb;
 		u64 left;
 		u32 end;

@@ -29,7 +29,8 @@ struct fabric_request {
 	struct fabric_request *parent; /* whose piece it is, or NULL */
 	struct fabric_request *next;   /* in the queue for a tag, or among free ones */
 	u32 owner;		       /* the element whose tag it takes */
-	u32 first, end;		       /* its steps on the transfer's path */
+	u32 cuts;	/* roots that have cut it: 0 for what a device asks for */
+	u32 first, end; /* its steps on the transfer's path */
 	u32 bytes;
 	u32 answered;
 };
@@ -463,10 +464,10 @@ static void request_unsent(struct eng_timer *event)
 static void request_begin(struct fabric *fabric, struct fabric_request *request)
 {
 	struct fabric_element *element = &fabric->elements[request->owner];
+	u32 used = ++element->tags[request->cuts].used;
 
-	element->tags_used++;
-	if (element->tags_used > element->tags_most)
-		element->tags_most = element->tags_used;
+	if (used > element->tags_most)
+		element->tags_most = used;
 	if (request_send(fabric, request, fabric->now_ps))
 		return;
 	transfer_fail(request->transfer, -ENOMEM);
@@ -477,31 +478,30 @@ static void request_begin(struct fabric *fabric, struct fabric_request *request)
 /* A request begins if there is a tag for it. Otherwise it waits for one, and its transfer, too. */
 static void request_queue(struct fabric *fabric, struct fabric_request *request)
 {
-	struct fabric_element *element = &fabric->elements[request->owner];
+	struct fabric_tags *tags = &fabric->elements[request->owner].tags[request->cuts];
 
-	if (!element->first && element->tags_used < tags_of(fabric, request->owner)) {
+	if (!tags->first && tags->used < tags_of(fabric, request->owner)) {
 		request_begin(fabric, request);
 		return;
 	}
 	if (!request->parent)
 		request->transfer->waits = true;
-	if (element->first)
-		element->last->next = request;
+	if (tags->first)
+		tags->last->next = request;
 	else
-		element->first = request;
-	element->last = request;
+		tags->first = request;
+	tags->last = request;
 }
 
 /* A tag is free: the first request that waits for one gets it. */
-static void tag_give_back(struct fabric *fabric, u32 number)
+static void tag_give_back(struct fabric *fabric, struct fabric_tags *tags)
 {
-	struct fabric_element *element = &fabric->elements[number];
-	struct fabric_request *request = element->first;
+	struct fabric_request *request = tags->first;
 
-	element->tags_used--;
+	tags->used--;
 	if (!request)
 		return;
-	element->first = request->next;
+	tags->first = request->next;
 	request->next = NULL;
 	request_begin(fabric, request);
 	if (request->parent)
@@ -590,7 +590,7 @@ static void request_answer(struct fabric *fabric, struct fabric_request *request
 {
 	struct fabric_transfer *transfer = request->transfer;
 	struct fabric_request *parent = request->parent;
-	u32 owner = request->owner;
+	struct fabric_tags *tags = &fabric->elements[request->owner].tags[request->cuts];
 
 	request->answered += bytes;
 	if (parent)
@@ -605,7 +605,7 @@ static void request_answer(struct fabric *fabric, struct fabric_request *request
 	request_free(fabric, request);
 	if (!parent)
 		read_answered(transfer, bytes);
-	tag_give_back(fabric, owner);
+	tag_give_back(fabric, tags);
 }
 
 /* A root cuts a request, and makes each piece with a tag of its own. */
@@ -627,6 +627,7 @@ static void request_cut(struct fabric *fabric, struct fabric_request *request)
 		piece->transfer = request->transfer;
 		piece->parent = request;
 		piece->owner = path->steps[at - 1].element;
+		piece->cuts = request->cuts + 1;
 		piece->first = at;
 		piece->end = next_root(path, at);
 		piece->bytes = bytes;

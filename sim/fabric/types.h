@@ -15,8 +15,10 @@
 #define FABRIC_NONE	    0xffffffffu
 #define FABRIC_HOSTS_MAX    8u
 #define FABRIC_ELEMENTS_MAX 48u
-#define FABRIC_SEGMENTS_MAX 64u /* of the window of one NTB */
-#define FABRIC_STEPS_MAX    32u /* links on one way */
+#define FABRIC_SEGMENTS_MAX 64u			  /* of the window of one NTB */
+#define FABRIC_STEPS_MAX    32u			  /* links on one way */
+#define FABRIC_NTBS_MAX	    4u			  /* cables on one way */
+#define FABRIC_ROOTS_MAX    (FABRIC_NTBS_MAX + 1) /* roots that one way crosses */
 #define FABRIC_RANGES_MAX   16u /* of a device's domain, and of a host's IO addresses */
 #define FABRIC_NAME_MAX	    64
 
@@ -40,7 +42,8 @@ struct fabric_config {
 	u32 read_tags;	   /* reads that a device has in flight */
 	u32 completion;	   /* data of a completion by a host's memory */
 	u32 root_read;	   /* a root sends reads on in pieces of this size; 0: as they are */
-	u32 root_tags;	   /* reads that a root has in flight */
+	u32 root_tags;	   /* reads that a root has in flight, as many more of each number of
+			    * roots that have cut them before */
 	u32 root_write;	   /* a root sends writes on in pieces of this size; 0: as they are */
 	u32 link_overhead; /* ppm of a link's time for its own packets */
 };
@@ -67,6 +70,13 @@ struct fabric_segment {
 	u64 target;
 };
 
+/* Tags of reads, and the reads that wait for one. */
+struct fabric_tags {
+	u32 used;
+	struct fabric_request *first;
+	struct fabric_request *last;
+};
+
 /* A root, a switch, a device or an NTB. */
 struct fabric_element {
 	char name[FABRIC_NAME_MAX];
@@ -84,11 +94,13 @@ struct fabric_element {
 	struct fabric_segment segments[FABRIC_SEGMENTS_MAX];
 	/* A device: what it may access where its host's IOMMU is on. */
 	struct fabric_range domain[FABRIC_RANGES_MAX];
-	/* A device or a root. */
-	u32 tags_used;		      /* of its reads */
-	struct fabric_request *first; /* reads that wait for a tag */
-	struct fabric_request *last;
-	u32 tags_most; /* ever in use */
+	/*
+	 * A device or a root. Tags are by the number of roots that have cut the read before. So
+	 * a read that holds one waits only for tags of a higher number, and reads that cross
+	 * two roots in opposite directions never wait for each other's tags.
+	 */
+	struct fabric_tags tags[FABRIC_ROOTS_MAX + 1];
+	u32 tags_most; /* ever in use, of one number */
 	u32 transfers; /* that it has begun, and that have not ended */
 	bool lent;     /* a device: there is a loan of it */
 	u64 refused;   /* its accesses that led nowhere: unsupported requests */

@@ -152,7 +152,7 @@ static void rates_of_tags(void)
 	expect_near(rate(bytes, move(gpu, buffer, bytes, true)),
 		    4 * 256 * 1000000000000ull / round_ps, 12000);
 	ck_assert_uint_eq(fabric.elements[gpu].tags_most, 4);
-	ck_assert_uint_eq(fabric.elements[gpu].tags_used, 0);
+	ck_assert_uint_eq(fabric.elements[gpu].tags[0].used, 0);
 }
 
 /* Through a root its tags count: 32 * 64 bytes for its round trip to the memory. */
@@ -175,6 +175,48 @@ START_TEST(rates_are_those_of_links_or_of_tags)
 	simulate(rates_of_links);
 	simulate(rates_of_tags);
 	simulate(rates_of_a_root);
+}
+END_TEST
+
+static u32 ends;
+
+static void note_end(struct fabric_transfer *transfer)
+{
+	(void)transfer;
+	ends++;
+}
+
+/*
+ * Two devices of two lenders read each other's memory, by both roots, in opposite directions. A
+ * root's tags that wait for the other root's never wait for each other.
+ */
+static void read_both_ways(void)
+{
+	struct lending_loan other;
+	struct fabric_transfer reads[2];
+	u64 addresses[2], bytes = MIB;
+
+	build_b(true);
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, MIB, &loan), 0);
+	ck_assert_int_eq(lending_borrow(&fabric, far_gpu, borrower, false, MIB, &other), 0);
+	ck_assert_int_eq(lending_map_peer(&loan, far_gpu, &addresses[0]), 0);
+	ck_assert_int_eq(lending_map_peer(&other, gpu, &addresses[1]), 0);
+	for (u32 i = 0; i < 2; i++)
+		reads[i] = (struct fabric_transfer){ .from = i ? far_gpu : gpu,
+						     .address = addresses[i],
+						     .bytes = bytes,
+						     .read = true,
+						     .on_end = note_end };
+	fabric_begin(&fabric, &reads[0]);
+	ck_assert_int_eq(fabric_do(&fabric, &reads[1]), 0);
+	eng_sleep_until(eng_now() + 100000);
+	ck_assert_uint_eq(ends, 1);
+	ck_assert_uint_eq(reads[0].done, bytes);
+}
+
+START_TEST(reads_by_two_roots_in_opposite_directions_end)
+{
+	simulate(read_both_ways);
 }
 END_TEST
 
@@ -267,7 +309,7 @@ static void fail_half_way(void)
 	ck_assert_int_eq(fabric_do(&fabric, &transfer), -EFAULT);
 	ck_assert_uint_eq(transfer.done, 0);
 	ck_assert_uint_eq(fabric.elements[gpu].transfers, 0);
-	ck_assert_uint_eq(fabric.elements[gpu].tags_used, 0);
+	ck_assert_uint_eq(fabric.elements[gpu].tags[0].used, 0);
 	/* One without bytes has ended at once. */
 	transfer.bytes = 0;
 	ck_assert_int_eq(fabric_do(&fabric, &transfer), 0);
@@ -285,6 +327,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_read_is_requests_of_256_and_completions_of_64);
 	tcase_add_test(tests, a_root_cuts_what_crosses_it);
 	tcase_add_test(tests, rates_are_those_of_links_or_of_tags);
+	tcase_add_test(tests, reads_by_two_roots_in_opposite_directions_end);
 	tcase_add_test(tests, a_read_passes_no_write_that_was_posted_before_it);
 	tcase_add_test(tests, transfers_share_a_link);
 	tcase_add_test(tests, an_access_that_leads_nowhere_ends_with_an_error);

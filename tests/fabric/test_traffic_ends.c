@@ -43,8 +43,10 @@ static void expect_untouched(const struct lost *lost)
 static void expect_idle(void)
 {
 	for (u32 i = 0; i < fabric.element_count; i++) {
-		ck_assert_uint_eq(fabric.elements[i].tags_used, 0);
-		ck_assert_ptr_null(fabric.elements[i].first);
+		for (u32 k = 0; k <= FABRIC_ROOTS_MAX; k++) {
+			ck_assert_uint_eq(fabric.elements[i].tags[k].used, 0);
+			ck_assert_ptr_null(fabric.elements[i].tags[k].first);
+		}
 		ck_assert_uint_eq(fabric.elements[i].transfers, 0);
 	}
 	ck_assert(eng_timers_next(&fabric.events) == ENG_NEVER);
