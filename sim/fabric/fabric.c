@@ -236,9 +236,11 @@ static int path_walk(struct fabric *fabric, struct fabric_path *path, u32 from, 
 	for (u32 at = from; !status && at != top; at = fabric->elements[at].parent)
 		status = path_add(path, &fabric->elements[at].up, &fabric->elements[at].down, 0,
 				  fabric->elements[at].parent);
-	for (u32 at = to; at != top && count < FABRIC_STEPS_MAX;
-	     at = fabric->elements[at].parent)
+	for (u32 at = to; at != top; at = fabric->elements[at].parent) {
+		if (count == FABRIC_STEPS_MAX)
+			return -ELOOP;
 		way_down[count++] = at;
+	}
 	while (!status && count) {
 		struct fabric_element *below = &fabric->elements[way_down[--count]];
 

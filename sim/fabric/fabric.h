@@ -56,7 +56,8 @@ u64 fabric_link_rate(u32 generation, u32 lanes);
 /*
  * The way of an access of @bytes at @address by @from: a device, an NTB, or a root for its CPU.
  * It ends at the edge of a segment, or of what is mapped, at the latest. Returns 0, -EFAULT: an
- * unsupported request, which leads nowhere, or -ELOOP: through too many NTBs.
+ * unsupported request, which leads nowhere, or to @from itself, or -ELOOP: through too many NTBs
+ * or links.
  */
 int fabric_route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 		 struct fabric_path *ret_path);

@@ -91,6 +91,7 @@ int lending_borrow(struct fabric *fabric, u32 device, u32 borrower, bool virtual
 		}
 	}
 	element->lent = true;
+	loan->held = true;
 	status = virtual ? 0 : lending_enable_master(loan);
 	if (status)
 		(void)lending_return(loan);
@@ -184,6 +185,8 @@ int lending_return(struct lending_loan *loan)
 	struct fabric *fabric = loan->fabric;
 	struct fabric_range *io = fabric->hosts[loan->borrower].io;
 
+	if (!loan->held)
+		return 0;
 	if (fabric->elements[loan->device].transfers)
 		return -EBUSY;
 	for (u32 i = 0; i < LENDING_PEERS_MAX; i++) {
@@ -200,6 +203,7 @@ int lending_return(struct lending_loan *loan)
 	window_close(fabric, &loan->dma);
 	window_close(fabric, &loan->registers);
 	loan->master = false;
+	loan->held = false;
 	fabric->elements[loan->device].lent = false;
 	return 0;
 }

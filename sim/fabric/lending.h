@@ -40,6 +40,7 @@ struct lending_loan {
 	struct fabric *fabric;
 	u32 device;
 	u32 borrower;			 /* the host */
+	bool held;			 /* it has been borrowed, and not returned */
 	bool virtual;			 /* a virtual machine of the borrower has it */
 	bool master;			 /* its DMA window is open */
 	struct lending_window registers; /* the device's memory, for the borrower's CPU */
@@ -79,7 +80,7 @@ u64 lending_registers(const struct lending_loan *loan);
 
 /*
  * Give the device back. Returns 0, or -EBUSY while transfers of the device are under way: then
- * nothing changes.
+ * nothing changes. Does nothing for a loan that failed, or that has been returned.
  */
 int lending_return(struct lending_loan *loan);
 

@@ -734,6 +734,14 @@ void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer)
 	fabric_set_timer(fabric);
 }
 
+void fabric_cancel(struct fabric_transfer *transfer)
+{
+	fabric_advance(transfer->fabric);
+	transfer_fail(transfer, -EINTR);
+	if (transfer->done == transfer->bytes)
+		transfer_end(transfer);
+}
+
 /* A blocking transfer. */
 struct waiter {
 	struct eng_waitq waitq;
@@ -755,6 +763,10 @@ int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer)
 	transfer->on_end = waiter_wake;
 	transfer->data = &waiter;
 	fabric_begin(fabric, transfer);
+	while (!waiter.ended && eng_wait(&waiter.waitq, ENG_NEVER, true) != -EINTR)
+		;
+	if (!waiter.ended)
+		fabric_cancel(transfer);
 	while (!waiter.ended)
 		(void)eng_wait(&waiter.waitq, ENG_NEVER, false);
 	return transfer->status;

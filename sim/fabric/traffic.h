@@ -27,7 +27,7 @@
 struct fabric_transfer {
 	u32 from; /* a device, or a root for a CPU */
 	u64 address;
-	u64 bytes;
+	u64 bytes; /* after an error: those that had begun */
 	bool read;
 	u32 request_bytes; /* of a read, at once; 0: fabric_config.read_request */
 	u32 tags;	   /* reads in flight at most; 0: as many as the requester has */
@@ -35,7 +35,7 @@ struct fabric_transfer {
 	/* Called last, with the status in .status. May begin another transfer. */
 	void (*on_end)(struct fabric_transfer *transfer);
 	void *data;
-	int status;    /* 0; -EFAULT: an access led nowhere; -ENOMEM */
+	int status;    /* 0; -EFAULT: an access led nowhere; -ENOMEM; -EINTR: cancelled */
 	u64 served_ps; /* its last request of a read was at its target then: it sees that moment */
 
 	/* traffic.c's own. */
@@ -56,7 +56,16 @@ struct fabric_transfer {
  */
 void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer);
 
-/* Blocking: begin it and wait for its end. Returns its status. */
+/*
+ * Begin nothing more of a transfer. It ends with -EINTR when what is under way has come to its
+ * end. So on_end may be called in here.
+ */
+void fabric_cancel(struct fabric_transfer *transfer);
+
+/*
+ * Blocking: begin it and wait for its end. An interrupt cancels it; what is under way still comes
+ * to its end. Returns its status.
+ */
 int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer);
 
 /* Free what the traffic has used. No transfer is under way. */

@@ -42,8 +42,7 @@ struct fabric_config {
 	u32 read_tags;	   /* reads that a device has in flight */
 	u32 completion;	   /* data of a completion by a host's memory */
 	u32 root_read;	   /* a root sends reads on in pieces of this size; 0: as they are */
-	u32 root_tags;	   /* reads that a root has in flight, as many more of each number of
-			    * roots that have cut them before */
+	u32 root_tags;	   /* reads that a root has in flight, of one number of cuts before */
 	u32 root_write;	   /* a root sends writes on in pieces of this size; 0: as they are */
 	u32 link_overhead; /* ppm of a link's time for its own packets */
 };

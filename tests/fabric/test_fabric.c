@@ -151,6 +151,24 @@ START_TEST(each_way_is_the_shortest_and_the_iommu_leads_by_the_root)
 }
 END_TEST
 
+/* 36 switches in a row are more links than a way may have, up or down. */
+START_TEST(a_way_of_too_many_links_is_none)
+{
+	u32 below, disk;
+
+	build_a(false);
+	below = fabric.hosts[borrower].root;
+	for (u32 i = 0; i < 36; i++)
+		below = fabric_add_switch(&fabric, "", below, 3, 16);
+	disk = fabric_add_device(&fabric, "disk", below, 3, 16, MIB);
+	ck_assert_uint_ne(disk, FABRIC_NONE);
+	ck_assert_int_eq(fabric_route(&fabric, disk, 0, 64, &path), -ELOOP);
+	ck_assert_int_eq(fabric_route(&fabric, fabric.hosts[borrower].root,
+				      fabric.elements[disk].base, 64, &path),
+			 -ELOOP);
+}
+END_TEST
+
 START_TEST(links_have_the_rates_of_their_generations)
 {
 	ck_assert_uint_eq(fabric_link_rate(1, 16), 4000000000);
@@ -168,6 +186,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_window_without_room_takes_nothing);
 	tcase_add_test(tests, two_windows_in_a_row_are_the_composition_of_their_maps);
 	tcase_add_test(tests, each_way_is_the_shortest_and_the_iommu_leads_by_the_root);
+	tcase_add_test(tests, a_way_of_too_many_links_is_none);
 	tcase_add_test(tests, links_have_the_rates_of_their_generations);
 }
 

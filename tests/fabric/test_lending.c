@@ -132,6 +132,31 @@ START_TEST(a_loan_that_fails_leaves_nothing_behind)
 }
 END_TEST
 
+START_TEST(a_loan_is_returned_once_and_by_its_borrower)
+{
+	u64 address;
+
+	build_b(true);
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, 64 * MIB, &loan), 0);
+	ck_assert_int_eq(lending_map_buffer(&loan, 0, MIB, &address), 0);
+	/* A second loan of the device fails, and its return takes nothing from the first one. */
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, 64 * MIB, &second),
+			 -EBUSY);
+	ck_assert_int_eq(lending_return(&second), 0);
+	expect_target(gpu, address, fabric.hosts[borrower].root, 0);
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, lender_b, false, 64 * MIB, &second),
+			 -EBUSY);
+	/* Nor does a second return take anything from the next loan. */
+	ck_assert_int_eq(lending_return(&loan), 0);
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, 64 * MIB, &second), 0);
+	ck_assert_int_eq(lending_map_buffer(&second, 0, MIB, &address), 0);
+	ck_assert_int_eq(lending_return(&loan), 0);
+	expect_target(gpu, address, fabric.hosts[borrower].root, 0);
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, 64 * MIB, &loan),
+			 -EBUSY);
+}
+END_TEST
+
 START_TEST(a_virtual_machine_has_no_dma_before_its_device_is_a_bus_master)
 {
 	u64 address;
@@ -248,6 +273,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_device_that_is_returned_leaves_nothing_and_can_be_lent_again);
 	tcase_add_test(tests, a_peer_is_reached_in_each_of_the_three_ways);
 	tcase_add_test(tests, a_loan_that_fails_leaves_nothing_behind);
+	tcase_add_test(tests, a_loan_is_returned_once_and_by_its_borrower);
 	tcase_add_test(tests, a_virtual_machine_has_no_dma_before_its_device_is_a_bus_master);
 	tcase_add_test(tests, a_host_uses_its_own_device_without_windows);
 	tcase_add_test(tests, a_device_cannot_be_returned_while_it_writes);

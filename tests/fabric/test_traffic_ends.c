@@ -177,6 +177,53 @@ START_TEST(an_access_to_itself_leads_nowhere)
 }
 END_TEST
 
+static int cancelled_status[2];
+static u64 cancelled_done[2];
+
+static void move_until_cancelled(void *data)
+{
+	u32 number = *(u32 *)data;
+	struct fabric_transfer transfer = {
+		.from = gpu, .address = buffer, .bytes = GIB / 4, .read = number
+	};
+
+	cancelled_status[number] = fabric_do(&fabric, &transfer);
+	cancelled_done[number] = transfer.done;
+	/* Interrupted before it begins. */
+	transfer.bytes = GIB / 4;
+	ck_assert_int_eq(fabric_do(&fabric, &transfer), -EINTR);
+}
+
+/* A write and a read of 256 MiB would take 37 and 45 ms. */
+static void cancel(void)
+{
+	static u32 numbers[] = { 0, 1 };
+	struct eng_actor *actors[2];
+
+	build_b(false);
+	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, GIB / 2, &loan), 0);
+	ck_assert_int_eq(lending_map_buffer(&loan, 0, GIB / 4, &buffer), 0);
+	for (u32 i = 0; i < 2; i++)
+		actors[i] = eng_spawn("moves", move_until_cancelled, &numbers[i]);
+	eng_sleep_until(1000000);
+	for (u32 i = 0; i < 2; i++) {
+		eng_interrupt(actors[i]);
+		eng_join(actors[i]);
+		ck_assert_int_eq(cancelled_status[i], -EINTR);
+		ck_assert_uint_gt(cancelled_done[i], MIB);
+		ck_assert_uint_lt(cancelled_done[i], GIB / 8);
+	}
+	ck_assert_uint_lt(eng_now(), 1020000);
+	eng_sleep_until(eng_now() + 1000000);
+	expect_idle();
+}
+
+START_TEST(an_interrupt_cancels_a_transfer)
+{
+	simulate(cancel);
+}
+END_TEST
+
 /* Memory. */
 
 static u32 until_failure; /* so many allocations succeed; 0: all do */
@@ -286,6 +333,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_transfer_that_fails_half_way_ends_once);
 	tcase_add_test(tests, a_write_that_is_stored_before_its_next_one_is_due_can_fail);
 	tcase_add_test(tests, an_access_to_itself_leads_nowhere);
+	tcase_add_test(tests, an_interrupt_cancels_a_transfer);
 	tcase_add_test(tests, without_memory_transfers_fail_and_leave_nothing);
 }
 
