@@ -17,8 +17,6 @@
  * These are the measurements of Device Lending (ICPP 2018 Companion), section 7. The GPU of the
  * machine takes no part, but for the cycles of a fence (app.fence).
  *
- * A device that polls its own memory sees a number as soon as it is there.
- *
  * Containers whose app.fabric and constants are equal share one fabric.
  */
 #include "apps/transfer.h"
@@ -29,11 +27,12 @@
 
 #include "apps/app.h"
 #include "apps/app_cost.h"
+#include "apps/ping_pong.h"
 #include "config/check.h"
 #include "engine/error.h"
 #include "fabric/traffic.h"
 
-#define FLAG_BYTES	 8u /* a number, a register, a message that something has ended */
+#define FLAG_BYTES	 8u /* a register, a message that something has ended */
 #define COMMAND_BYTES	 64u
 #define COMPLETION_BYTES 16u
 #define BUFFER_ALIGNMENT 4096u
@@ -43,18 +42,6 @@
 struct shared_fabric {
 	struct fabric fabric;
 	u32 users;
-};
-
-/* Two devices that count. Both poll all the time. */
-struct ping_pong {
-	struct transfer *transfer;
-	struct fabric_transfer writes[2]; /* the number for the other one */
-	struct fabric_transfer polls[2];
-	u64 written_ps[2]; /* the number for this one is there since; 0: it is not */
-	u32 polling;
-	bool seen;  /* the first one has seen the answer */
-	bool stops; /* nobody polls again */
-	struct eng_waitq waitq;
 };
 
 /* A driver and what it has borrowed. */
@@ -99,6 +86,36 @@ static struct shared_fabric *find_shared(const struct app_env *env)
 	return NULL;
 }
 
+/* The hosts that lend to the driver of @cfg have their IOMMU on, or off. */
+static void set_iommus(struct fabric *fabric, const struct cfg_transfer *cfg)
+{
+	bool plays = cfg->operation == TRANSFER_PING_PONG;
+	const char *const devices[] = { cfg->device, plays ? cfg->peer : cfg->target };
+	u32 borrower = fabric_find_host(fabric, cfg->borrower);
+
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		u32 device = fabric_find(fabric, devices[i]);
+
+		/* A target that is "memory" is no element. */
+		if (device != FABRIC_NONE && fabric->elements[device].host != borrower)
+			fabric->hosts[fabric->elements[device].host].iommu = cfg->iommu;
+	}
+}
+
+/* Likewise for all containers of the fabric, before the first loan: their order does not matter. */
+static void set_all_iommus(const struct transfer *transfer)
+{
+	const struct config *config = transfer->env->config;
+
+	for (size_t i = 0; i < config->container_count; i++) {
+		const struct cfg_container *other = &config->containers[i];
+
+		if (other->enabled && other->app_type == transfer->env->container->app_type &&
+		    is_same_fabric(other->app, transfer->cfg))
+			set_iommus(&transfer->shared->fabric, other->app);
+	}
+}
+
 static int get_fabric(struct transfer *transfer, struct sim_error *err)
 {
 	char wrong[TRANSFER_WRONG_MAX];
@@ -112,6 +129,7 @@ static int get_fabric(struct transfer *transfer, struct sim_error *err)
 		/* It is right: transfer_check() has built it before. */
 		(void)transfer_fabric_build(transfer->cfg, &transfer->shared->fabric, &key,
 					    wrong);
+		set_all_iommus(transfer);
 	}
 	transfer->shared->users++;
 	return 0;
@@ -126,7 +144,8 @@ static int reject_loan(const struct transfer *transfer, const char *key, const c
 		status == -EBUSY  ? "another container has it" :
 		status == -ENODEV ? "no cable joins its host and the borrower, or its "
 				    "target's" :
-		status == -EPERM  ? "a virtual machine borrows with app.iommu only" :
+		status == -EPERM  ? "a virtual machine borrows with app.iommu only, and no "
+				    "device of app.borrower" :
 				    "the windows of an NTB, or app.dma_window, have no "
 				    "room for it";
 
@@ -144,8 +163,6 @@ static struct lending_loan *borrow(struct transfer *transfer, const char *key, c
 	u32 borrower = fabric_find_host(fabric, transfer->cfg->borrower);
 	int status;
 
-	if (fabric->elements[device].host != borrower)
-		fabric->hosts[fabric->elements[device].host].iommu = transfer->cfg->iommu;
 	status = lending_borrow(fabric, device, borrower, transfer->cfg->virtual,
 				transfer->cfg->dma_window, loan);
 	if (!status) {
@@ -190,13 +207,14 @@ static int map_numbers(struct transfer *transfer, struct lending_loan *loan,
 	int status;
 
 	if (memory) {
-		status = map_memory(loan, there, FLAG_BYTES, &transfer->device_flag);
+		status = map_memory(loan, there, PING_PONG_BYTES, &transfer->device_flag);
 		if (!status)
-			status = map_memory(loan, back, FLAG_BYTES, &transfer->device_poll);
+			status =
+				map_memory(loan, back, PING_PONG_BYTES, &transfer->device_poll);
 		if (!status)
-			status = map_memory(peer, back, FLAG_BYTES, &transfer->peer_flag);
+			status = map_memory(peer, back, PING_PONG_BYTES, &transfer->peer_flag);
 		if (!status)
-			status = map_memory(peer, there, FLAG_BYTES, &transfer->peer_poll);
+			status = map_memory(peer, there, PING_PONG_BYTES, &transfer->peer_poll);
 	} else {
 		status = lending_map_peer(loan, peer->device, &transfer->device_flag);
 		if (!status)
@@ -225,6 +243,54 @@ static int get_loans(struct transfer *transfer, struct sim_error *err)
 	if (strcmp(cfg->target, "memory") != 0)
 		(void)borrow(transfer, "target", cfg->target, err, &status);
 	return status ? status : map_target(transfer, loan, err);
+}
+
+/*
+ * Does @from reach all of @bytes? No loan says so: a target may have less memory, and a way may
+ * have too many links.
+ */
+static int check_way(const struct transfer *transfer, const char *key, u32 from, u64 address,
+		     u64 bytes, struct sim_error *err)
+{
+	struct fabric *fabric = &transfer->shared->fabric;
+	struct fabric_path path;
+	int status = 0;
+
+	for (u64 done = 0; !status && done < bytes; done += path.bytes)
+		status = fabric_route(fabric, from, address + done, bytes - done, &path);
+	if (!status)
+		return 0;
+	return sim_user_error(err, "%s:containers.%s.app.%s: \"%s\" %s",
+			      transfer->env->config->file, transfer->env->container->name,
+			      status == -ELOOP ? key : "bytes", fabric->elements[from].name,
+			      status == -ELOOP ?
+				      "has a way of too many links, allowed: 32" :
+				      "reaches less of app.target, allowed: as much as "
+				      "app.target has");
+}
+
+static int check_ways(const struct transfer *transfer, struct sim_error *err)
+{
+	const struct cfg_transfer *cfg = transfer->cfg;
+	bool plays = cfg->operation == TRANSFER_PING_PONG;
+	const struct {
+		const char *key;
+		u32 from;
+		u64 address, bytes;
+	} ways[] = {
+		{ "device", transfer->cpu, transfer->registers, FLAG_BYTES },
+		{ "device", transfer->device, transfer->flag, plays ? 0 : COMMAND_BYTES },
+		{ "device", transfer->device, transfer->target, plays ? 0 : cfg->bytes },
+		{ "device", transfer->device, transfer->device_flag,
+		  plays ? PING_PONG_BYTES : 0 },
+		{ "peer", transfer->peer, transfer->peer_flag, plays ? PING_PONG_BYTES : 0 },
+	};
+	int status = 0;
+
+	for (size_t i = 0; !status && i < ARRAY_SIZE(ways); i++)
+		status = check_way(transfer, ways[i].key, ways[i].from, ways[i].address,
+				   ways[i].bytes, err);
+	return status;
 }
 
 static void transfer_discard(struct app_env *env)
@@ -257,12 +323,14 @@ static int transfer_prepare(struct app_env *env, struct sim_error *err)
 	status = cfg->fence ? app_check_cycles(env, "fence", err) : 0;
 	if (!status)
 		status = get_fabric(transfer, err);
-	return status ? status : get_loans(transfer, err);
+	if (!status)
+		status = get_loans(transfer, err);
+	return status ? status : check_ways(transfer, err);
 }
 
 /* Rounds. */
 
-/* Blocking: move @bytes. Returns 0 or -ENOMEM: the ways of a loan lead somewhere. */
+/* Blocking: move @bytes. Returns 0, -EINTR or -ENOMEM: check_ways() has been there. */
 static int move(struct transfer *transfer, u32 from, u64 address, u64 bytes, bool read)
 {
 	struct fabric_transfer moved = {
@@ -338,6 +406,10 @@ static int move_and_complete(struct transfer *transfer)
 
 	fabric_begin(&transfer->shared->fabric, &data);
 	status = move(transfer, transfer->device, transfer->flag, COMPLETION_BYTES, false);
+	while (!pending.ended && eng_wait(&pending.waitq, ENG_NEVER, true) != -EINTR)
+		;
+	if (!pending.ended)
+		fabric_cancel(&data);
 	while (!pending.ended)
 		(void)eng_wait(&pending.waitq, ENG_NEVER, false);
 	return status ? status : data.status;
@@ -362,107 +434,15 @@ static int command_round(struct transfer *transfer)
 	return status;
 }
 
-/* Ping-pong. */
-
-static void number_poll(struct ping_pong *play, u32 side)
+static void begin_ping_pong(struct transfer *transfer)
 {
-	struct fabric_transfer *poll = &play->polls[side];
+	const struct ping_pong_side sides[2] = {
+		{ transfer->device, transfer->device_flag, transfer->device_poll },
+		{ transfer->peer, transfer->peer_flag, transfer->peer_poll },
+	};
 
-	fabric_begin(&play->transfer->shared->fabric, poll);
-}
-
-static void number_write(struct ping_pong *play, u32 side)
-{
-	fabric_begin(&play->transfer->shared->fabric, &play->writes[side]);
-}
-
-/* The number of the other side is where this one looks, or has been told. */
-static void number_seen(struct ping_pong *play, u32 side)
-{
-	play->written_ps[side] = 0;
-	if (side)
-		number_write(play, side);
-	play->seen |= !side;
-	if (!side)
-		eng_wake_all(&play->waitq);
-}
-
-static void number_written(struct fabric_transfer *write)
-{
-	struct ping_pong *play = write->data;
-	u32 other = write == &play->writes[0];
-
-	play->written_ps[other] = play->transfer->shared->fabric.now_ps;
-	/* In its own memory it sees it at once. */
-	if (strcmp(play->transfer->cfg->target, "memory") != 0)
-		number_seen(play, other);
-}
-
-static void number_polled(struct fabric_transfer *poll)
-{
-	struct ping_pong *play = poll->data;
-	u32 side = poll == &play->polls[1];
-
-	if (play->written_ps[side] && play->written_ps[side] <= poll->served_ps)
-		number_seen(play, side);
-	if (!play->stops) {
-		number_poll(play, side);
-		return;
-	}
-	play->polling--;
-	eng_wake_all(&play->waitq);
-}
-
-static void ping_pong_begin(struct transfer *transfer)
-{
-	struct ping_pong *play = &transfer->ping_pong;
-	const u32 elements[] = { transfer->device, transfer->peer };
-	const u64 flags[] = { transfer->device_flag, transfer->peer_flag };
-	const u64 looks[] = { transfer->device_poll, transfer->peer_poll };
-
-	play->transfer = transfer;
-	for (u32 side = 0; side < 2; side++) {
-		play->writes[side] = (struct fabric_transfer){
-			.from = elements[side],
-			.address = flags[side],
-			.bytes = FLAG_BYTES,
-			.on_end = number_written,
-			.data = play,
-		};
-		play->polls[side] = (struct fabric_transfer){
-			.from = elements[side],
-			.address = looks[side],
-			.bytes = FLAG_BYTES,
-			.read = true,
-			.on_end = number_polled,
-			.data = play,
-		};
-		if (looks[side]) {
-			play->polling++;
-			number_poll(play, side);
-		}
-	}
-}
-
-/* Blocking: until nobody polls. */
-static void ping_pong_end(struct transfer *transfer)
-{
-	struct ping_pong *play = &transfer->ping_pong;
-
-	play->stops = true;
-	while (play->polling)
-		(void)eng_wait(&play->waitq, ENG_NEVER, false);
-}
-
-static int ping_pong_round(struct transfer *transfer)
-{
-	struct ping_pong *play = &transfer->ping_pong;
-
-	play->seen = false;
-	number_write(play, 0);
-	while (!play->seen)
-		(void)eng_wait(&play->waitq, ENG_NEVER, false);
-	return play->writes[0].status ? play->writes[0].status : play->writes[1].status;
+	ping_pong_begin(&transfer->ping_pong, &transfer->shared->fabric,
+			!strcmp(transfer->cfg->target, "memory"), sides);
 }
 
 /* Blocking: one round, with its record. Returns 0, -EINTR or -ENOMEM. */
@@ -475,7 +455,7 @@ static int transfer_round(struct transfer *transfer)
 		return status;
 	switch (transfer->cfg->operation) {
 	case TRANSFER_PING_PONG:
-		status = ping_pong_round(transfer);
+		status = ping_pong_round(&transfer->ping_pong);
 		break;
 	case TRANSFER_COMMAND:
 		status = command_round(transfer);
@@ -493,10 +473,10 @@ static int transfer_run(const struct app_env *env)
 	int status = app_start_late(env);
 
 	if (!status && transfer->cfg->operation == TRANSFER_PING_PONG)
-		ping_pong_begin(transfer);
+		begin_ping_pong(transfer);
 	while (!status)
 		status = transfer_round(transfer);
-	ping_pong_end(transfer);
+	ping_pong_end(&transfer->ping_pong);
 	return status == -EINTR ? 0 : status;
 }
 

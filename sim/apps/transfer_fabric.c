@@ -292,6 +292,11 @@ static bool check_names(const struct cfg_transfer *cfg, const struct fabric *fab
 		number = find_element(wrong, "", fabric, devices[i].name);
 		if (number == FABRIC_NONE)
 			return false;
+		if (i && number == fabric_find(fabric, cfg->device))
+			return app_fields_reject(wrong, "",
+						 "\"%.64s\" is app.device, too, allowed: "
+						 "another device",
+						 devices[i].name);
 		if (fabric->elements[number].kind != FABRIC_DEVICE)
 			return app_fields_reject(wrong, "",
 						 "\"%.64s\" is no device of app.fabric",

@@ -113,3 +113,43 @@ status=0
 "$gvmsim" run same.json --quiet --out none >.out 2>.err || status=$?
 [ $status = 2 ] && grep -q 'other.app.device: "lender.gpu" cannot be borrowed: another container has it' .err ||
 	fail "one device, two containers: $status, $(cat .err)"
+mistake 'app.peer: "lender-a.gpu" is app.device, too' --set $app.operation=ping-pong --set $app.peer=lender-a.gpu
+mistake 'app.target: "lender-a.gpu" is app.device, too' --set $app.target=lender-a.gpu
+mistake 'app.bytes: "lender-a.gpu" reaches less of app.target' --set $app.target=lender-b.gpu --set $app.bytes=1G
+
+# ends ARGUMENTS...: a run ends, without an error, and prints its rounds.
+ends() {
+	timeout -k 1 60 "$gvmsim" run "$@" --quiet --out ends >.out 2>.err || fail "$*: $? $(cat .err)"
+	jq '[.containers[].rounds] | add' ends/summary.json
+}
+
+# A restarted container counts again, and its devices are still its own.
+jq '. + {events: [{at: "2ms", container: "driver", restart: true}]}' "$source/scenarios/lending.json" >restart.json
+once=$(ends lending --set $app.operation=ping-pong --set $app.peer=lender-b.gpu)
+again=$(ends restart.json --set $app.operation=ping-pong --set $app.peer=lender-b.gpu)
+[ "$again" -gt $((once * 9 / 10)) ] || fail "$again rounds with a restart, $once without"
+# Two devices of one host count in its memory, also at its address 0.
+[ "$(ends lending --set $app.profile=lending-figure8a --set $app.borrower=lender --set $app.device=lender.gpu \
+	--set $app.operation=ping-pong --set $app.peer=lender.gpu-b)" -gt 1000 ] || fail "no numbers in the memory of their host"
+# A stop ends a transfer of seconds, which fails; so does the end of the run.
+jq '. + {events: [{at: "2ms", container: "driver", stop: true}]}' "$source/scenarios/lending.json" >stop.json
+[ "$(ends stop.json --set $app.bytes=200M)" = 0 ] && grep -q ',stopped,failed$' ends/requests.csv ||
+	fail "a transfer outlives its container: $(cat ends/requests.csv)"
+# Threads that think longer than a read takes.
+[ "$(ends lending --set $app.operation=read --set $app.in_flight=2 --set $app.fence=true --set $app.request=128 \
+	--set $app.bytes=1000 --set gpu.cycles.fence_offset=100000)" -gt 10 ] || fail "no reads by threads that think for long"
+
+# A host that lends and borrows its own device: its IOMMU does not depend on the order of containers.
+cat >hosts.json <<'JSON'
+{
+	"name": "hosts", "duration": "6ms", "gpu": {"profile": "h200-141g"}, "system": {"name": "exclusive"},
+	"containers": {
+		"own": {"app": {"type": "transfer", "profile": "lending-figure8a", "iommu": true, "borrower": "lender"}},
+		"borrowed": {"app": {"type": "transfer", "profile": "lending-figure8a", "iommu": true, "device": "lender.gpu-b"}}
+	}
+}
+JSON
+jq '.containers |= {borrowed, own}' hosts.json >order.json
+first=$(ends hosts.json)
+second=$(ends order.json)
+[ "$first" = "$second" ] && [ "$first" -gt 30 ] || fail "$first rounds, $second in the other order"
