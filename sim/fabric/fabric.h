@@ -25,8 +25,12 @@
 
 #include "fabric/types.h"
 
-/* Empty a fabric. Borrows nothing. */
+/*
+ * Empty a fabric, which keeps a copy of @config. destroy frees what its traffic has used; no
+ * transfer is under way.
+ */
 void fabric_init(struct fabric *fabric, const struct fabric_config *config);
+void fabric_destroy(struct fabric *fabric);
 
 /*
  * Build it. Numbers count from 0 in the order of the calls. A host gets its root. @name is

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * TLPs on their way; see traffic.h.
+ * Reads and writes as TLPs; see traffic.h.
  *
- * There is one event for each TLP and link: it is ready to be sent. Then the link says when it
- * begins, and the next event is its head at the next link. A read is a request of its device
- * with children: at each root that it crosses it is cut, and each piece is a request of that
- * root.
+ * A read is a request of its device with children: at each root that it crosses it is cut, and
+ * each piece is a request of that root.
  *
  *     device --request--> root --pieces--> memory
  *     device <--data----- root <--data---- memory
@@ -14,222 +12,11 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "fabric/packets.h"
 #include "gvm/port.h"
 
-#define PS_PER_NS  1000ull
-#define BLOCK_SIZE 512u /* packets or requests that are allocated at once */
-
-/* A read, or a piece of one behind a root. */
-struct fabric_request {
-	struct eng_timer event; /* there was no memory to send it */
-	struct fabric_transfer *transfer;
-	struct fabric_request *parent; /* whose piece it is, or NULL */
-	struct fabric_request *next;   /* in the queue for a tag, or among free ones */
-	u32 owner;		       /* the element whose tag it takes */
-	u32 cuts;	/* roots that have cut it: 0 for what a device asks for */
-	u32 first, end; /* its steps on the transfer's path */
-	u32 bytes;
-	u32 answered;
-};
-
-struct fabric_packet {
-	struct eng_timer event;
-	struct fabric_packet *next; /* among free ones, or among a transfer's that think */
-	void (*arrive)(struct fabric *fabric, struct fabric_packet *packet);
-	struct fabric_transfer *transfer;
-	struct fabric_request *request; /* of a request and of a completion */
-	u32 step;			/* the next one */
-	u32 end;			/* beyond the last one, or of the way back before it */
-	bool back;
-	u32 data;
-	u32 header;
-	u64 slowest_ps; /* on a link so far: its tail comes so much later than its head */
-};
-
 static bool transfer_begin_more(struct fabric_transfer *transfer);
-
-/* Memory. */
-
-static bool add_block(struct fabric *fabric, size_t entry_bytes, char **ret_entries)
-{
-	void **blocks = realloc(fabric->blocks, (fabric->block_count + 1) * sizeof(*blocks));
-
-	if (!blocks)
-		return false;
-	fabric->blocks = blocks;
-	*ret_entries = calloc(BLOCK_SIZE, entry_bytes);
-	if (!*ret_entries)
-		return false;
-	blocks[fabric->block_count++] = *ret_entries;
-	return true;
-}
-
-static struct fabric_packet *packet_new(struct fabric *fabric)
-{
-	struct fabric_packet *packet;
-	char *entries;
-
-	if (!fabric->packets) {
-		if (!add_block(fabric, sizeof(*packet), &entries))
-			return NULL;
-		for (u32 i = 0; i < BLOCK_SIZE; i++) {
-			packet = (struct fabric_packet *)entries + i;
-			packet->next = fabric->packets;
-			fabric->packets = packet;
-		}
-	}
-	packet = fabric->packets;
-	fabric->packets = packet->next;
-	memset(packet, 0, sizeof(*packet));
-	return packet;
-}
-
-static void packet_free(struct fabric *fabric, struct fabric_packet *packet)
-{
-	packet->next = fabric->packets;
-	fabric->packets = packet;
-}
-
-static struct fabric_request *request_new(struct fabric *fabric)
-{
-	struct fabric_request *request;
-	char *entries;
-
-	if (!fabric->requests) {
-		if (!add_block(fabric, sizeof(*request), &entries))
-			return NULL;
-		for (u32 i = 0; i < BLOCK_SIZE; i++) {
-			request = (struct fabric_request *)entries + i;
-			request->next = fabric->requests;
-			fabric->requests = request;
-		}
-	}
-	request = fabric->requests;
-	fabric->requests = request->next;
-	memset(request, 0, sizeof(*request));
-	return request;
-}
-
-static void request_free(struct fabric *fabric, struct fabric_request *request)
-{
-	request->next = fabric->requests;
-	fabric->requests = request;
-}
-
-void fabric_destroy(struct fabric *fabric)
-{
-	for (u32 i = 0; i < fabric->block_count; i++)
-		free(fabric->blocks[i]);
-	free(fabric->blocks);
-	fabric->blocks = NULL;
-	fabric->block_count = 0;
-	fabric->packets = NULL;
-	fabric->requests = NULL;
-}
-
-/* Events. */
-
-static void fabric_advance(struct fabric *fabric);
-
-static void timer_fire(struct eng_timer *timer)
-{
-	fabric_advance(container_of(timer, struct fabric, timer));
-}
-
-/* Set the engine's timer to the first event: the first ns that is not before it. */
-static void fabric_set_timer(struct fabric *fabric)
-{
-	u64 next = eng_timers_next(&fabric->events);
-
-	if (next == ENG_NEVER) {
-		eng_timer_cancel(&fabric->timer);
-		return;
-	}
-	fabric->timer.fire = timer_fire;
-	eng_timer_set(&fabric->timer, (next + PS_PER_NS - 1) / PS_PER_NS);
-}
-
-/* Handle what is due now. Events set others, also for now. */
-static void fabric_advance(struct fabric *fabric)
-{
-	u64 now = eng_now() * PS_PER_NS;
-	struct eng_timer *event;
-
-	while (eng_timers_next(&fabric->events) <= now) {
-		fabric->now_ps = eng_timers_next(&fabric->events);
-		event = eng_timers_pop_due(&fabric->events, now);
-		event->fire(event);
-	}
-	fabric->now_ps = now;
-	fabric_set_timer(fabric);
-}
-
-/* Packets. */
-
-/* Where it has come to its end: a ps from now, when its tail is there. */
-static void packet_arrived(struct eng_timer *event)
-{
-	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
-
-	packet->arrive(packet->transfer->fabric, packet);
-}
-
-/* Put @data bytes on a link as soon as it is free. Returns when it begins. */
-static u64 wire_send(struct fabric *fabric, struct fabric_wire *wire, const u32 data,
-		     const u32 header, u64 *ret_length_ps)
-{
-	u64 start = wire->free_ps > fabric->now_ps ? wire->free_ps : fabric->now_ps;
-
-	*ret_length_ps = fabric_wire_ps(wire, data, header);
-	wire->free_ps = start + *ret_length_ps;
-	wire->packets++;
-	wire->data += data;
-	wire->total += data + header;
-	return start;
-}
-
-/* Its head is at its next link. */
-static void packet_ready(struct eng_timer *event)
-{
-	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
-	struct fabric_transfer *transfer = packet->transfer;
-	struct fabric *fabric = transfer->fabric;
-	const struct fabric_step *steps = transfer->path.steps;
-	const struct fabric_step *step = &steps[packet->step];
-	struct fabric_wire *wire = packet->back ? step->back : step->wire;
-	u64 length_ps, date = wire_send(fabric, wire, packet->data, packet->header, &length_ps);
-
-	if (length_ps > packet->slowest_ps)
-		packet->slowest_ps = length_ps;
-	date += step->wire_ps;
-	if (packet->back ? packet->step == packet->end : packet->step + 1 == packet->end) {
-		event->fire = packet_arrived;
-		date += packet->slowest_ps;
-	} else if (packet->back) {
-		packet->step--;
-		date += steps[packet->step].cross_ps;
-	} else {
-		packet->step++;
-		date += step->cross_ps;
-	}
-	eng_timers_set(&fabric->events, event, date);
-}
-
-/*
- * Let a packet begin at @date: over the steps from @first to before @end, or back from @end - 1
- * to @first.
- */
-static void packet_send(struct fabric *fabric, struct fabric_packet *packet, u32 first, u32 end,
-			u64 date)
-{
-	packet->step = packet->back ? end - 1 : first;
-	packet->end = packet->back ? first : end;
-	packet->event.fire = packet_ready;
-	eng_timers_set(&fabric->events, &packet->event, date);
-}
 
 /* Transfers. */
 
@@ -244,7 +31,7 @@ static void transfer_end(struct fabric_transfer *transfer)
 
 		transfer->thinking = packet->next;
 		eng_timers_cancel(&fabric->events, &packet->event);
-		packet_free(fabric, packet);
+		fabric_packet_free(fabric, packet);
 	}
 	fabric->elements[transfer->from].transfers--;
 	transfer->on_end(transfer);
@@ -307,7 +94,7 @@ static u64 target_store_ps(const struct fabric *fabric, const struct fabric_path
 {
 	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
 
-	return memory ? fabric->config.store_ns * PS_PER_NS : 0;
+	return memory ? fabric->config.store_ns * FABRIC_PS_PER_NS : 0;
 }
 
 static void write_stored(struct fabric *fabric, struct fabric_packet *packet)
@@ -315,7 +102,7 @@ static void write_stored(struct fabric *fabric, struct fabric_packet *packet)
 	struct fabric_transfer *transfer = packet->transfer;
 	u32 bytes = packet->data;
 
-	packet_free(fabric, packet);
+	fabric_packet_free(fabric, packet);
 	(void)transfer_did(transfer, bytes);
 }
 
@@ -338,16 +125,15 @@ static void write_arrived(struct fabric *fabric, struct fabric_packet *packet)
 
 	if (at == path->count) {
 		packet->arrive = write_stored;
-		packet->event.fire = packet_arrived;
-		eng_timers_set(&fabric->events, &packet->event,
-			       fabric->now_ps + target_store_ps(fabric, path));
+		fabric_packet_wait(fabric, packet,
+				   fabric->now_ps + target_store_ps(fabric, path));
 		return;
 	}
 	while (left) {
 		u32 data = most && left > most ? most : left;
 
 		if (!piece)
-			piece = packet_new(fabric);
+			piece = fabric_packet_new(fabric);
 		if (!piece) {
 			transfer_fail(transfer, -ENOMEM);
 			(void)transfer_did(transfer, left);
@@ -359,8 +145,8 @@ static void write_arrived(struct fabric *fabric, struct fabric_packet *packet)
 			.data = data,
 			.header = FABRIC_REQUEST_HEADER,
 		};
-		packet_send(fabric, piece, at, next_root(path, at),
-			    fabric->now_ps + path->steps[at - 1].cross_ps);
+		fabric_packet_send(fabric, piece, at, next_root(path, at),
+				   fabric->now_ps + path->steps[at - 1].cross_ps);
 		left -= data;
 		piece = NULL;
 	}
@@ -394,7 +180,7 @@ static void write_send(struct fabric_transfer *transfer)
 	if (!transfer_has_path(transfer))
 		return;
 	data = transfer_piece(transfer, fabric->config.payload);
-	packet = packet_new(fabric);
+	packet = fabric_packet_new(fabric);
 	if (!packet) {
 		transfer_fail(transfer, -ENOMEM);
 		return;
@@ -404,7 +190,7 @@ static void write_send(struct fabric_transfer *transfer)
 	packet->data = data;
 	packet->header = FABRIC_REQUEST_HEADER;
 	transfer->begun += data;
-	packet_send(fabric, packet, 0, next_root(&transfer->path, 0), fabric->now_ps);
+	fabric_packet_send(fabric, packet, 0, next_root(&transfer->path, 0), fabric->now_ps);
 	pace_ps = write_pace_ps(fabric, &transfer->path, data);
 	if (transfer->begun < transfer->bytes)
 		eng_timers_set(&fabric->events, &transfer->pace, fabric->now_ps + pace_ps);
@@ -427,7 +213,8 @@ static u64 target_read_ps(const struct fabric *fabric, const struct fabric_path 
 {
 	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
 
-	return (memory ? fabric->config.memory_ns : fabric->config.device_ns) * PS_PER_NS;
+	return (memory ? fabric->config.memory_ns : fabric->config.device_ns) *
+	       FABRIC_PS_PER_NS;
 }
 
 static void request_arrived(struct fabric *fabric, struct fabric_packet *packet);
@@ -435,7 +222,7 @@ static void request_arrived(struct fabric *fabric, struct fabric_packet *packet)
 /* Send a request that has a tag. False: there is no memory. */
 static bool request_send(struct fabric *fabric, struct fabric_request *request, u64 date)
 {
-	struct fabric_packet *packet = packet_new(fabric);
+	struct fabric_packet *packet = fabric_packet_new(fabric);
 
 	if (!packet)
 		return false;
@@ -443,7 +230,7 @@ static bool request_send(struct fabric *fabric, struct fabric_request *request, 
 	packet->request = request;
 	packet->arrive = request_arrived;
 	packet->header = FABRIC_REQUEST_HEADER;
-	packet_send(fabric, packet, request->first, request->end, date);
+	fabric_packet_send(fabric, packet, request->first, request->end, date);
 	return true;
 }
 
@@ -515,7 +302,7 @@ static void completion_arrived(struct fabric *fabric, struct fabric_packet *pack
 	struct fabric_request *request = packet->request;
 	u32 bytes = packet->data;
 
-	packet_free(fabric, packet);
+	fabric_packet_free(fabric, packet);
 	request_answer(fabric, request, bytes);
 }
 
@@ -523,7 +310,7 @@ static void completion_arrived(struct fabric *fabric, struct fabric_packet *pack
 static void completion_send(struct fabric *fabric, struct fabric_request *request, u32 bytes,
 			    u64 date)
 {
-	struct fabric_packet *packet = packet_new(fabric);
+	struct fabric_packet *packet = fabric_packet_new(fabric);
 
 	if (!packet) {
 		transfer_fail(request->transfer, -ENOMEM);
@@ -536,7 +323,7 @@ static void completion_send(struct fabric *fabric, struct fabric_request *reques
 	packet->back = true;
 	packet->data = bytes;
 	packet->header = FABRIC_COMPLETION_HEADER;
-	packet_send(fabric, packet, request->first, request->end, date);
+	fabric_packet_send(fabric, packet, request->first, request->end, date);
 }
 
 /* The time after an answer is over: of all that think, the first one's, as all take as long. */
@@ -546,7 +333,7 @@ static void read_thought(struct eng_timer *event)
 	struct fabric_transfer *transfer = packet->transfer;
 
 	transfer->thinking = packet->next;
-	packet_free(transfer->fabric, packet);
+	fabric_packet_free(transfer->fabric, packet);
 	transfer->in_flight--;
 	(void)transfer_begin_more(transfer);
 }
@@ -555,7 +342,7 @@ static void read_thought(struct eng_timer *event)
 static bool read_think(struct fabric_transfer *transfer)
 {
 	struct fabric *fabric = transfer->fabric;
-	struct fabric_packet *packet = packet_new(fabric);
+	struct fabric_packet *packet = fabric_packet_new(fabric);
 
 	if (!packet)
 		return false;
@@ -602,7 +389,7 @@ static void request_answer(struct fabric *fabric, struct fabric_request *request
 			(void)transfer_did(transfer, bytes);
 		return;
 	}
-	request_free(fabric, request);
+	fabric_request_free(fabric, request);
 	if (!parent)
 		read_answered(transfer, bytes);
 	tag_give_back(fabric, tags);
@@ -616,7 +403,7 @@ static void request_cut(struct fabric *fabric, struct fabric_request *request)
 	u32 left = request->bytes, at = request->end;
 
 	while (left) {
-		struct fabric_request *piece = request_new(fabric);
+		struct fabric_request *piece = fabric_request_new(fabric);
 		u32 bytes = left < most ? left : most;
 
 		if (!piece) {
@@ -653,13 +440,11 @@ static void request_serve(struct fabric *fabric, struct fabric_request *request)
 	}
 }
 
-static void request_at_root(struct eng_timer *event)
+static void request_at_root(struct fabric *fabric, struct fabric_packet *packet)
 {
-	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
-	struct fabric *fabric = packet->transfer->fabric;
 	struct fabric_request *request = packet->request;
 
-	packet_free(fabric, packet);
+	fabric_packet_free(fabric, packet);
 	request_cut(fabric, request);
 }
 
@@ -669,13 +454,13 @@ static void request_arrived(struct fabric *fabric, struct fabric_packet *packet)
 	const struct fabric_path *path = &request->transfer->path;
 
 	if (request->end == path->count) {
-		packet_free(fabric, packet);
+		fabric_packet_free(fabric, packet);
 		request_serve(fabric, request);
 		return;
 	}
-	packet->event.fire = request_at_root;
-	eng_timers_set(&fabric->events, &packet->event,
-		       fabric->now_ps + path->steps[request->end - 1].cross_ps);
+	packet->arrive = request_at_root;
+	fabric_packet_wait(fabric, packet,
+			   fabric->now_ps + path->steps[request->end - 1].cross_ps);
 }
 
 /* Ask for the next bytes of a read, as long as it may have more in flight. */
@@ -687,7 +472,7 @@ static void read_ask(struct fabric_transfer *transfer)
 
 	while (!transfer->waits && (!transfer->tags || transfer->in_flight < transfer->tags) &&
 	       transfer_has_path(transfer)) {
-		struct fabric_request *request = request_new(fabric);
+		struct fabric_request *request = fabric_request_new(fabric);
 
 		if (!request) {
 			transfer_fail(transfer, -ENOMEM);
@@ -736,7 +521,6 @@ void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer)
 
 void fabric_cancel(struct fabric_transfer *transfer)
 {
-	fabric_advance(transfer->fabric);
 	transfer_fail(transfer, -EINTR);
 	if (transfer->done == transfer->bytes)
 		transfer_end(transfer);

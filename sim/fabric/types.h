@@ -148,4 +148,34 @@ struct fabric_path {
 	u64 bytes;   /* that go this way, as many as were asked for at most */
 };
 
+/*
+ * A read or a write; see traffic.h. Zeroed before its first use. The first part is the caller's.
+ */
+struct fabric_transfer {
+	u32 from; /* a device, or a root for a CPU */
+	u64 address;
+	u64 bytes; /* after an error: those that had begun */
+	bool read;
+	u32 request_bytes; /* of a read, at once; 0: fabric_config.read_request */
+	u32 tags;	   /* reads in flight at most; 0: as many as the requester has */
+	u64 think_ps;	   /* with tags: after an answer, before that tag asks again */
+	/* Called last, with the status in .status. May begin another transfer. */
+	void (*on_end)(struct fabric_transfer *transfer);
+	void *data;
+	int status;    /* 0; -EFAULT: an access led nowhere; -ENOMEM; -EINTR: cancelled */
+	u64 served_ps; /* its last request of a read was at its target then: it sees that moment */
+
+	/* traffic.c's own. */
+	struct fabric *fabric;
+	struct fabric_path path;
+	u64 path_end;			/* bytes of the transfer up to the end of the path */
+	u64 begun;			/* bytes that were sent or asked for */
+	u64 done;			/* bytes that have come to their end */
+	u32 in_flight;			/* requests of a read */
+	bool waits;			/* a read has a request in the queue for a tag */
+	struct fabric_packet *thinking; /* tags of a read in the time after an answer */
+	struct fabric_packet *thinking_last;
+	struct eng_timer pace;
+};
+
 #endif

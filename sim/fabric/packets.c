@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+#include "fabric/packets.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/fabric.h"
+#include "gvm/port.h"
+
+#define BLOCK_SIZE 512u /* packets or requests that are allocated at once */
+
+/* Memory. */
+
+static bool add_block(struct fabric *fabric, size_t entry_bytes, char **ret_entries)
+{
+	void **blocks = realloc(fabric->blocks, (fabric->block_count + 1) * sizeof(*blocks));
+
+	if (!blocks)
+		return false;
+	fabric->blocks = blocks;
+	*ret_entries = calloc(BLOCK_SIZE, entry_bytes);
+	if (!*ret_entries)
+		return false;
+	blocks[fabric->block_count++] = *ret_entries;
+	return true;
+}
+
+struct fabric_packet *fabric_packet_new(struct fabric *fabric)
+{
+	struct fabric_packet *packet;
+	char *entries;
+
+	if (!fabric->packets) {
+		if (!add_block(fabric, sizeof(*packet), &entries))
+			return NULL;
+		for (u32 i = 0; i < BLOCK_SIZE; i++) {
+			packet = (struct fabric_packet *)entries + i;
+			packet->next = fabric->packets;
+			fabric->packets = packet;
+		}
+	}
+	packet = fabric->packets;
+	fabric->packets = packet->next;
+	memset(packet, 0, sizeof(*packet));
+	return packet;
+}
+
+void fabric_packet_free(struct fabric *fabric, struct fabric_packet *packet)
+{
+	packet->next = fabric->packets;
+	fabric->packets = packet;
+}
+
+struct fabric_request *fabric_request_new(struct fabric *fabric)
+{
+	struct fabric_request *request;
+	char *entries;
+
+	if (!fabric->requests) {
+		if (!add_block(fabric, sizeof(*request), &entries))
+			return NULL;
+		for (u32 i = 0; i < BLOCK_SIZE; i++) {
+			request = (struct fabric_request *)entries + i;
+			request->next = fabric->requests;
+			fabric->requests = request;
+		}
+	}
+	request = fabric->requests;
+	fabric->requests = request->next;
+	memset(request, 0, sizeof(*request));
+	return request;
+}
+
+void fabric_request_free(struct fabric *fabric, struct fabric_request *request)
+{
+	request->next = fabric->requests;
+	fabric->requests = request;
+}
+
+void fabric_destroy(struct fabric *fabric)
+{
+	for (u32 i = 0; i < fabric->block_count; i++)
+		free(fabric->blocks[i]);
+	free(fabric->blocks);
+	fabric->blocks = NULL;
+	fabric->block_count = 0;
+	fabric->packets = NULL;
+	fabric->requests = NULL;
+}
+
+/* Events. */
+
+static void timer_fire(struct eng_timer *timer)
+{
+	fabric_advance(container_of(timer, struct fabric, timer));
+}
+
+/* The first ns that is not before the event. */
+void fabric_set_timer(struct fabric *fabric)
+{
+	u64 next = eng_timers_next(&fabric->events);
+
+	if (next == ENG_NEVER) {
+		eng_timer_cancel(&fabric->timer);
+		return;
+	}
+	fabric->timer.fire = timer_fire;
+	eng_timer_set(&fabric->timer, (next + FABRIC_PS_PER_NS - 1) / FABRIC_PS_PER_NS);
+}
+
+void fabric_advance(struct fabric *fabric)
+{
+	u64 now = eng_now() * FABRIC_PS_PER_NS;
+	struct eng_timer *event;
+
+	while (eng_timers_next(&fabric->events) <= now) {
+		fabric->now_ps = eng_timers_next(&fabric->events);
+		event = eng_timers_pop_due(&fabric->events, now);
+		event->fire(event);
+	}
+	fabric->now_ps = now;
+	fabric_set_timer(fabric);
+}
+
+/* Packets. */
+
+/* Where it has come to its end: a ps from now, when its tail is there. */
+static void packet_arrived(struct eng_timer *event)
+{
+	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
+
+	packet->arrive(packet->transfer->fabric, packet);
+}
+
+/* Put @data bytes on a link as soon as it is free. Returns when it begins. */
+static u64 wire_send(struct fabric *fabric, struct fabric_wire *wire, const u32 data,
+		     const u32 header, u64 *ret_length_ps)
+{
+	u64 start = wire->free_ps > fabric->now_ps ? wire->free_ps : fabric->now_ps;
+
+	*ret_length_ps = fabric_wire_ps(wire, data, header);
+	wire->free_ps = start + *ret_length_ps;
+	wire->packets++;
+	wire->data += data;
+	wire->total += data + header;
+	return start;
+}
+
+/* Its head is at its next link. */
+static void packet_ready(struct eng_timer *event)
+{
+	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
+	struct fabric_transfer *transfer = packet->transfer;
+	struct fabric *fabric = transfer->fabric;
+	const struct fabric_step *steps = transfer->path.steps;
+	const struct fabric_step *step = &steps[packet->step];
+	struct fabric_wire *wire = packet->back ? step->back : step->wire;
+	u64 length_ps, date = wire_send(fabric, wire, packet->data, packet->header, &length_ps);
+
+	if (length_ps > packet->slowest_ps)
+		packet->slowest_ps = length_ps;
+	date += step->wire_ps;
+	if (packet->back ? packet->step == packet->end : packet->step + 1 == packet->end) {
+		event->fire = packet_arrived;
+		date += packet->slowest_ps;
+	} else if (packet->back) {
+		packet->step--;
+		date += steps[packet->step].cross_ps;
+	} else {
+		packet->step++;
+		date += step->cross_ps;
+	}
+	eng_timers_set(&fabric->events, event, date);
+}
+
+void fabric_packet_send(struct fabric *fabric, struct fabric_packet *packet, u32 first, u32 end,
+			u64 date)
+{
+	packet->step = packet->back ? end - 1 : first;
+	packet->end = packet->back ? first : end;
+	packet->event.fire = packet_ready;
+	eng_timers_set(&fabric->events, &packet->event, date);
+}
+
+void fabric_packet_wait(struct fabric *fabric, struct fabric_packet *packet, u64 date)
+{
+	packet->event.fire = packet_arrived;
+	eng_timers_set(&fabric->events, &packet->event, date);
+}
