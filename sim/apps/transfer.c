@@ -35,7 +35,7 @@
 #define FLAG_BYTES	 8u /* a register, a message that something has ended */
 #define COMMAND_BYTES	 64u
 #define COMPLETION_BYTES 16u
-#define BUFFER_ALIGNMENT 4096u
+#define BUFFER_ALIGNMENT TRANSFER_BUFFER_OFFSET
 #define LOANS_MAX	 3u
 #define PS_PER_NS	 1000u
 
@@ -496,6 +496,9 @@ static int transfer_check(struct cfg_load *load, const struct cfg_container *con
 	if (cfg->dma_window & (cfg->dma_window - 1))
 		return cfg_reject_app(load, container, "dma_window",
 				      "is no power of two, allowed: such as \"256M\"");
+	if (cfg->fence && cfg->operation != TRANSFER_READ)
+		return cfg_reject_app(load, container, "fence",
+				      "is of reads, allowed: with app.operation \"read\"");
 	if (cfg->fence && !cfg->in_flight)
 		return cfg_reject_app(load, container, "fence",
 				      "is given without app.in_flight, allowed: with it, as "

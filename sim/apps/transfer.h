@@ -14,6 +14,9 @@ struct sim_error;
 #define TRANSFER_JSON_MAX  16384
 #define TRANSFER_WRONG_MAX 512
 
+/* In the borrower's memory: a page of numbers, and the data of a round behind it. */
+#define TRANSFER_BUFFER_OFFSET 4096u
+
 /* What one round is. */
 enum transfer_operation {
 	TRANSFER_WRITE,	    /* the device writes to its target */

@@ -289,19 +289,63 @@ static bool check_names(const struct cfg_transfer *cfg, const struct fabric *fab
 		*ret_key = devices[i].key;
 		if (!devices[i].given)
 			continue;
+		if (!*devices[i].name)
+			return app_fields_reject(
+				wrong, "",
+				"is missing, allowed: the other device of a ping-pong");
 		number = find_element(wrong, "", fabric, devices[i].name);
 		if (number == FABRIC_NONE)
 			return false;
-		if (i && number == fabric_find(fabric, cfg->device))
-			return app_fields_reject(wrong, "",
-						 "\"%.64s\" is app.device, too, allowed: "
-						 "another device",
-						 devices[i].name);
 		if (fabric->elements[number].kind != FABRIC_DEVICE)
 			return app_fields_reject(wrong, "",
 						 "\"%.64s\" is no device of app.fabric",
 						 devices[i].name);
 	}
+	return true;
+}
+
+/* A device does not move data to or from itself, nor count with itself. */
+static bool check_others(const struct cfg_transfer *cfg, const struct app_fields_wrong *wrong,
+			 const char **ret_key)
+{
+	bool counts = cfg->operation == TRANSFER_PING_PONG;
+	const char *other = counts ? cfg->peer : cfg->target;
+
+	*ret_key = counts ? "peer" : "target";
+	if (!strcmp(other, cfg->device))
+		return app_fields_reject(wrong, "",
+					 "\"%.64s\" is app.device, allowed: %sanother "
+					 "device",
+					 other, counts ? "" : "\"memory\" or ");
+	return true;
+}
+
+/* The data of a round fits into what it goes to or comes from. */
+static bool check_bytes(const struct cfg_transfer *cfg, const struct fabric *fabric,
+			const struct app_fields_wrong *wrong, const char **ret_key)
+{
+	const struct fabric_element *elements = fabric->elements;
+	u32 host = fabric_find_host(fabric, cfg->borrower);
+	u64 room;
+
+	*ret_key = "bytes";
+	if (cfg->operation == TRANSFER_PING_PONG)
+		return true;
+	if (strcmp(cfg->target, "memory") != 0) {
+		room = elements[fabric_find(fabric, cfg->target)].bytes;
+		if (cfg->bytes > room)
+			return app_fields_reject(wrong, "",
+						 "does not fit into \"%.64s\", allowed: "
+						 "up to its %llu bytes",
+						 cfg->target, room);
+		return true;
+	}
+	room = elements[fabric->hosts[host].root].bytes - TRANSFER_BUFFER_OFFSET;
+	if (cfg->bytes > room)
+		return app_fields_reject(wrong, "",
+					 "does not fit into the memory of \"%.64s\", "
+					 "allowed: up to %llu bytes",
+					 cfg->borrower, room);
 	return true;
 }
 
@@ -322,5 +366,6 @@ bool transfer_fabric_build(const struct cfg_transfer *cfg, struct fabric *fabric
 		read_elements(&wrong, json_object_get(json, "elements"), fabric) &&
 		read_cables(&wrong, json_object_get(json, "cables"), fabric);
 	json_decref(json);
-	return right && check_names(cfg, fabric, &wrong, ret_key);
+	return right && check_names(cfg, fabric, &wrong, ret_key) &&
+	       check_others(cfg, &wrong, ret_key) && check_bytes(cfg, fabric, &wrong, ret_key);
 }

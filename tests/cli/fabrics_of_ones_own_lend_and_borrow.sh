@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR GPL-2.0
+# Fabrics of a user's own: the one of docs/lending.md, three hosts in a ring, each a lender and a borrower, in any order of
+# containers, stopped and restarted. What such a fabric cannot do is one line before the run.
+# shellcheck source=tests/cli/common.inc
+. "$(dirname "$0")/common.inc"
+
+# scenario FILTER: "transfer" over the ring a, b, c, each with two GPUs, by the containers that the filter of jq makes.
+scenario() {
+	jq -n 'def add(f): reduce f as $entry ({}; . + $entry);
+		def fabric: {
+			hosts: add("a", "b", "c" | {(.): {memory: "64M"}}),
+			elements: add("a", "b", "c" | {(. + ".switch"): {kind: "switch", below: ., link: "4x16"},
+				(. + ".gpu"): {kind: "device", below: (. + ".switch"), link: "4x16", memory: "16M"},
+				(. + ".own"): {kind: "device", below: (. + ".switch"), link: "4x16", memory: "16M"},
+				(. + ".to"): {kind: "ntb", below: (. + ".switch"), link: "4x16", window: "4G", segments: 64},
+				(. + ".from"): {kind: "ntb", below: (. + ".switch"), link: "4x16", window: "4G", segments: 64}}),
+			cables: {"a.to": {to: "b.from", link: "4x16"}, "b.to": {to: "c.from", link: "4x16"},
+				"c.to": {to: "a.from", link: "4x16"}}};
+		def driver($borrower; $device; $more): {app: ({type: "transfer", profile: "lending-figure5", borrower: $borrower,
+			device: $device, fabric: fabric} + $more)};
+		{name: "ring", duration: "3ms", gpu: {profile: "h200-141g"}, system: {name: "exclusive"}} + ('"$1"')' >ring.json
+}
+
+# run ARGUMENTS...: it makes no mistake, and each container makes rounds.
+run() {
+	timeout 60 "$gvmsim" run ring.json --quiet --out out "$@" >.out 2>.err || fail "$*: $(cat .err)"
+	jq -e '[.containers[] | .status == "ok" and .rounds > 0] | all' out/summary.json >.out ||
+		fail "$*: $(jq -c '.containers | map_values([.status, .rounds])' out/summary.json)"
+}
+
+# The fabric of the page.
+awk '/^```json/ { told = 1; next } /^```/ { told = 0 } told' "$source/docs/lending.md" >page.json
+jq -n --slurpfile fabric page.json '{name: "page", duration: "3ms", gpu: {profile: "h200-141g"},
+	containers: {driver: {app: {type: "transfer", profile: "lending-figure5", borrower: "desk", device: "rack.gpu",
+		fabric: $fabric[0]}}}}' >ring.json
+run --set containers.driver.app.operation=read
+run --set containers.driver.app.virtual=true --set containers.driver.app.iommu=true
+
+# Each host borrows from the next one.
+for iommu in false true; do
+	scenario '{containers: {x: driver("a"; "b.gpu"; {iommu: '$iommu'}), y: driver("b"; "c.gpu"; {iommu: '$iommu'}),
+		z: driver("c"; "a.gpu"; {iommu: '$iommu'})}}'
+	run
+done
+
+# A host uses a device of its own, and lends another one: its IOMMU is on for both, whichever comes first.
+more='{iommu: true, bytes: "64K"}'
+scenario '{containers: {own: driver("b"; "b.own"; '"$more"'), other: driver("a"; "b.gpu"; '"$more"')}}'
+run
+first=$(jq '.containers.own.round_ms.p50' out/summary.json)
+scenario '{containers: {other: driver("a"; "b.gpu"; '"$more"'), own: driver("b"; "b.own"; '"$more"')}}'
+run
+last=$(jq '.containers.own.round_ms.p50' out/summary.json)
+[ "$first" = "$last" ] || fail "a device of a host that lends: $first ms, and $last ms if the loan comes first"
+more='{iommu: true, operation: "ping-pong", peer: "a.own"}'
+scenario '{containers: {own: driver("b"; "b.own"; '"$more"'), other: driver("a"; "b.gpu"; {iommu: true})}}'
+run
+
+# A driver that an event stops and starts again goes on, whatever it does.
+for more in '{}' '{operation: "command"}' '{operation: "ping-pong", peer: "b.own"}' \
+	'{operation: "ping-pong", peer: "b.own", target: "b.own"}'; do
+	scenario '{containers: {x: driver("a"; "b.gpu"; '"$more"')},
+		events: [{at: "1ms", container: "x", stop: true}, {at: "2ms", container: "x", restart: true}]}'
+	run
+	awk -F, 'NR > 1 && $6 > 2000000 { found = 1 } END { exit !found }' out/requests.csv ||
+		fail "$more: no round has ended after the restart"
+done
+
+# wrong TEXT KEY=VALUE...: one line with TEXT, the code of a user's mistake, and no results.
+rm -rf out
+wrong() {
+	text=$1
+	shift
+	for value in "$@"; do
+		set -- "$@" --set "containers.x.app.$value"
+		shift
+	done
+	status=0
+	timeout 60 "$gvmsim" run ring.json --quiet --out none "$@" >.out 2>.err || status=$?
+	[ $status = 2 ] && [ "$(wc -l <.err)" = 1 ] && grep -qF "$text" .err || fail "$text: $status, $(cat .err)"
+	[ ! -e none ] || fail "$text: there are results"
+}
+scenario '{containers: {x: driver("a"; "b.gpu"; {})}}'
+wrong 'app.target: "b.gpu" is app.device, allowed: "memory" or another device' target=b.gpu
+wrong 'app.peer: "b.gpu" is app.device, allowed: another device' operation=ping-pong peer=b.gpu
+wrong 'app.peer: is missing, allowed: the other device of a ping-pong' operation=ping-pong
+wrong 'app.bytes: does not fit into "b.own", allowed: up to its 16777216 bytes' target=b.own bytes=17M
+wrong 'app.bytes: does not fit into the memory of "a", allowed: up to 67104768 bytes' bytes=64M
+wrong 'app.fence: is of reads, allowed: with app.operation "read"' fence=true in_flight=8
+run --set containers.x.app.target=b.own --set containers.x.app.bytes=16M --set duration=20ms
+run --set containers.x.app.bytes=67104768 --set duration=90ms
