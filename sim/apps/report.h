@@ -137,6 +137,7 @@ struct app_report {
 	const char *type;   /* of the application, as in app.type and in summary.json */
 	const char *record; /* kind of its records in requests.csv: "request" */
 	bool has_tokens;    /* its records count tokens */
+	bool no_gpu;	    /* it uses no GPU: tables tell nothing of one */
 	bool closed_loop;   /* its user makes the next record when the one before has ended */
 	/* Keys below "app" with the promised times, "0s" for none; NULL: no such key. */
 	const char *promises[APP_PROMISES];

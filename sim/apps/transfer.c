@@ -591,6 +591,7 @@ static const struct app_report transfer_report = {
 	.type = "transfer",
 	.record = "round",
 	.closed_loop = true,
+	.no_gpu = true,
 	REPORT_METRICS(round_metrics),
 };
 

@@ -155,7 +155,8 @@ static int print_container(const struct comparison *comparison,
 	for (size_t run = 0; run < comparison->count; run++)
 		table_set(&table, run + 1, "%s", comparison->names[run]);
 	for (size_t i = 0; (metric = summary_metric(container, i, &value)); i++) {
-		if (!metric->compared || !is_known(comparison, container->name, metric))
+		if (!metric->compared || !summary_is_told(container, metric) ||
+		    !is_known(comparison, container->name, metric))
 			continue;
 		table_add(&table);
 		table_set(&table, 0, "  %s", metric->label);
@@ -176,10 +177,12 @@ static void print_heads(const struct comparison *comparison)
 {
 	for (size_t run = 0; run < comparison->count; run++) {
 		const struct folder *folder = &comparison->folders[run];
+		char length[TABLE_CELL_MAX];
 
-		printf("%s: %s on %s, system %s, %.1f s%s\n", comparison->names[run],
+		summary_format_run(folder->summary.sim_seconds, length, sizeof(length));
+		printf("%s: %s on %s, system %s, %s%s\n", comparison->names[run],
 		       folder->summary.name, *folder->gpu ? folder->gpu : "a GPU of its own",
-		       folder->summary.system, folder->summary.sim_seconds,
+		       folder->summary.system, length,
 		       folder->summary.complete ? "" : " (INCOMPLETE: interrupted)");
 		for (size_t i = 0; i < folder->summary.container_count; i++)
 			if (strcmp(folder->summary.containers[i].status, SUMMARY_OK) != 0)

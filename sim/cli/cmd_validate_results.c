@@ -192,11 +192,12 @@ static void print_head(const struct validation *validation)
 
 	for (int side = 0; side < SIDES; side++) {
 		const struct folder *folder = &validation->folders[side];
+		char length[TABLE_CELL_MAX];
 
-		printf("%-9s  %s on %s, system %s, %.1f s%s\n", words[side],
-		       folder->summary.name,
+		summary_format_run(folder->summary.sim_seconds, length, sizeof(length));
+		printf("%-9s  %s on %s, system %s, %s%s\n", words[side], folder->summary.name,
 		       *folder->gpu ? folder->gpu : "a GPU of its own description",
-		       folder->summary.system, folder->summary.sim_seconds,
+		       folder->summary.system, length,
 		       folder->summary.complete ? "" : " (INCOMPLETE: interrupted)");
 	}
 	putchar('\n');

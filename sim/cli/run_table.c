@@ -35,6 +35,15 @@ static bool is_of_time(const struct metric *metric)
 	       metric == &summary_metrics[SUMMARY_GPU_SHARE];
 }
 
+/* Does any of the containers use a GPU? */
+static bool use_gpu(const struct summary_container *containers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!containers[i].report || !containers[i].report->no_gpu)
+			return true;
+	return false;
+}
+
 /* Seconds, and their share of the run. */
 static void print_times(struct table *table, const struct summary *summary,
 			const struct summary_container *containers, size_t count)
@@ -48,6 +57,8 @@ static void print_times(struct table *table, const struct summary *summary,
 			double seconds = containers[i].values[time_metrics[m]].real;
 			double run = summary->sim_seconds;
 
+			if (!use_gpu(&containers[i], 1))
+				continue;
 			table_set(table, i + 1, "%.3f s %6.2f %%", seconds,
 				  run > 0 ? 100 * seconds / run : 0.0);
 		}
@@ -64,7 +75,8 @@ static void print_metric(struct table *table, const struct metric *metric,
 	table_add(table);
 	table_set(table, 0, "%s", metric->label);
 	for (size_t i = 0; i < count; i++) {
-		if (summary_find_metric(&containers[i], metric->key, &value) != metric)
+		if (summary_find_metric(&containers[i], metric->key, &value) != metric ||
+		    !summary_is_told(&containers[i], metric))
 			continue;
 		summary_format(value, metric, text, sizeof(text));
 		table_set(table, i + 1, "%s", text);
@@ -80,7 +92,11 @@ static bool is_told(const struct metric *metric, const struct summary_container 
 {
 	const struct summary_value *value;
 
-	if (metric->detail)
+	bool any = false;
+
+	for (size_t i = 0; i < count; i++)
+		any = any || summary_is_told(&containers[i], metric);
+	if (metric->detail || !any)
 		return false;
 	if (!metric_is_of_promise(metric) && !metric_is_optional(metric) &&
 	    metric->source != METRIC_FAILURES)
@@ -132,7 +148,8 @@ static void print_containers(const struct summary *summary,
 		if (!is_of_time(&summary_metrics[i]) &&
 		    is_told(&summary_metrics[i], containers, count))
 			print_metric(&table, &summary_metrics[i], containers, count);
-	print_times(&table, summary, containers, count);
+	if (use_gpu(containers, count))
+		print_times(&table, summary, containers, count);
 	table_print(&table, stdout);
 	putchar('\n');
 }
@@ -183,10 +200,14 @@ static void print_memory(const char *name, const struct cfg_gpu *gpu)
 /* Requests of all traces that arrived, and how many of them a second of wall time simulates. */
 static void print_speed(const struct summary *summary)
 {
-	printf("%.1f s simulated in %.2f s of wall time", summary->sim_seconds,
-	       summary->wall_seconds);
+	char length[TABLE_CELL_MAX];
+
+	summary_format_run(summary->sim_seconds, length, sizeof(length));
+	printf("%s simulated in %.2f s of wall time", length, summary->wall_seconds);
 	if (summary->speedup.known)
-		printf(", %.0f times real time", summary->speedup.real);
+		printf(summary->speedup.real < 1 ? ", %.2g times real time" :
+						   ", %.0f times real time",
+		       summary->speedup.real);
 	if (summary->requests_per_wall_second.known)
 		printf("; %llu requests of the trace, %.0f a second", summary->requests,
 		       summary->requests_per_wall_second.real);
@@ -217,6 +238,7 @@ int run_table_print(const struct summary *summary, const struct config *config,
 		    const char *folder, struct sim_error *err)
 {
 	static const char system[] = "system.name=";
+	bool gpus = use_gpu(summary->containers, summary->container_count);
 	size_t count;
 
 	printf("%s on %s", summary->name, gpu_words(&config->gpu));
@@ -232,9 +254,10 @@ int run_table_print(const struct summary *summary, const struct config *config,
 		count = min(summary->container_count - i, (size_t)TABLE_GROUP);
 		print_containers(summary, &summary->containers[i], count);
 	}
-	print_gpu_times(summary);
+	if (gpus)
+		print_gpu_times(summary);
 	print_ignored(summary);
-	for (size_t i = 0; i < summary->gpu_count; i++)
+	for (size_t i = 0; gpus && i < summary->gpu_count; i++)
 		print_memory(config->gpu_count ? summary->gpus[i].name : "each GPU",
 			     i ? &config->gpus[i - 1] : &config->gpu);
 	print_speed(summary);

@@ -374,11 +374,13 @@ void figure_print_comparison(const struct figure_data *data)
 	for (size_t run = 0; run < COMPARE_RUNS; run++) {
 		const struct folder *folder = &data->runs[run].folder;
 		const struct summary *summary = &folder->summary;
+		char length[TABLE_CELL_MAX];
 
-		printf("%-9s %s on %s, system %s, %.1f s%s\n", figure_run_word(data, run),
+		summary_format_run(summary->sim_seconds, length, sizeof(length));
+		printf("%-9s %s on %s, system %s, %s%s\n", figure_run_word(data, run),
 		       summary->name,
 		       *folder->gpu ? folder->gpu : "a GPU of its own description",
-		       summary->system, summary->sim_seconds,
+		       summary->system, length,
 		       summary->complete ? "" : " (INCOMPLETE: interrupted)");
 		print_failures("          ", summary);
 	}

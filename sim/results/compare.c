@@ -17,7 +17,7 @@ static void compare_container(const struct summary_container *const both[COMPARE
 		struct compare_row row = { .container = container, .metric = metric };
 		double numbers[COMPARE_RUNS];
 
-		if (!metric->compared)
+		if (!metric->compared || !summary_is_told(container, metric))
 			continue;
 		for (int run = 0; run < COMPARE_RUNS; run++) {
 			if (both[run] && summary_metric(both[run], i, &value))

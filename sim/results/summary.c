@@ -100,6 +100,16 @@ const struct metric *summary_find_metric(const struct summary_container *contain
 	return NULL;
 }
 
+bool summary_is_told(const struct summary_container *container, const struct metric *metric)
+{
+	if (!container->report || !container->report->no_gpu)
+		return true;
+	for (size_t i = 0; i < SUMMARY_METRICS; i++)
+		if (metric == &summary_metrics[i])
+			return false;
+	return true;
+}
+
 double summary_number(const struct summary_value *value, const struct metric *metric)
 {
 	switch (metric->unit) {

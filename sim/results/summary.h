@@ -178,6 +178,12 @@ const struct metric *summary_find_metric(const struct summary_container *contain
 					 const char *key,
 					 const struct summary_value **ret_value);
 
+/*
+ * Is there anything to tell people about the metric of this container? Metrics of the GPU say
+ * nothing about an application that uses none. Files have them.
+ */
+bool summary_is_told(const struct summary_container *container, const struct metric *metric);
+
 /* The value as a floating-point number, whatever its unit; of a bound, the bound. */
 double summary_number(const struct summary_value *value, const struct metric *metric);
 

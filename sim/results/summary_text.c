@@ -26,6 +26,25 @@ void summary_format_bytes(u64 bytes, char *text, size_t size)
 	snprintf(text, size, "%.2f %s", number, units[unit]);
 }
 
+void summary_format_run(double seconds, char *text, size_t size)
+{
+	if (seconds >= 0.1)
+		snprintf(text, size, "%.1f s", seconds);
+	else if (seconds >= 1e-3)
+		snprintf(text, size, "%.3g ms", seconds * 1e3);
+	else
+		snprintf(text, size, "%.3g us", seconds * 1e6);
+}
+
+/* A round of a page player takes microseconds, and a small access over a fabric a few. */
+static void format_ms(double ms, char *text, size_t size)
+{
+	if (ms > 0 && ms < 0.1)
+		snprintf(text, size, "%.3f us", ms * 1e3);
+	else
+		snprintf(text, size, ms > 0 && ms < 1 ? "%.3f ms" : "%.1f ms", ms);
+}
+
 void summary_format(const struct summary_value *value, const struct metric *metric, char *text,
 		    size_t size)
 {
@@ -46,9 +65,7 @@ void summary_format(const struct summary_value *value, const struct metric *metr
 		summary_format_bytes(value->count, text, size);
 		return;
 	case METRIC_MS:
-		/* A round of a page player can take microseconds. */
-		snprintf(text, size, value->real > 0 && value->real < 1 ? "%.3f ms" : "%.1f ms",
-			 value->real);
+		format_ms(value->real, text, size);
 		return;
 	case METRIC_S:
 		snprintf(text, size, "%.3f s", value->real);

@@ -12,6 +12,9 @@
 void summary_format(const struct summary_value *value, const struct metric *metric, char *text,
 		    size_t size);
 
+/* The length of a run: "640.0 s", "6 ms", "0.2 us". */
+void summary_format_run(double seconds, char *text, size_t size);
+
 /* "17.25 GiB", "512.00 MiB"; "0" for none. */
 void summary_format_bytes(u64 bytes, char *text, size_t size);
 

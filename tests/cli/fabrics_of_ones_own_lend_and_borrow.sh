@@ -67,6 +67,20 @@ for more in '{}' '{operation: "command"}' '{operation: "ping-pong", peer: "b.own
 		fail "$more: no round has ended after the restart"
 done
 
+# The tables of a run and of two have times that people can read, and nothing of a GPU that takes no part.
+"$gvmsim" run lending --out short --set containers.driver.app.operation=read --set containers.driver.app.bytes=8 \
+	--set containers.driver.app.round_trips=0 --set containers.driver.app.start=0s >.table 2>.err || fail "$(cat .err)"
+grep -q '^round p50  *[1-9][.][0-9][0-9][0-9] us$' .table || fail "a time of a microsecond: $(cat .table)"
+grep -q '^6 ms simulated in ' .table || fail "a short run: $(cat .table)"
+! grep -E 'GPU memory|faults|kernels|time went|gpu0|can use| 0 times' .table || fail "the table has more than it should"
+cp -r short copy
+"$gvmsim" compare short copy >.table 2>.err || fail "$(cat .err)"
+grep -q 'system exclusive, 6 ms$' .table && ! grep 'GPU' .table || fail "compared: $(cat .table)"
+# Beside an application that uses the GPU the rows are there, and empty for the driver.
+jq '.containers.player = {app: {type: "pages", bytes: "16M", kernel_blocks: 8}}' "$source/scenarios/lending.json" >both.json
+"$gvmsim" run both.json --out short >.table 2>.err || fail "$(cat .err)"
+grep -Eq '^GPU memory peak  +[0-9.]+ MiB$' .table && grep -q '^gpu0: ' .table || fail "both: $(cat .table)"
+
 # wrong TEXT KEY=VALUE...: one line with TEXT, the code of a user's mistake, and no results.
 rm -rf out
 wrong() {
