@@ -41,10 +41,10 @@ simple_key = simple_key && head_px(headline, 1.5) < page_width - 260 && head_px(
 # A page without a key and notes has no place for them.
 no_key = !has_stacked && !has_lines && !has_published && !key_containers && !has_time && notes eq "" && !any_failed && !any_bounded
 key_place = no_key ? "none" : own_keys ? "panels" : free_place ? "place" : simple_key ? "top" : "side"
-# A key at the right is as wide as its longest entry, "SERIES, published".
+# A key at the right is as wide as its longest entry, "SERIES, published" or what published values are called.
 side_chars = 0
 do for [s = 1:key_series] {
-	chars = strlen(value(sprintf("key_series_%d", s))) + (value(sprintf("key_published_%d", s)) ? 11 : has_published ? 6 : 0)
+	chars = strlen(value(sprintf("key_series_%d", s))) + (value(sprintf("key_published_%d", s)) ? strlen(word_key) + 2 : has_published ? 6 : 0)
 	side_chars = chars > side_chars ? chars : side_chars
 }
 side_px = key_place eq "side" ? (side_chars * char_px + 80 > 300 ? side_chars * char_px + 80 : 300) : key_place eq "panels" ? (key_chars * 10 > 270 ? key_chars * 10 + 60 : 330) : 0
@@ -228,7 +228,7 @@ if (key_place ne "panels") {
 			if (value(sprintf("key_published_%d", s))) {
 				key_plot = key_plot . sprintf(", keyentry with points linewidth 1.6 pointtype p_open[%d]", colour_of(s)) \
 					. sprintf(" pointsize 1.7 * point_size linecolor rgb c_series[%d]", colour_of(s)) \
-					. sprintf(" title key_series_%d . \", published\"", s)
+					. sprintf(" title key_series_%d . \", \" . word_key", s)
 				key_rows = key_rows + 1
 			}
 		}

@@ -2,6 +2,7 @@
 /*
  * A figure as a picture: the variables of the page, and those of each panel (draw_panel.c).
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,18 @@ static void add_seeds(const struct figure *figure, char *text, size_t size)
 			   (unsigned long long)figure->seeds[0]);
 }
 
+/* Values of the reference are in tables only: the picture shows none of them. */
+static bool hides_reference(const struct figure_data *data)
+{
+	if (!data->figure->reference.file)
+		return false;
+	for (size_t i = 0; i < data->cell_count; i++)
+		if (data->figure->panels[data->cells[i].panel].layout != FIGURE_TABLE &&
+		    !isnan(data->cells[i].pair.published))
+			return false;
+	return true;
+}
+
 /* "vllm-diffusion-40g on a100-40g, diffusion alone; published: GVM paper, Figure 17" */
 static void add_subline(struct drawing *drawing)
 {
@@ -125,7 +138,7 @@ static void add_subline(struct drawing *drawing)
 	}
 	if (figure->seed_count > 1)
 		add_seeds(figure, text, sizeof(text));
-	if (figure->source && !figure->ours_alone)
+	if (figure->source && !figure->ours_alone && !hides_reference(drawing->data))
 		cfg_append(text, sizeof(text), "; %s: %s", figure->published_label,
 			   figure->source);
 	cfg_append(text, sizeof(text), "%s",
@@ -200,6 +213,7 @@ static void add_page(struct drawing *drawing)
 		failed = failed || figure_count_failed(drawing->data, run);
 	gnuplot_add_string(gnuplot, "headline", figure->title);
 	gnuplot_add_string(gnuplot, "notes", figure->notes ? figure->notes : "");
+	gnuplot_add_string(gnuplot, "word_key", figure->published_label);
 	snprintf(name, sizeof(name), "%s, measured", figure->published_label);
 	gnuplot_add_string(gnuplot, "word_published",
 			   strcmp(figure->published_label, "measured") != 0 ? name :

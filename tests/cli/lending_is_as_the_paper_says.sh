@@ -63,6 +63,12 @@ awk -F, '$1 == "rate" && ($3 <= 64 || $3 == 4096 && $2 == "128 bytes") {
 } END { if (seen != 22) print "rows: " seen }' figures/lending-flight.csv >wrong
 [ ! -s wrong ] || fail "flight: $(cat wrong)"
 
+# A picture calls values as its figure does, and names no published ones if it shows none.
+grep -q '32 bytes, measured<' figures/lending-flight.svg && ! grep published figures/lending-flight.svg ||
+	fail "flight: measured values are called published"
+! grep published figures/lending-latency.svg || fail "latency: no published value is drawn"
+grep -q 'published: Device Lending, section 7.2' figures/lending-disk.svg || fail "disk: the source is missing"
+
 # Two containers of one fabric write over one cable: each gets half. With fabrics of their own both have all of it.
 cat >two.json <<'JSON'
 {
