@@ -275,7 +275,7 @@ static int parse_and_run(int argc, char **argv, struct figure_args *args, struct
 	const char *name = find_name(argc, argv);
 	struct command_line line;
 	struct figure figure;
-	char known[896]; /* the names of all, which an error has room for */
+	char known[FIGURE_NAMES_MAX];
 	int status;
 
 	if (name && (!strcmp(name, "all") || !strcmp(name, "list")))

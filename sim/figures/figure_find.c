@@ -16,7 +16,7 @@
 int figure_find(struct figure *figure, const char *name, struct sim_error *err)
 {
 	size_t length = strlen(name), ending = strlen(FIGURE_ENDING);
-	char inside[PATH_MAX], known[512];
+	char inside[PATH_MAX], known[FIGURE_NAMES_MAX];
 	struct sim_error ignored = { 0 };
 	struct guess guess;
 

@@ -8,6 +8,9 @@
 
 #include "figures/figure.h"
 
+/* Of the names of all figures, for a message: an error of 1024 bytes has room for them. */
+#define FIGURE_NAMES_MAX 896
+
 /*
  * Find the file of a figure by its name or path, and set figure->name and figure->file. Returns
  * 0 or -SIM_EXIT_USER: no figure has the name.

@@ -35,6 +35,7 @@ rm -r out
 expect 2 "figure: no figure is named, allowed are ablation, .*, video, usage: gvmsim figure" figure
 # A list that is too long for a line says that it goes on.
 expect 2 "app: is not an object, allowed: an object with type, .*[.][.][.]$" run "$scenario" --set containers.vllm.app=7
+expect 2 "figure: unknown figure 'vidoe', did you mean 'video'?" figure vidoe
 expect 2 "figure: unknown figure 'pie', allowed are ablation, .*alone-vs-shared" figure pie a b
 expect 2 "figure alone-vs-shared: 1 folders, expected 2, usage: gvmsim figure alone-vs-shared ALONE_DIR" \
 	figure alone-vs-shared a
