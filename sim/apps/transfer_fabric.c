@@ -25,9 +25,9 @@
 #include "engine/guess.h"
 #include "gvm/port.h"
 
-enum element_kind { ELEMENT_NONE, ELEMENT_SWITCH, ELEMENT_DEVICE, ELEMENT_NTB };
+enum element_kind { ELEMENT_SWITCH, ELEMENT_DEVICE, ELEMENT_NTB, ELEMENT_NONE };
 
-static const char *const kinds[] = { "", "switch", "device", "ntb", NULL };
+static const char *const kinds[] = { "switch", "device", "ntb", NULL };
 
 /* A host, an element or a cable as it is written. */
 struct part {
@@ -188,7 +188,7 @@ static bool read_elements(const struct app_fields_wrong *wrong, const json_t *js
 		return app_fields_reject(wrong, "elements",
 					 "are no object, allowed: elements by their names");
 	json_object_foreach((json_t *)json, name, child) {
-		struct part part = { 0 };
+		struct part part = { .kind = ELEMENT_NONE };
 		u32 generation, lanes, parent;
 
 		if (!is_name(wrong, fabric, name) ||

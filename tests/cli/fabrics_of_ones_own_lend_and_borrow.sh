@@ -102,5 +102,8 @@ wrong 'app.peer: is missing, allowed: the other device of a ping-pong' operation
 wrong 'app.bytes: does not fit into "b.own", allowed: up to its 16777216 bytes' target=b.own bytes=17M
 wrong 'app.bytes: does not fit into the memory of "a", allowed: up to 67104768 bytes' bytes=64M
 wrong 'app.fence: is of reads, allowed: with app.operation "read"' fence=true in_flight=8
+wrong 'd.kind: "gpu" is not known, allowed: "switch", "device", "ntb"' \
+	fabric='{"hosts": {"a": {"memory": "1G"}}, "elements": {"d": {"kind": "gpu", "below": "a", "link": "4x16"}}}'
+wrong 'app.fabric: d: has no kind' fabric='{"hosts": {"a": {"memory": "1G"}}, "elements": {"d": {"below": "a", "link": "4x16"}}}'
 run --set containers.x.app.target=b.own --set containers.x.app.bytes=16M --set duration=20ms
 run --set containers.x.app.bytes=67104768 --set duration=90ms
