@@ -181,6 +181,14 @@ static int mig_check_memory(struct cfg_load *load, const struct config *config,
 	return 0;
 }
 
+/* "0 to 3", and "2" for one slice. */
+static void append_slices(char *text, size_t size, u32 start, u32 count)
+{
+	cfg_append(text, size, "%u", start);
+	if (count > 1)
+		cfg_append(text, size, " to %u", start + count - 1);
+}
+
 /* Describe the places that an instance may have: "0 to 3 or 4 to 7". */
 static void describe_places(const struct mig_instance *instance, char *text, size_t size)
 {
@@ -189,9 +197,10 @@ static void describe_places(const struct mig_instance *instance, char *text, siz
 	*text = '\0';
 	for (u32 start = 0; start < MIG_SLICES; start++)
 		if (mig_profile_starts_at(instance->profile, start) &&
-		    (wanted == CFG_MIG_ANYWHERE || wanted == start))
-			cfg_append(text, size, "%s%u to %u", *text ? " or " : "", start,
-				   start + instance->profile->size - 1);
+		    (wanted == CFG_MIG_ANYWHERE || wanted == start)) {
+			cfg_append(text, size, "%s", *text ? " or " : "");
+			append_slices(text, size, start, instance->profile->size);
+		}
 }
 
 /* Describe the places that are taken, by whom and by what. */
@@ -201,9 +210,10 @@ static void describe_taken(const struct mig_layout *layout, char *text, size_t s
 	for (u32 i = 0; i < layout->placed; i++) {
 		const struct mig_instance *instance = &layout->instances[i];
 
-		cfg_append(text, size, "%s%u to %u by \"%s\" (%s)", i ? ", " : "",
-			   instance->start, instance->start + instance->profile->size - 1,
-			   instance->first->name, instance->profile->name);
+		cfg_append(text, size, "%s", i ? ", " : "");
+		append_slices(text, size, instance->start, instance->profile->size);
+		cfg_append(text, size, " by \"%s\" (%s)", instance->first->name,
+			   instance->profile->name);
 	}
 }
 

@@ -92,7 +92,7 @@ mistake() {
 }
 mistake 'containers.b.mig.profile: a 4g.20gb needs memory slices 0 to 3, but taken are 0 to 3 by "a" (3g.20gb), allowed: ' \
 	--set containers.b.mig.profile=4g.20gb --set containers.a.mig.start=0
-mistake 'containers.c.mig.profile: a 1g.5gb needs memory slices 2 to 2, but taken are 4 to 7 by "a" (3g.20gb), 2 to 3 by "b" (2g.10gb)' \
+mistake 'containers.c.mig.profile: a 1g.5gb needs memory slices 2, but taken are 4 to 7 by "a" (3g.20gb), 2 to 3 by "b" (2g.10gb)' \
 	--set containers.b.mig.start=2
 mistake 'containers.b.mig.profile: this GPU has no "2g.20gb", did you mean "4g.20gb"? It has 7g.40gb, 4g.20gb, 3g.20gb, 2g.10gb, 1g.10gb, 1g.5gb' \
 	--set containers.b.mig.profile=2g.20gb
