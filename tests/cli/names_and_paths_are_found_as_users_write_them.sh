@@ -97,7 +97,7 @@ expect 2 '"gmv" is not known, did you mean "gvm"?' sweep sweep.json
 printf '{"title": "t", "runs": [{"label": "a", "sytem": "gvm"}]}' >figure.json
 expect 2 'figure.json:runs.0..sytem: unknown key, did you mean "system"?' figure figure.json
 expect 2 'none.json: cannot be read: No such file or directory, allowed: a figure file, or a name' figure none.json
-expect 2 'none.json: no such sweep, allowed: a file, or one of diffusion-limit, tensorrt-llm' sweep none.json
+expect 2 'none.json: no such sweep, allowed: a file, or one of diffusion-limit, root-tags, tensorrt-llm' sweep none.json
 
 # "help COMMAND" is "COMMAND --help".
 for words in run figure report sweep advise explain validate trace compare help reference "trace import" "figure ablation"; do

@@ -12,7 +12,7 @@ mistake() {
 }
 
 expect 2 "no file is named" sweep
-expect 2 "none.json: no such sweep, allowed: a file, or one of diffusion-limit, tensorrt-llm$" sweep none.json
+expect 2 "none.json: no such sweep, allowed: a file, or one of diffusion-limit, root-tags, tensorrt-llm$" sweep none.json
 expect 2 'difusion-limit: no such sweep, did you mean "diffusion-limit"?' sweep difusion-limit
 mistake "s.json: has no points, allowed: one of grid, list and random" '"seeds": 2'
 mistake "s.json: has several kinds of points" '"grid": {"seed": [1]}, "list": [{"duration": "1s"}]'
