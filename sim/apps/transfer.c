@@ -391,7 +391,10 @@ static void pending_ended(struct fabric_transfer *write)
 	eng_wake_all(&pending->waitq);
 }
 
-/* Blocking: the disk writes its data, and right behind it that the command has ended. */
+/*
+ * Blocking: the disk writes its data, and that the command has ended. It waits for neither
+ * before the other one; the round ends when both are there.
+ */
 static int move_and_complete(struct transfer *transfer)
 {
 	struct pending pending = { 0 };
@@ -499,6 +502,13 @@ static int transfer_check(struct cfg_load *load, const struct cfg_container *con
 	if (cfg->fence && cfg->operation != TRANSFER_READ)
 		return cfg_reject_app(load, container, "fence",
 				      "is of reads, allowed: with app.operation \"read\"");
+	if (*cfg->peer && cfg->operation != TRANSFER_PING_PONG)
+		return cfg_reject_app(load, container, "peer",
+				      "is of a ping-pong, allowed: with app.operation "
+				      "\"ping-pong\"");
+	if ((cfg->request || cfg->in_flight) && cfg->operation != TRANSFER_READ)
+		return cfg_reject_app(load, container, cfg->request ? "request" : "in_flight",
+				      "is of reads, allowed: with app.operation \"read\"");
 	if (cfg->fence && !cfg->in_flight)
 		return cfg_reject_app(load, container, "fence",
 				      "is given without app.in_flight, allowed: with it, as "
@@ -576,8 +586,11 @@ static const struct cfg_key transfer_keys[] = {
 	CONSTANT(INTEGER, completion, 64, 4096, "data of a completion by host memory"),
 	CONSTANT(INTEGER, root_read, 0, 4096,
 		 "size of the reads into which a root cuts what crosses it; 0: none"),
-	CONSTANT(INTEGER, root_tags, 1, 1024, "reads that a root has in flight"),
-	CONSTANT(INTEGER, root_write, 0, 4096, "likewise of writes; 0: none"),
+	CONSTANT(INTEGER, root_tags, 1, 1024,
+		 "reads that a root has in flight; counted apart by how many roots have cut "
+		 "them "
+		 "before"),
+	CONSTANT(INTEGER, root_write, 0, 4096, "likewise, the size of writes; 0: none"),
 	CONSTANT(PPM, link_overhead, 0, CFG_PPM / 2, "share of a link for its own packets"),
 };
 

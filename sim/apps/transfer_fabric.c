@@ -72,11 +72,12 @@ static bool is_power_of_two(u64 bytes)
 static bool read_link(const struct app_fields_wrong *wrong, const char *where,
 		      const struct part *part, u32 *ret_generation, u32 *ret_lanes)
 {
-	char end;
+	char again[CFG_NAME_MAX];
 
-	if (sscanf(part->link, "%1ux%2u%c", ret_generation, ret_lanes, &end) == 2 &&
-	    *ret_generation >= 1 && *ret_generation <= 5 && *ret_lanes <= 16 &&
-	    is_power_of_two(*ret_lanes))
+	if (sscanf(part->link, "%1ux%2u", ret_generation, ret_lanes) == 2 &&
+	    snprintf(again, sizeof(again), "%ux%u", *ret_generation, *ret_lanes) &&
+	    !strcmp(again, part->link) && *ret_generation >= 1 && *ret_generation <= 5 &&
+	    *ret_lanes <= 16 && is_power_of_two(*ret_lanes))
 		return true;
 	return app_fields_reject(wrong, where,
 				 "link \"%.32s\" is none, allowed: generation 1 to 5 and 1, 2, "

@@ -39,7 +39,7 @@ static bool profile_find(const struct cfg_load *load, const struct profile_kind 
 {
 	struct sim_error ignored = { 0 };
 	char folders[3][PATH_MAX] = { "", "", "" };
-	char known[512] = "";
+	char known[1024] = "";
 	char base[CFG_NAME_MAX + 16];
 
 	snprintf(base, sizeof(base), "%.*s.json", CFG_NAME_MAX - 1, name);

@@ -12,16 +12,25 @@ static u64 segment_bytes(const struct fabric_element *ntb)
 	return ntb->bytes / ntb->segment_count;
 }
 
-/* The first of @count free segments in a row, or segment_count. */
+static bool are_free(const struct fabric_element *ntb, u32 first, u32 count)
+{
+	for (u32 i = first; i < first + count; i++)
+		if (ntb->segments[i].used)
+			return false;
+	return true;
+}
+
+/*
+ * The first of @count free segments in a row, or segment_count. A power of two begins at a
+ * multiple of it, so that a window of such a size is aligned to it: a fence needs that.
+ */
 static u32 find_free(const struct fabric_element *ntb, u32 count)
 {
-	u32 run = 0;
+	u32 step = count & (count - 1) ? 1 : count;
 
-	for (u32 i = 0; i < ntb->segment_count; i++) {
-		run = ntb->segments[i].used ? 0 : run + 1;
-		if (run == count)
-			return i + 1 - count;
-	}
+	for (u32 first = 0; first + count <= ntb->segment_count; first += step)
+		if (are_free(ntb, first, count))
+			return first;
 	return ntb->segment_count;
 }
 

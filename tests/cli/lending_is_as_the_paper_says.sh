@@ -156,3 +156,8 @@ jq '.containers |= {borrowed, own}' hosts.json >order.json
 first=$(ends hosts.json)
 second=$(ends order.json)
 [ "$first" = "$second" ] && [ "$first" -gt 30 ] || fail "$first rounds, $second in the other order"
+mistake 'app.peer: is of a ping-pong' --set $app.peer=lender-b.gpu
+mistake 'app.request: is of reads' --set $app.request=128
+mistake 'app.in_flight: is of reads' --set $app.in_flight=4
+mistake 'app.fabric: d: link "3x 8" is none' \
+	--set $app.fabric='{"hosts": {"a": {"memory": "1G"}}, "elements": {"d": {"kind": "device", "below": "a", "link": "3x 8"}}}'

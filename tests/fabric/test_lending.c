@@ -39,6 +39,21 @@ static void expect_target(u32 from, u64 address, u32 target, u64 at)
 	ck_assert_uint_eq(path.address, at);
 }
 
+START_TEST(a_dma_window_is_aligned_to_its_size)
+{
+	u64 address;
+
+	build_b(false);
+	ck_assert_int_eq(fabric_ntb_map(&fabric, lender_ntb, 0, GIB / 64, &address), 0);
+	for (u64 bytes = 4096; bytes <= GIB / 4; bytes *= 4) {
+		ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, bytes, &loan),
+				 0);
+		ck_assert_uint_eq(loan.dma.address % bytes, 0);
+		ck_assert_int_eq(lending_return(&loan), 0);
+	}
+}
+END_TEST
+
 START_TEST(a_driver_reaches_registers_and_the_device_reaches_buffers)
 {
 	u64 first, other;
@@ -269,6 +284,7 @@ END_TEST
 
 static void add_tests(TCase *tests)
 {
+	tcase_add_test(tests, a_dma_window_is_aligned_to_its_size);
 	tcase_add_test(tests, a_driver_reaches_registers_and_the_device_reaches_buffers);
 	tcase_add_test(tests, a_device_that_is_returned_leaves_nothing_and_can_be_lent_again);
 	tcase_add_test(tests, a_peer_is_reached_in_each_of_the_three_ways);
