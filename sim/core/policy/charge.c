@@ -185,10 +185,10 @@ static bool charge_is_on_rings(const struct gvm_chunk *entry)
 }
 
 /*
- * Bytes of a chunk are about to get a payer. The first payer of a free chunk is its owner. False:
- * the books are broken.
+ * Tie @bytes of a reservation to a chunk. The first payer of a free chunk is its owner. The
+ * reservation is used up now if the chunk is bound already. False: the books are broken.
  */
-static bool charge_open_locked(struct gvm_container *container, u32 chunk, u32 bytes)
+static bool charge_add_bytes_locked(struct gvm_container *container, u32 chunk, u32 bytes)
 {
 	struct gvm_device *device = container->device;
 	struct gvm_chunk *entry = &device->chunks[chunk];
@@ -201,17 +201,10 @@ static bool charge_open_locked(struct gvm_container *container, u32 chunk, u32 b
 		entry->state = GVM_CHUNK_ALLOCATED;
 		entry->owner = container;
 	}
-	return true;
-}
-
-/* They have one. Their reservation is used up now if the chunk is bound already. */
-static void charge_opened_locked(struct gvm_container *container, u32 chunk, u32 bytes)
-{
-	struct gvm_chunk *entry = &container->device->chunks[chunk];
-
 	entry->bytes += bytes;
 	if (entry->state == GVM_CHUNK_BOUND)
 		container->reserved_bytes -= bytes;
+	return true;
 }
 
 /* Record the payer of a part. */
@@ -219,9 +212,8 @@ static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u
 				   u32 pages)
 {
 	struct gvm_device *device = container->device;
-	u32 bytes = pages << GVM_PAGE_SHIFT;
 
-	if (!charge_open_locked(container, chunk, bytes))
+	if (!charge_add_bytes_locked(container, chunk, pages << GVM_PAGE_SHIFT))
 		return;
 	for (u32 page = first_page; device->payers && page < first_page + pages; page++) {
 		struct gvm_container **payer = charge_payer(device, chunk, page);
@@ -231,7 +223,6 @@ static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u
 		*payer = container;
 		*charge_pieces(device, chunk, page) = GVM_PIECES_PER_PAGE;
 	}
-	charge_opened_locked(container, chunk, bytes);
 }
 
 /* CONTEXT: atomic. */
@@ -346,11 +337,10 @@ static int charge_bind_piece_locked(struct gvm_container *container, u32 chunk, 
 	if (*payer && *payer != container)
 		return -EEXIST;
 	if (gvm_is_broken(device, *pieces < GVM_PIECES_PER_PAGE) ||
-	    !charge_open_locked(container, chunk, GVM_PIECE_BYTES))
+	    !charge_add_bytes_locked(container, chunk, GVM_PIECE_BYTES))
 		return -EIO;
 	*payer = container;
 	(*pieces)++;
-	charge_opened_locked(container, chunk, GVM_PIECE_BYTES);
 	if (device->chunks[chunk].state == GVM_CHUNK_ALLOCATED)
 		charge_bind_locked(container, chunk);
 	return device->dead ? -EIO : 0;
