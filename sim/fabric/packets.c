@@ -10,72 +10,61 @@
 
 #define BLOCK_SIZE 512u /* packets or requests that are allocated at once */
 
-/* Memory. */
+/* Memory: free packets and free requests, each a list whose links are the first bytes. */
 
-static bool add_block(struct fabric *fabric, size_t entry_bytes, char **ret_entries)
+static void entry_free(void **list, void *entry)
+{
+	*(void **)entry = *list;
+	*list = entry;
+}
+
+/* Put a block of free entries on a list. False: there is no memory. */
+static bool add_block(struct fabric *fabric, void **list, size_t entry_bytes)
 {
 	void **blocks = realloc(fabric->blocks, (fabric->block_count + 1) * sizeof(*blocks));
+	char *block;
 
 	if (!blocks)
 		return false;
 	fabric->blocks = blocks;
-	*ret_entries = calloc(BLOCK_SIZE, entry_bytes);
-	if (!*ret_entries)
+	block = calloc(BLOCK_SIZE, entry_bytes);
+	if (!block)
 		return false;
-	blocks[fabric->block_count++] = *ret_entries;
+	blocks[fabric->block_count++] = block;
+	for (u32 i = 0; i < BLOCK_SIZE; i++)
+		entry_free(list, block + i * entry_bytes);
 	return true;
+}
+
+static void *entry_new(struct fabric *fabric, void **list, size_t bytes)
+{
+	void *entry;
+
+	if (!*list && !add_block(fabric, list, bytes))
+		return NULL;
+	entry = *list;
+	*list = *(void **)entry;
+	return memset(entry, 0, bytes);
 }
 
 struct fabric_packet *fabric_packet_new(struct fabric *fabric)
 {
-	struct fabric_packet *packet;
-	char *entries;
-
-	if (!fabric->packets) {
-		if (!add_block(fabric, sizeof(*packet), &entries))
-			return NULL;
-		for (u32 i = 0; i < BLOCK_SIZE; i++) {
-			packet = (struct fabric_packet *)entries + i;
-			packet->next = fabric->packets;
-			fabric->packets = packet;
-		}
-	}
-	packet = fabric->packets;
-	fabric->packets = packet->next;
-	memset(packet, 0, sizeof(*packet));
-	return packet;
+	return entry_new(fabric, &fabric->packets, sizeof(struct fabric_packet));
 }
 
 void fabric_packet_free(struct fabric *fabric, struct fabric_packet *packet)
 {
-	packet->next = fabric->packets;
-	fabric->packets = packet;
+	entry_free(&fabric->packets, packet);
 }
 
 struct fabric_request *fabric_request_new(struct fabric *fabric)
 {
-	struct fabric_request *request;
-	char *entries;
-
-	if (!fabric->requests) {
-		if (!add_block(fabric, sizeof(*request), &entries))
-			return NULL;
-		for (u32 i = 0; i < BLOCK_SIZE; i++) {
-			request = (struct fabric_request *)entries + i;
-			request->next = fabric->requests;
-			fabric->requests = request;
-		}
-	}
-	request = fabric->requests;
-	fabric->requests = request->next;
-	memset(request, 0, sizeof(*request));
-	return request;
+	return entry_new(fabric, &fabric->requests, sizeof(struct fabric_request));
 }
 
 void fabric_request_free(struct fabric *fabric, struct fabric_request *request)
 {
-	request->next = fabric->requests;
-	fabric->requests = request;
+	entry_free(&fabric->requests, request);
 }
 
 void fabric_destroy(struct fabric *fabric)

@@ -18,7 +18,7 @@ struct fabric_request {
 	struct eng_timer event; /* there was no memory to send it */
 	struct fabric_transfer *transfer;
 	struct fabric_request *parent; /* whose piece it is, or NULL */
-	struct fabric_request *next;   /* in the queue for a tag, or among free ones */
+	struct fabric_request *next;   /* in the queue for a tag */
 	u32 owner;		       /* the element whose tag it takes */
 	u32 cuts;	/* roots that have cut it: 0 for what a device asks for */
 	u32 first, end; /* its steps on the transfer's path */
@@ -28,7 +28,7 @@ struct fabric_request {
 
 struct fabric_packet {
 	struct eng_timer event;
-	struct fabric_packet *next; /* among free ones, or among a transfer's that think */
+	struct fabric_packet *next; /* among a transfer's that think */
 	void (*arrive)(struct fabric *fabric, struct fabric_packet *packet);
 	struct fabric_transfer *transfer;
 	struct fabric_request *request; /* of a request and of a completion */

@@ -123,9 +123,9 @@ struct fabric {
 	struct eng_timers events; /* by ps */
 	struct eng_timer timer;	  /* the first of them, by ns */
 	u64 now_ps;
-	struct fabric_packet *packets;	 /* free ones */
-	struct fabric_request *requests; /* free ones */
-	void **blocks;			 /* memory of both */
+	void *packets;	/* free ones */
+	void *requests; /* free ones */
+	void **blocks;	/* memory of both */
 	u32 block_count;
 };
 
