@@ -57,6 +57,7 @@ static int call_device_init(void)
 		.name = "second",
 		.chunk_count = 8,
 		.features = GVM_LIRS | GVM_OWNER_PREFETCH,
+		.sub_chunks = true,
 	};
 
 	return gvm_device_init(&second, &config);

@@ -275,6 +275,33 @@ START_TEST(check_finds_a_payer_of_a_free_chunk)
 }
 END_TEST
 
+/* A page with a payer has pieces, as many as a page has at most, and no other page has. */
+START_TEST(check_finds_pieces_that_do_not_fit_their_page)
+{
+	size_t page = (size_t)12 * GVM_PAGES_PER_BLOCK;
+
+	world_init_with(WORLD_CHUNKS, true);
+	a = world_attach(1);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, GVM_PAGE_BYTES), 0);
+	ck_assert_int_eq(gvm_charge_bind_part(a, 12, 0, 1), 0);
+	world_check();
+	/* The sums agree, so only the page tells. */
+	device->payers[page + 1] = a;
+	ck_assert_int_eq(gvm_check(device), -EUCLEAN);
+	device->payers[page + 1] = NULL;
+	device->pieces[page]--;
+	device->pieces[page + 1] = 1;
+	a->charged_bytes -= GVM_PIECE_BYTES;
+	ck_assert_int_eq(gvm_check(device), -EUCLEAN);
+	device->pieces[page] += 2;
+	device->pieces[page + 1] = 0;
+	chunk(12)->bytes += GVM_PIECE_BYTES;
+	a->charged_bytes += 2 * GVM_PIECE_BYTES;
+	a->peak_bytes += GVM_PIECE_BYTES;
+	ck_assert_int_eq(gvm_check(device), -EUCLEAN);
+}
+END_TEST
+
 START_TEST(check_is_content_with_the_books_before_they_are_broken)
 {
 	build_books();
@@ -520,6 +547,7 @@ static void add_tests(TCase *tests)
 	tcase_add_loop_test(tests, check_finds_each_kind_of_corruption, 0,
 			    ARRAY_SIZE(corruptions));
 	tcase_add_test(tests, check_finds_a_payer_of_a_free_chunk);
+	tcase_add_test(tests, check_finds_pieces_that_do_not_fit_their_page);
 	tcase_add_test(tests, books_balance_after_every_one_of_100000_random_operations);
 }
 

@@ -189,49 +189,165 @@ static u32 draw(u32 below)
 	return draw_below(&random_state, below);
 }
 
-/* Random parts of a few chunks, against one array with the container of each page. */
-START_TEST(random_parts_agree_with_a_plain_array)
+/* What the books have to say of each page: its payer, counted from 1, and its charged pieces. */
+static struct {
+	u8 payer;
+	u8 pieces;
+} plain[WORLD_CHUNKS][PAGES];
+
+/* Bytes of each container beside that. */
+static u64 plain_unevictable[4];
+
+static struct gvm_container *container_of_number(u32 number)
 {
-	struct gvm_container *const containers[] = { a, b, c };
-	u8 has[WORLD_CHUNKS][PAGES] = { 0 };
+	return number == 1 ? a : number == 2 ? b : number == 3 ? c : NULL;
+}
 
-	for (u32 step = 0; step < 4000; step++) {
-		u32 chunk = draw(WORLD_CHUNKS), first = draw(PAGES), who = draw(3);
-		u32 most = PAGES - first, pages = 0;
-		bool free = !has[chunk][first];
+static void set_plain(u32 chunk, u32 page, u32 number, u32 pieces)
+{
+	plain[chunk][page].payer = (u8)(pieces ? number : 0);
+	plain[chunk][page].pieces = (u8)pieces;
+}
 
-		if (state_of(chunk) == GVM_CHUNK_EVICTING && (free || draw(2))) {
-			gvm_clock_putback(device, chunk);
-			continue;
-		}
-		if (state_of(chunk) == GVM_CHUNK_BOUND && draw(8) == 0) {
-			ck_assert(gvm_clock_take(device, chunk));
-			continue;
-		}
-		while (pages < most && !has[chunk][first + pages] == free && draw(5))
-			pages++;
-		if (!pages)
-			continue;
-		if (free)
-			give(containers[who], chunk, first, pages);
-		else
-			gvm_uncharge_part(device, chunk, first, pages);
-		for (u32 page = first; page < first + pages; page++)
-			has[chunk][page] = (u8)(free ? who + 1 : 0);
-		if (step % 16 == 0)
-			world_check();
+static void give_unevictable(u32 number, u64 bytes)
+{
+	ck_assert_int_eq(gvm_charge_reserve_bytes(container_of_number(number), bytes), 0);
+	gvm_charge_bind_unevictable(container_of_number(number), bytes);
+	plain_unevictable[number] += bytes;
+}
+
+/* Put a picked chunk back, or pick one: this one, or the clock's. Returns whether it did. */
+static bool random_pick(u32 number, u32 chunk)
+{
+	if (state_of(chunk) == GVM_CHUNK_EVICTING && draw(8) == 0) {
+		gvm_clock_putback(device, chunk);
+		return true;
 	}
-	for (u32 who = 0; who < 3; who++) {
+	if (draw(4))
+		return false;
+	if (draw(3) == 0)
+		chunk = gvm_clock_pick_own(container_of_number(number));
+	else if (draw(2))
+		chunk = gvm_clock_pick_global(device);
+	else if (!gvm_clock_force(device, chunk))
+		return false;
+	ck_assert(chunk == GVM_NO_CHUNK || state_of(chunk) == GVM_CHUNK_EVICTING);
+	return true;
+}
+
+/* One piece comes or goes. In a page of another container it comes as unevictable memory. */
+static void random_piece(u32 number, u32 chunk, u32 page)
+{
+	u32 payer = plain[chunk][page].payer, pieces = plain[chunk][page].pieces;
+	int expected = 0;
+
+	if (plain_unevictable[number] > GVM_CHUNK_BYTES) {
+		gvm_uncharge_unevictable(container_of_number(number), GVM_PIECE_BYTES);
+		plain_unevictable[number] -= GVM_PIECE_BYTES;
+	}
+	if (pieces && draw(2)) {
+		gvm_uncharge_piece(device, chunk, page);
+		set_plain(chunk, page, payer, pieces - 1);
+		return;
+	}
+	if (state_of(chunk) == GVM_CHUNK_EVICTING)
+		expected = -EBUSY;
+	else if (payer && payer != number)
+		expected = -EEXIST;
+	else if (pieces == GVM_PIECES_PER_PAGE)
+		return;
+	ck_assert_int_eq(give_piece(container_of_number(number), chunk, page), expected);
+	if (!expected)
+		set_plain(chunk, page, number, pieces + 1);
+	else if (expected == -EEXIST)
+		give_unevictable(number, GVM_PIECE_BYTES);
+}
+
+/* Pages that are free come, or charged ones go, whole or not. Some chunks are not bound yet. */
+static void random_pages(u32 number, u32 chunk, u32 first)
+{
+	bool free = !plain[chunk][first].payer;
+	u32 pages = 0;
+
+	if (free && state_of(chunk) == GVM_CHUNK_EVICTING)
+		return;
+	while (pages < PAGES - first && !plain[chunk][first + pages].payer == free &&
+	       draw(free ? 2 : 8))
+		pages++;
+	if (!pages)
+		return;
+	if (!free) {
+		gvm_uncharge_part(device, chunk, first, pages);
+	} else if (draw(4)) {
+		give(container_of_number(number), chunk, first, pages);
+	} else {
+		ck_assert_int_eq(
+			gvm_charge_reserve_bytes(container_of_number(number), pages * PAGE), 0);
+		gvm_charge_allocated_part(container_of_number(number), chunk, first, pages);
+	}
+	for (u32 page = first; page < first + pages; page++)
+		set_plain(chunk, page, number, free ? GVM_PIECES_PER_PAGE : 0);
+}
+
+static void expect_plain(void)
+{
+	u64 paid[4] = { 0, plain_unevictable[1], plain_unevictable[2], plain_unevictable[3] };
+
+	for (u32 chunk = 0; chunk < WORLD_CHUNKS; chunk++) {
 		u64 bytes = 0;
 
-		for (u32 i = 0; i < WORLD_CHUNKS * PAGES; i++)
-			bytes += has[i / PAGES][i % PAGES] == who + 1 ? PAGE : 0;
-		ck_assert_uint_eq(gvm_charged_bytes(containers[who]), bytes);
+		for (u32 page = 0; page < PAGES; page++) {
+			u64 more = plain[chunk][page].pieces * (u64)GVM_PIECE_BYTES;
+
+			bytes += more;
+			paid[plain[chunk][page].payer] += more;
+		}
+		ck_assert_uint_eq(device->chunks[chunk].bytes, bytes);
+		ck_assert((state_of(chunk) == GVM_CHUNK_FREE) == !bytes);
+	}
+	for (u32 number = 1; number <= 3; number++)
+		ck_assert_uint_eq(gvm_charged_bytes(container_of_number(number)), paid[number]);
+}
+
+/* Random parts and pieces of a few chunks, against one array of pages. */
+START_TEST(random_parts_agree_with_a_plain_array)
+{
+	memset(plain, 0, sizeof(plain));
+	memset(plain_unevictable, 0, sizeof(plain_unevictable));
+	/* A container that has less than a chunk is always protected. */
+	for (u32 number = 1; number <= 3; number++)
+		give_unevictable(number, GVM_CHUNK_BYTES);
+	for (u32 step = 0; step < 20000; step++) {
+		u32 chunk = draw(WORLD_CHUNKS), number = 1 + draw(3);
+		/* Mostly the first pages, so that pages fill up and owners leave. */
+		u32 page = draw(draw(16) ? 4 : PAGES);
+
+		if (draw(64) == 0)
+			gvm_limit_set_low(container_of_number(number),
+					  draw(256) * (u64)GVM_PIECE_BYTES);
+		if (random_pick(number, chunk))
+			continue;
+		if (draw(2))
+			random_piece(number, chunk, page);
+		else
+			random_pages(number, chunk, page);
+		if (draw(256) == 0 && state_of(chunk) != GVM_CHUNK_FREE) {
+			gvm_uncharge(device, chunk);
+			memset(plain[chunk], 0, sizeof(plain[chunk]));
+		}
+		world_check();
+		if (step % 16 == 0)
+			expect_plain();
 	}
 	for (u32 chunk = 0; chunk < WORLD_CHUNKS; chunk++) {
 		if (state_of(chunk) != GVM_CHUNK_FREE)
 			gvm_uncharge(device, chunk);
 	}
+	for (u32 number = 1; number <= 3; number++)
+		gvm_uncharge_unevictable(container_of_number(number),
+					 plain_unevictable[number]);
+	ck_assert_uint_eq(device->evicting_chunks, 0);
+	ck_assert_uint_eq(a->reserved_bytes + b->reserved_bytes + c->reserved_bytes, 0);
 }
 END_TEST
 
