@@ -2,7 +2,7 @@
 /*
  * Charges: which chunk of nvidia-uvm's is charged, and to whom. The core knows the payer of
  * each page of 64 KB, and how many of its pieces of 4 KB are charged. Here is what it does not
- * know: whether a chunk is charged at all, and pieces in a page of another container.
+ * know: which pieces these are, and pieces in a page of another container.
  *
  * Chunks of a VA space that came before gvm_nvidia.ko are not charged. Chunks of the
  * driver itself are not charged.
@@ -107,7 +107,7 @@ static void mark_paid(struct gvm_nvidia_gpu *gpu, const struct gvm_nvidia_part *
 	__clear_bit(part->index, gpu->forced);
 }
 
-/* Charge it. A piece leaves a page under the same lock. */
+/* Charge it. The core's count of a page's pieces and ours change under one lock. */
 static int try_bind(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 		    const struct gvm_nvidia_part *part)
 {
@@ -226,7 +226,7 @@ static void piece_leaves(struct gvm_nvidia_gpu *gpu, u64 address)
 			gpu->charged[part.index] &= ~BIT(part.first);
 		if (__test_and_clear_bit(part.index, gpu->forced))
 			gvm_clock_count_taken(gpu->device, part.index);
-		(void)gvm_uncharge_piece(gpu->device, part.index, part.first);
+		gvm_uncharge_piece(gpu->device, part.index, part.first);
 	}
 	gvm_spin_unlock(&gpu->lock);
 }

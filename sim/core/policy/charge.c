@@ -40,16 +40,16 @@
  * chunks has no victim of its own. The rejected alternative, where the first owner pays for the
  * whole root chunk, lets B use memory at A's cost.
  *
- * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. It has one
- * payer all the same. Where a piece goes to another container, that one's piece is charged as
- * unevictable memory: 16 payers a page would take 16 times the memory, for a case that two
- * containers with ranges of less than 64 KB make.
- *
  * Therefore all parts of a chunk in the block layer belong to one container (block/part.c). A
  * page of such a chunk that has no payer is still of no use to other containers. So the number
  * of a container's chunks is limited, too: at most gmem.limit.high, rounded up to chunks,
  * however few pages it pays for. Otherwise a tenant could fill chunks with parts, discard all
  * but one part of each, and occupy 32 times its limit.
+ *
+ * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. All its
+ * pieces have one payer. A piece that goes to another container is refused, and the driver's
+ * port charges it to that container as unevictable memory. A payer for each piece would take 16
+ * times the memory, and only for containers with ranges of less than 64 KB.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver

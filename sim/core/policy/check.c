@@ -35,8 +35,8 @@
  *      1.12  Its previous chunk links back to it. So each order is a set of disjoint closed
  *            rings, and a walk from a bound chunk comes back to it.
  *      1.13  The device's count of bound chunks is right.
- *      1.14  A page that has a payer has charged pieces, and no other has. It has at most as
- *            many as a page has.
+ *      1.14  A page has charged pieces if it has a payer, and only then; at most
+ *            GVM_PIECES_PER_PAGE.
  *   2. Containers
  *      2.1   The device's list of containers is closed and has as many as the device counts.
  *      2.2   Each is a container of this device.

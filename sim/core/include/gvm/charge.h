@@ -30,8 +30,8 @@
  * That driver also has chunks of 4 KB. A page of 64 KB whose pieces of 4 KB are charged one by
  * one has one payer, too:
  *
- *   gvm_charge_bind_piece()     a piece of a page; another container's page has none for it
- *   gvm_uncharge_piece()        in place of uncharge, of such a page or of a whole one
+ *   gvm_charge_bind_piece()     a piece of a page for which no other container pays
+ *   gvm_uncharge_piece()        one piece less of a page, also of one charged as a whole
  *
  * Contexts and page tables are charged as unevictable memory, which no clock sees:
  *
@@ -94,9 +94,9 @@ void gvm_charge_allocated_part(struct gvm_container *container, u32 chunk, u32 f
 int gvm_charge_join(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages);
 
 /*
- * With sub_chunks: the same, and bind the chunk, in one step. Returns 0; -EBUSY: the chunk is
- * being evicted, and the reservation is as it was; or -EIO: the books are broken. CONTEXT:
- * atomic.
+ * With sub_chunks: gvm_charge_allocated_part(), and bind the chunk, in one step. Returns 0;
+ * -EBUSY: the chunk is being evicted, and the reservation is as it was; or -EIO: the books are
+ * broken. CONTEXT: atomic.
  */
 int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages);
 

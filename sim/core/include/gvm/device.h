@@ -146,8 +146,8 @@ struct gvm_device {
 	 */
 	struct gvm_container **payers;
 	/*
-	 * With sub_chunks: how many pieces of each page are charged, all GVM_PIECES_PER_PAGE of a
-	 * page that was charged as a whole; 0 if it has no payer.
+	 * With sub_chunks: how many pieces of each page are charged: none if it has no payer, all
+	 * GVM_PIECES_PER_PAGE if it was charged as a whole.
 	 */
 	u8 *pieces;
 	/*
