@@ -23,10 +23,12 @@
 #include "gvm_uvm.h"
 
 /*
- * How often a payer makes room without getting a chunk, before it is refused. Room for 2 MB may
- * take 32 evictions: each root chunk holds a page of 64 KB of the container's, or more.
+ * How often a payer makes room without getting a chunk, before it is refused: in the GPU's
+ * memory, where one eviction makes room for any chunk; and below its limit. There room for 2 MB
+ * may take 512 evictions: each root chunk holds a piece of 4 KB of the container's, or more.
  */
-#define GVM_NVIDIA_TRIES_MAX 64
+#define GVM_NVIDIA_TRIES_MAX	 64
+#define GVM_NVIDIA_OWN_TRIES_MAX 1024
 
 /* A managed GPU. */
 struct gvm_nvidia_gpu {
@@ -58,7 +60,8 @@ struct gvm_nvidia_gpu {
 /* A payer for managed memory of a VA space. */
 struct gvm_nvidia_payer {
 	struct gvm_container *container;
-	atomic_t tries;	     /* to make room, since the last bind or loss */
+	atomic_t tries;	     /* to make room in the GPU's memory, since the last bind or loss */
+	atomic_t own_tries;  /* below the limit, likewise */
 	struct rb_node node; /* of a child, in gvm_nvidia_space.children, by address */
 	u64 first, last;     /* what it pays for */
 };
@@ -71,6 +74,13 @@ struct gvm_nvidia_space {
 	struct gvm_spinlock lock;    /* leaf; guards children */
 	struct rb_root children;     /* gvm_nvidia_payers.c */
 };
+
+/* The payer has got a chunk, or lost an access. CONTEXT: atomic. */
+static inline void gvm_nvidia_forget_tries(struct gvm_nvidia_payer *payer)
+{
+	atomic_set(&payer->tries, 0);
+	atomic_set(&payer->own_tries, 0);
+}
 
 static inline struct gvm_nvidia_gpu *gvm_nvidia_gpu(struct gvm_uvm_gpu *uvm)
 {

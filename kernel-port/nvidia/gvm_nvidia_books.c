@@ -164,7 +164,7 @@ int gvm_nvidia_bind(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes)
 		gvm_charge_cancel_bytes(container, bytes);
 		return status;
 	}
-	atomic_set(&payer->tries, 0);
+	gvm_nvidia_forget_tries(payer);
 	atomic_set(&gpu->kept, (int)gpu->uvm->services->kept_chunks(gpu->uvm->pmm));
 	gvm_evictors_kick(container, 0);
 	return 0;

@@ -85,15 +85,23 @@ static int victim_evict(struct gvm_nvidia_gpu *gpu, struct gvm_container *contai
 
 /*
  * An allocation may fail for ever although there is room: the host has no memory to split a
- * chunk, or RM refuses. So the tries are bounded.
+ * chunk, or RM refuses. Or other processes of the container take the room each time. So the
+ * tries are bounded.
  */
+static bool victim_may_try(struct gvm_nvidia_payer *payer, bool own)
+{
+	if (own)
+		return atomic_inc_return(&payer->own_tries) <= GVM_NVIDIA_OWN_TRIES_MAX;
+	return atomic_inc_return(&payer->tries) <= GVM_NVIDIA_TRIES_MAX;
+}
+
 int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own, u32 *ret_index)
 {
 	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(uvm), va);
 	struct gvm_eviction eviction = { .keep = ret_index, .chunk = GVM_NO_CHUNK };
 	int status = -ENOMEM;
 
-	if (atomic_inc_return(&payer->tries) <= GVM_NVIDIA_TRIES_MAX)
+	if (victim_may_try(payer, own))
 		status = victim_evict(gvm_nvidia_gpu(uvm->gpu), payer->container, own,
 				      &eviction);
 	if (!status && eviction.chunk != GVM_NO_CHUNK)
@@ -104,7 +112,7 @@ int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own, u32 *ret_i
 	 * The access is lost, and the next one begins anew. A wait for chunks in service
 	 * (-EAGAIN) that took too long loses it as well, and so does an eviction that failed.
 	 */
-	atomic_set(&payer->tries, 0);
+	gvm_nvidia_forget_tries(payer);
 	if (status != -ENODEV)
 		gvm_container_count_event(payer->container, GVM_EVENT_OOM);
 	return status;

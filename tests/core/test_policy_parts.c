@@ -605,6 +605,27 @@ START_TEST(a_container_without_a_chunk_of_its_own_has_no_victim)
 }
 END_TEST
 
+/* Each chunk of the container's may hold one piece of its own: ports bound their tries by that. */
+START_TEST(room_may_take_an_eviction_for_each_piece)
+{
+	struct gvm_eviction eviction = { 0 };
+	u32 evictions = 0;
+
+	evict_by_halves();
+	for (u32 chunk = 0; chunk < GVM_PIECES_PER_PAGE; chunk++) {
+		ck_assert_int_eq(give_piece(a, chunk, 0), 0);
+		give(b, chunk, 1, PAGES - 1);
+	}
+	gvm_limit_set_high(a, PAGE);
+	while (gvm_charge_reserve_bytes(a, PAGE)) {
+		ck_assert_int_eq(gvm_evict_for(a, GVM_NEED_CHARGE, &eviction), 0);
+		ck_assert_uint_lt(evictions++, GVM_PIECES_PER_PAGE);
+	}
+	ck_assert_uint_eq(evictions, GVM_PIECES_PER_PAGE);
+	gvm_charge_cancel_bytes(a, PAGE);
+}
+END_TEST
+
 /* Swap. */
 
 /* D16 */
@@ -660,6 +681,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, parts_above_low_do_not_cost_a_chunk_below_it);
 	tcase_add_test(tests, a_part_is_no_room_where_all_are_protected);
 	tcase_add_test(tests, a_container_without_a_chunk_of_its_own_has_no_victim);
+	tcase_add_test(tests, room_may_take_an_eviction_for_each_piece);
 	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
 }
 

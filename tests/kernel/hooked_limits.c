@@ -216,8 +216,8 @@ void test_hooked_refused(struct softgpu_tenant *tenant)
 		    "nothing is left");
 }
 
-/* As often may a VA space try to make room for an access (GVM_NVIDIA_TRIES_MAX). */
-#define TRIES_MAX 64
+/* As often may a VA space make room below its limit (GVM_NVIDIA_OWN_TRIES_MAX). */
+#define TRIES_MAX 1024
 
 /*
  * The tries to make room for an access do not count against the next one. Each try
