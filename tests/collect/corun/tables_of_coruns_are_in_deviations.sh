@@ -38,6 +38,7 @@ predict "$programs/programs-third" --deviations written.md >>.told
 predict "$programs/programs-fourth" --deviations written.md >>.told
 predict "$programs/programs-one-limit" --deviations written.md >>.told
 predict "$programs/programs-policies" --deviations written.md >>.told
+predict "$programs/programs-slices" --deviations written.md >>.told
 predict "$programs/programs-mps" --deviations written.md >>.told
 predict "$programs/programs-mps-second" --deviations written.md >>.told
 predict "$programs/programs-mps-third" --deviations written.md >>.told
@@ -52,6 +53,7 @@ programs-fourth 6
 programs-mps-third 1
 programs-one-limit 3
 programs-policies 8
+programs-slices 3
 h100-blind 1
 END
 sed -n 's/^order in \(.*\): \([0-9]*\) of \([0-9]*\) pairs.*/\1 \2 \3/p' .told >.orders
