@@ -37,7 +37,6 @@
 #define COMPLETION_BYTES 16u
 #define BUFFER_ALIGNMENT TRANSFER_BUFFER_OFFSET
 #define LOANS_MAX	 3u
-#define PS_PER_NS	 1000u
 
 struct shared_fabric {
 	struct fabric fabric;

@@ -15,7 +15,7 @@
 
 #define PS_PER_NS  1000ull
 #define PS_PER_S   1000000000000ull
-#define HUNDRED_PC 1000000u
+#define PPM 1000000u
 
 u64 fabric_link_rate(u32 generation, u32 lanes)
 {
@@ -38,7 +38,7 @@ static void wire_init(const struct fabric *fabric, struct fabric_wire *wire, u32
 {
 	u64 rate = fabric_link_rate(generation, lanes);
 
-	wire->rate = rate / HUNDRED_PC * (HUNDRED_PC - fabric->config.link_overhead);
+	wire->rate = rate / PPM * (PPM - fabric->config.link_overhead);
 }
 
 static u32 add_element(struct fabric *fabric, const char *name, enum fabric_kind kind, u32 host,
