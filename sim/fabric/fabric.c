@@ -13,9 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PS_PER_NS  1000ull
-#define PS_PER_S   1000000000000ull
-#define PPM 1000000u
+#define PS_PER_NS 1000ull
+#define PS_PER_S  1000000000000ull
+#define PPM	  1000000u
 
 u64 fabric_link_rate(u32 generation, u32 lanes)
 {
