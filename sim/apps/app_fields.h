@@ -20,7 +20,7 @@
 		CFG_MEMBER(struct struct_, member_), __VA_ARGS__ \
 	}
 
-/* What is wrong with a declaration: one line without its file and key. */
+/* Room for the reason why a declaration is refused, without its file and key. Borrowed. */
 struct app_fields_wrong {
 	char *text;
 	size_t size;

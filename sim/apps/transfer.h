@@ -35,7 +35,7 @@ struct cfg_transfer {
 	u64 operation;		   /* enum transfer_operation */
 	u64 bytes;		   /* of a round */
 	bool virtual;		   /* a virtual machine of the borrower has the device */
-	bool iommu;		   /* of all hosts but the borrower */
+	bool iommu;		   /* of the hosts that lend */
 	u64 dma_window;
 	u64 start;	 /* host time of a round, before it begins */
 	u64 round_trips; /* of the driver with the device, for a round */

@@ -140,7 +140,7 @@ static void describe_elements(const struct fabric *fabric, const char *name, cha
 	guess_describe(name, known, text, size);
 }
 
-/* The element @name, which is of @kind; FABRIC_NONE: there is none, which *wrong says. */
+/* The element @name, or FABRIC_NONE: there is none, which *wrong says. */
 static u32 find_element(const struct app_fields_wrong *wrong, const char *where,
 			const struct fabric *fabric, const char *name)
 {

@@ -277,9 +277,8 @@ static void path_cross(const struct fabric *fabric, struct fabric_path *path)
 }
 
 /*
- * Through one host: from @from to what is at @address. *ret_end is the element there. What a
- * device or an NTB sends goes by the root where the IOMMU is on, and a device reaches only its
- * domain.
+ * Add the links inside of one host, from @from to the element at @address, which is *ret_end.
+ * Where the IOMMU is on they lead by the root, and a device reaches only its domain.
  */
 static int route_in_host(struct fabric *fabric, u32 from, u64 *address, u64 *bytes,
 			 struct fabric_path *path, u32 *ret_end)

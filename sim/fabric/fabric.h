@@ -66,7 +66,7 @@ u64 fabric_link_rate(u32 generation, u32 lanes);
 int fabric_route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 		 struct fabric_path *ret_path);
 
-/* How long one TLP with @data bytes takes on a link that is free, and one that is posted. */
+/* How long a link needs to send a TLP of @data bytes and its @header. */
 u64 fabric_wire_ps(const struct fabric_wire *wire, u32 data, u32 header);
 
 /* Let a device access @bytes at @address of its host, where its IOMMU is on; or not any more. */

@@ -2,10 +2,9 @@
 /*
  * Reads and writes over a fabric, TLP by TLP.
  *
- * A write is posted: its TLPs go one after the other, and nobody answers. A read is a request
- * that its target answers with completions. A requester has so many tags, and a request holds
- * one until all of its data has come. So a long way and small requests make reads slow:
- * tags * size / round trip.
+ * Nobody answers a write: PCIe calls it posted. A read is answered: its target sends the data
+ * back in completions. A requester has a fixed number of tags, and each read holds one until all
+ * of its data has come. So reads get at most tags * size / round trip.
  *
  * A TLP cuts through: a link may begin to send it when its head has come. Each direction of a
  * link sends its TLPs in the order in which they come. So a read never passes a write that was

@@ -56,10 +56,10 @@ struct fabric_wire {
 	u64 total;   /* bytes so far, with headers */
 };
 
-/* A range of addresses that is given to somebody. bytes 0: it is free. */
+/* A mapping: an access to @from reaches @to. An entry of a table is free if bytes is 0. */
 struct fabric_range {
-	u64 from; /* where it is seen */
-	u64 to;	  /* what is there */
+	u64 from;
+	u64 to;
 	u64 bytes;
 };
 

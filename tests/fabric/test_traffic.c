@@ -290,7 +290,7 @@ START_TEST(transfers_share_a_link)
 }
 END_TEST
 
-/* An access that ends beyond what is mapped does what it can, and fails. */
+/* An access that begins inside of a buffer and ends outside: the part inside is done. */
 static void fail_half_way(void)
 {
 	struct fabric_transfer transfer = { .bytes = 4096 };

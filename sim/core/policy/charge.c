@@ -325,7 +325,7 @@ out:
 	return status;
 }
 
-/* Charge a piece of a page that nobody or the container itself pays for, and bind the chunk. */
+/* Charge a piece of a page that has no other payer, and bind the chunk. */
 static int charge_bind_piece_locked(struct gvm_container *container, u32 chunk, u32 page)
 {
 	struct gvm_device *device = container->device;
