@@ -59,9 +59,9 @@ u64 fabric_link_rate(u32 generation, u32 lanes);
 
 /*
  * The way of an access of @bytes at @address by @from: a device, an NTB, or a root for its CPU.
- * It ends at the edge of a segment, or of what is mapped, at the latest. Returns 0, -EFAULT: an
- * unsupported request, which leads nowhere, or to @from itself, or -ELOOP: through too many NTBs
- * or links.
+ * ret_path->bytes are those that go this way: fewer than @bytes if a segment or a mapping ends
+ * before. Returns 0; -EFAULT: nothing is mapped there, or it leads to @from itself; or -ELOOP:
+ * there are too many NTBs or links on the way.
  */
 int fabric_route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 		 struct fabric_path *ret_path);
