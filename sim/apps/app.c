@@ -42,6 +42,25 @@ int app_check_cycles(const struct app_env *env, const char *key, struct sim_erro
 			      env->config->file, env->container->name, key);
 }
 
+int app_check_prefetch(const struct app_env *env, const char *key, const char *without,
+		       struct sim_error *err)
+{
+	const struct cfg_container *container = env->container;
+
+	if (container->memory != CFG_MEMORY_MANAGED)
+		return sim_user_error(err,
+				      "%s:containers.%s.app.%s: needs managed memory, allowed: %s, "
+				      "or app.memory managed",
+				      env->config->file, container->name, key, without);
+	if (!env->can_prefetch)
+		return sim_user_error(err,
+				      "%s:containers.%s.app.%s: %s cannot prefetch, allowed: %s, "
+				      "or a system with NVIDIA's driver",
+				      env->config->file, container->name, key,
+				      env->config->system->name, without);
+	return 0;
+}
+
 int app_malloc(const struct app_env *env, u64 bytes, bool on_host,
 	       struct cuda_memory *ret_memory)
 {

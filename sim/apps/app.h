@@ -107,6 +107,14 @@ int app_host_work(const struct app_env *env, u64 ns);
 int app_check_cycles(const struct app_env *env, const char *key, struct sim_error *err);
 
 /*
+ * In prepare: the application's @key prefetches its memory to the host. Returns 0 if that
+ * memory is managed and the driver prefetches, else -SIM_EXIT_USER. @without is the value of
+ * the key that prefetches nothing.
+ */
+int app_check_prefetch(const struct app_env *env, const char *key, const char *without,
+		       struct sim_error *err);
+
+/*
  * An application type. All that the rest of the program knows of it is here: a new one is a
  * file, and a line in list.h.
  */

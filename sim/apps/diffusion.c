@@ -41,6 +41,12 @@
  * converts them. Without such a rate the first image faults them in. The pool grows with the
  * first image either way.
  *
+ * With app.offload the weights of the encoders, or of all networks, go to the host's memory at
+ * the end of each image, by a prefetch, and the next image faults them in. Pipelines of diffusers
+ * do so by copies (enable_model_cpu_offload()), to fit onto a small GPU. With managed memory it
+ * makes an application page on a GPU that has room, so that its faults beside other containers
+ * can be measured (plots/reference/hardware/h200-corun/paging).
+ *
  * A pipeline that was measured had made images before the recording began: its memory was on the
  * GPU, and its kernels were known. app.warm_images says how many. They are made as any others,
  * but results do not have them, nor count their launches and memory. The process starts app.boot
@@ -278,6 +284,25 @@ static int diffusion_load(const struct diffusion *diffusion)
 	return status;
 }
 
+/* Blocking: send weights to the host. Returns 0, -EINTR, or the error of the prefetch. */
+static int diffusion_offload(const struct diffusion *diffusion)
+{
+	/* In the order of their use; the encoders are the first two. */
+	const struct cuda_memory *const networks[] = { &diffusion->clip, &diffusion->text,
+						       &diffusion->denoiser,
+						       &diffusion->decoder };
+	static const size_t counts[] = {
+		[CFG_OFFLOAD_NONE] = 0,
+		[CFG_OFFLOAD_ENCODERS] = 2,
+		[CFG_OFFLOAD_ALL] = ARRAY_SIZE(networks),
+	};
+	int status = 0;
+
+	for (size_t i = 0; i < counts[diffusion->cfg->offload] && !status; i++)
+		status = cuda_prefetch(networks[i], CUDA_HOST);
+	return status;
+}
+
 /* Blocking: all phases of an image on the GPU. */
 static int diffusion_compute(const struct diffusion *diffusion)
 {
@@ -324,6 +349,8 @@ static int diffusion_make_image(struct diffusion *diffusion)
 		status = diffusion_compute(diffusion);
 	if (!status)
 		status = app_host_work(diffusion->env, after);
+	if (!status)
+		status = diffusion_offload(diffusion);
 	return status;
 }
 
@@ -399,6 +426,8 @@ static int diffusion_prepare(struct app_env *env, struct sim_error *err)
 		status = app_check_cycles(env, "denoiser_cycles", err);
 	if (!status && cfg->decoder_cycles)
 		status = app_check_cycles(env, "decoder_cycles", err);
+	if (!status && cfg->offload != CFG_OFFLOAD_NONE)
+		status = app_check_prefetch(env, "offload", "none", err);
 	return status;
 }
 
@@ -424,6 +453,8 @@ static int diffusion_prepare(struct app_env *env, struct sim_error *err)
 		    "bytes of device memory that " work_                                       \
 		    " moves, hidden by arithmetic and cycles: they take the memory of others", \
 		    CFG_RANGE(0, CFG_BANDWIDTH_MAX), CFG_DEFAULT("0"))
+
+static const char *const offloads[] = { "none", "encoders", "all", NULL };
 
 static const struct cfg_key diffusion_keys[] = {
 	DIFFUSION(SIZE, text_weights, 0, 16 * CFG_TIB, "bytes of the large text encoder (T5)"),
@@ -494,6 +525,9 @@ static const struct cfg_key diffusion_keys[] = {
 	CFG_APP_KEY("load_bandwidth", SIZE, struct cfg_diffusion, load_bandwidth,
 		    "bytes/s at which weights are loaded; 0: faulted in by use",
 		    CFG_RANGE(0, CFG_BANDWIDTH_MAX), CFG_DEFAULT("0")),
+	CFG_APP_KEY("offload", ENUM, struct cfg_diffusion, offload,
+		    "networks whose weights are prefetched to the host after each image",
+		    .words = offloads, CFG_DEFAULT("none")),
 };
 
 const struct sim_app diffusion_app = {

@@ -10,6 +10,13 @@
 /* Most layers of a denoiser. */
 #define DIFFUSION_LAYERS_MAX 64u
 
+/* Networks whose weights go to the host after each image. */
+enum cfg_offload {
+	CFG_OFFLOAD_NONE,
+	CFG_OFFLOAD_ENCODERS,
+	CFG_OFFLOAD_ALL,
+};
+
 /* A diffusion pipeline in a closed loop. Keys under "containers.<name>.app.". */
 struct cfg_diffusion {
 	u64 text_weights;	     /* bytes: large text encoder (T5) */
@@ -53,6 +60,7 @@ struct cfg_diffusion {
 	u64 boot;	    /* ns that its process starts ahead of the container's start */
 	u64 warm_images;    /* that it makes before its first image of the results */
 	u64 load_bandwidth; /* bytes/s at which weights are loaded; 0: faulted in by use */
+	u64 offload;	    /* enum cfg_offload */
 };
 
 #endif

@@ -543,18 +543,16 @@ static int pages_prepare_trace(struct app_env *env, struct sim_error *err)
 	return recorded->masks ? 0 : sim_runtime_error(err, "out of memory");
 }
 
-/* Only the model of NVIDIA's driver prefetches. */
 static int pages_prepare(struct app_env *env, struct sim_error *err)
 {
 	const struct cfg_pages *cfg = env->container->app;
+	int status = 0;
 
-	if (cfg->prefetch_back && !env->can_prefetch)
-		return sim_user_error(err,
-				      "%s:containers.%s.app.prefetch_back: %s cannot prefetch, "
-				      "allowed: false, or a system with NVIDIA's driver",
-				      env->config->file, env->container->name,
-				      env->config->system->name);
-	return cfg->pattern == CFG_PATTERN_TRACE ? pages_prepare_trace(env, err) : 0;
+	if (cfg->prefetch_back)
+		status = app_check_prefetch(env, "prefetch_back", "false", err);
+	if (!status && cfg->pattern == CFG_PATTERN_TRACE)
+		status = pages_prepare_trace(env, err);
+	return status;
 }
 
 const struct sim_app pages_app = {

@@ -71,6 +71,8 @@ expect 2 ".pages.csv:3: column 'page': '4294967296' is out of range, allowed are
 	run interference --set containers.faulter.app.pattern=trace --set containers.faulter.app.page_trace="$PWD/.pages.csv"
 expect 2 "interference.json:containers.faulter.app.prefetch_back: ghost cannot prefetch, allowed: false, or a system" \
 	run interference --system ghost --set containers.faulter.app.prefetch_back=true
+expect 2 "vllm-diffusion-40g.json:containers.diffusion.app.offload: needs managed memory, allowed: none, or" \
+	run vllm-diffusion-40g --set containers.diffusion.app.offload=all --set containers.diffusion.app.memory=unmanaged
 expect_nothing_written
 
 # A bad row is found when the trace is read; then the results folder is removed again.

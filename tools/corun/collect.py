@@ -174,8 +174,8 @@ def scenario(name, scene, folder):
     for process, facts in run["processes"].items():
         app = KINDS[facts["app"]].app(scene, process)
         planned = scene.group["processes"][process]
-        if not scene.has_shim(process):
-            app.update(memory="unmanaged")  # without the shim PyTorch allocates by cudaMalloc()
+        if not scene.is_managed(process):
+            app.update(memory="unmanaged")  # PyTorch allocates by cudaMalloc()
         containers[process] = dict(start=f"{START_S}s", app=app)
         slice_us = timeslice_us(planned, facts)
         if slice_us != TIMESLICE_US:

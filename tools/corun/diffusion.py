@@ -4,7 +4,8 @@
 
 corun.py starts it. An image: the text encoders for the prompt and the negative prompt, 20
 denoising steps of a batch of two (guidance), the decoder to 1024 x 1024, the picture on the
-host.
+host. With --offload, weights are in managed memory and go to the host at the end of the image,
+so that the next one faults them in.
 """
 
 import argparse
@@ -18,20 +19,26 @@ import torch
 import torch.nn.functional as F
 
 import logs
+import managed
 import worker
 from stable_diffusion import Networks
 
 STEPS = 20
 GUIDANCE = 7.5
+REGION_GIB = dict(clips=2, text=10, denoiser=6, decoder=1)  # room for the weights, in GiB
+OFFLOAD = dict(encoders=("clips", "text"), all=tuple(REGION_GIB))
 
 
 class Pipeline:
     """Networks, and the events that mark the phases of an image."""
 
-    def __init__(self, device="cuda", tiny=False, steps=STEPS):
+    def __init__(self, device="cuda", tiny=False, steps=STEPS, offload=None):
         self.gpu, self.device, self.steps = device != "cpu", device, steps
         self.dtype = torch.bfloat16 if self.gpu else torch.float32
-        self.net = Networks(device, self.dtype, tiny)
+        regions = {name: managed.Region(gib << 30)
+                   for name, gib in REGION_GIB.items()} if offload else {}
+        self.offloaded = [regions[name] for name in OFFLOAD[offload]] if offload else []
+        self.net = Networks(device, self.dtype, tiny, regions)
         self.events = [torch.cuda.Event(enable_timing=True) if self.gpu else None
                        for _ in range(steps + 3)]
 
@@ -66,6 +73,13 @@ class Pipeline:
         """The image on the GPU."""
         return (self.net.decoder(latents / 1.5305 + 0.0609) / 2 + 0.5).clamp(0, 1)
 
+    def offload(self):
+        """Send weights to the host, and wait until they are there."""
+        for region in self.offloaded:
+            region.send_to_host()
+        if self.offloaded:
+            torch.cuda.synchronize()
+
     def mark(self, index):
         """Mark the end of a phase on the GPU."""
         if self.gpu:
@@ -99,6 +113,7 @@ class Pipeline:
         if not stopped:
             array = image.cpu().permute(0, 2, 3, 1).float().numpy()
             (array * 255).round().astype("uint8")
+            self.offload()
         end = None if stopped else time.monotonic_ns()
         ends = []
         if self.gpu:
@@ -132,10 +147,15 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--tiny", action="store_true", help="tiny shapes, for a check")
+    parser.add_argument("--offload", choices=tuple(OFFLOAD),
+                        help="networks whose weights go to the host after each image")
     arguments = parser.parse_args()
+    if arguments.offload and arguments.device == "cpu":
+        parser.error("--offload needs a GPU")
     begin = time.monotonic()
     with torch.inference_mode():
-        pipeline = Pipeline(arguments.device, arguments.tiny, arguments.steps)
+        pipeline = Pipeline(arguments.device, arguments.tiny, arguments.steps,
+                            arguments.offload)
         loaded = time.monotonic()
         pipeline.image()
         pipeline.image()

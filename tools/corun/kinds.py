@@ -73,10 +73,11 @@ class Scene:
         self.run, self.group, self.gpu, self.gvmsim = run, group, gpu, gvmsim
         self.measured, self.alone, self.profiles = measured, alone, profiles or {}
 
-    def has_shim(self, process):
-        """Was the process under the shim, which makes its memory managed?"""
-        return any(name.startswith("GVM_")
-                   for name in self.group["processes"][process].get("env", {}))
+    def is_managed(self, process):
+        """Was its memory managed? The shim makes it so, or the program itself does."""
+        return "offload" in self.arguments(process) or any(
+            name.startswith("GVM_")
+            for name in self.group["processes"][process].get("env", {}))
 
     def arguments(self, process):
         """Of the process's command line."""
@@ -177,11 +178,13 @@ class Pipeline:
 
     def app(self, scene, process):
         """The simulator's application."""
-        warm = {}
-        if scene.has_shim(process):
-            warm = dict(boot=f"{START_S}s", warm_images=WARM_IMAGES)
+        more = {}
+        if scene.is_managed(process):
+            more = dict(boot=f"{START_S}s", warm_images=WARM_IMAGES)
+        if "offload" in scene.arguments(process):
+            more.update(offload=scene.arguments(process)["offload"])
         return dict(type="diffusion", profile=self.profile, load_bandwidth="1e15", warmup="0s",
-                    **warm, **(self.measured(scene) if scene.measured else {}))
+                    **more, **(self.measured(scene) if scene.measured else {}))
 
 
 class Program:

@@ -14,24 +14,36 @@ import torch.nn.functional as F
 
 
 class Networks:
-    """Weights are made on a device, in a type. tiny: shapes for a check."""
+    """Weights are made on a device, in a type. tiny: shapes for a check.
 
-    def __init__(self, device="cuda", dtype=torch.bfloat16, tiny=False):
+    regions: a managed.Region for the weights of each network, by its name; without one they are
+    in PyTorch's memory.
+    """
+
+    def __init__(self, device="cuda", dtype=torch.bfloat16, tiny=False, regions=None):
         self.device, self.dtype, self.tiny = device, dtype, tiny
-        if tiny:
-            self.text = T5(self, layers=1, inner=64, heads=8, ffn=64, vocab=100)
-            self.clips = [Clip(self, 1, 64, 4, 100), Clip(self, 1, 64, 4, 100)]
-            self.denoiser = Denoiser(self, blocks=3, width=48, heads=3, dual=2, grid=4)
-            self.decoder = Decoder(self, (64, 32))
-        else:
-            self.text = T5(self)
-            self.clips = [Clip(self, 12, 768, 12), Clip(self, 32, 1280, 20)]
-            self.denoiser = Denoiser(self)
-            self.decoder = Decoder(self)
+        self.regions, self.region = regions or {}, None
+        self._begin("text")
+        self.text = (T5(self, layers=1, inner=64, heads=8, ffn=64, vocab=100) if tiny
+                     else T5(self))
+        self._begin("clips")
+        self.clips = ([Clip(self, 1, 64, 4, 100), Clip(self, 1, 64, 4, 100)] if tiny
+                      else [Clip(self, 12, 768, 12), Clip(self, 32, 1280, 20)])
+        self._begin("denoiser")
+        self.denoiser = (Denoiser(self, blocks=3, width=48, heads=3, dual=2, grid=4) if tiny
+                         else Denoiser(self))
+        self._begin("decoder")
+        self.decoder = Decoder(self, (64, 32)) if tiny else Decoder(self)
+
+    def _begin(self, network):
+        """Weights from here on are those of a network."""
+        self.region = self.regions.get(network)
 
     def weight(self, *shape):
         """Random weights."""
-        return torch.empty(*shape, device=self.device, dtype=self.dtype).normal_(0, 0.02)
+        tensor = (self.region.take(shape, self.dtype) if self.region
+                  else torch.empty(*shape, device=self.device, dtype=self.dtype))
+        return tensor.normal_(0, 0.02)
 
     def linear(self, inputs, outputs, bias=True):
         """A linear layer."""
@@ -41,7 +53,7 @@ class Networks:
 
     def gain(self, width):
         """The weight of a normalisation."""
-        return self.weight(width) + 1
+        return self.weight(width).add_(1)
 
     def norm(self, width):
         """Weight and bias of a normalisation."""
