@@ -197,6 +197,17 @@ static const struct cfg_key machine_rows[] = {
 	ROOT("gpu.fault.per_page", INTEGER, gpu.fault.per_page,
 	     "records of one page: addresses in it that miss at once", CFG_RANGE(1, 16),
 	     CFG_DEFAULT("1")),
+	ROOT("gpu.fault.per_sm", INTEGER, gpu.fault.per_sm,
+	     "new records of one SM in a batch of a matrix product of few tokens, whose SMs "
+	     "miss in rows of their own; 0: it misses as other kernels do",
+	     CFG_RANGE(0, 1 << 20), CFG_DEFAULT("0")),
+	ROOT("gpu.fault.again", PPM, gpu.fault.again,
+	     "share of such a batch that are records of the batch before, which come again",
+	     CFG_RANGE(0, CFG_PPM - 1), CFG_DEFAULT("0")),
+	ROOT("gpu.fault.host_speed", PPM, gpu.fault.host_speed,
+	     "speed of the CPU that services faults: interrupt and all CPU times below are "
+	     "divided by it",
+	     CFG_RANGE(CFG_PPM / 100, 100 * CFG_PPM), CFG_DEFAULT("1")),
 	MACHINE(DURATION, gpu.fault.interrupt, 0, CFG_SEC,
 		"from a fault to the service thread running"),
 	MACHINE(DURATION, gpu.fault.linger, 0, CFG_SEC,

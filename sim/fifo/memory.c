@@ -195,7 +195,11 @@ void tsg_stall(struct fifo_tsg *tsg)
 		.faults = fifo->config.outstanding_faults,
 		.pages_per_block = fifo->config.faults_per_block,
 		.faults_per_page = max(fifo->config.faults_per_page, 1u),
-		.in_order = burst_is_bit_by_bit(burst) && fifo->config.faults_per_page > 1,
+		.in_order = burst_is_bit_by_bit(burst) && !burst->in_fronts &&
+			    fifo->config.faults_per_page > 1,
+		.sms = fifo->config.sms,
+		.faults_per_sm = fifo->config.faults_per_sm,
+		.again_ppm = fifo->config.faults_again_ppm,
 	};
 
 	if (burst->pages_at_once) {

@@ -347,6 +347,9 @@ struct fifo_config {
 	u32 faults_per_block;	 /* most of one block */
 	u32 front_blocks;	 /* of a burst that goes in fronts: blocks of one */
 	u32 faults_per_page;	 /* addresses of a page that miss at once; 0 is 1 */
+	u32 sms;		 /* on which a product of few tokens misses SM by SM */
+	u32 faults_per_sm;	 /* new ones of an SM in a batch; 0: no product does so */
+	u32 faults_again_ppm;	 /* of a batch of such a product, from the batch before */
 	struct fifo_turns turns; /* of all partitions that are shared in time */
 	u32 partition_count;	 /* 0: one, with everything, shared in time */
 	struct fifo_share partitions[FIFO_PARTITIONS_MAX];

@@ -56,17 +56,24 @@ static int gpu_init_memory(struct sim_gpu *gpu)
 	return 0;
 }
 
+/* What takes @ns on the host of the profile's numbers takes so long on this one. */
+static u64 gpu_host_ns(const struct cfg_gpu *profile, u64 ns)
+{
+	return profile->fault.host_speed ? ns * CFG_PPM / profile->fault.host_speed : ns;
+}
+
 static void gpu_init_costs(struct sim_gpu *gpu)
 {
 	const struct cfg_gpu *profile = gpu->profile;
 
-	gpu->cost_ns[GVM_COST_BATCH] = profile->fault.batch;
-	gpu->cost_ns[GVM_COST_ENTRY] = profile->fault.entry;
-	gpu->cost_ns[GVM_COST_BLOCK] = profile->fault.block;
-	gpu->cost_ns[GVM_COST_PAGE] = profile->fault.page;
-	gpu->cost_ns[GVM_COST_REPLAY] = profile->fault.replay;
-	gpu->cost_ns[GVM_COST_EVICT] = profile->fault.evict;
-	gpu->cost_ns[GVM_COST_WALK] = profile->fault.walk;
+	gpu->cost_ns[GVM_COST_BATCH] = gpu_host_ns(profile, profile->fault.batch);
+	gpu->cost_ns[GVM_COST_ENTRY] = gpu_host_ns(profile, profile->fault.entry);
+	gpu->cost_ns[GVM_COST_BLOCK] = gpu_host_ns(profile, profile->fault.block);
+	gpu->cost_ns[GVM_COST_PAGE] = gpu_host_ns(profile, profile->fault.page);
+	gpu->cost_ns[GVM_COST_REPLAY] = gpu_host_ns(profile, profile->fault.replay);
+	gpu->cost_ns[GVM_COST_EVICT] = gpu_host_ns(profile, profile->fault.evict);
+	gpu->cost_ns[GVM_COST_WALK] = gpu_host_ns(profile, profile->fault.walk);
+	gpu->interrupt_ns = gpu_host_ns(profile, profile->fault.interrupt);
 }
 
 /* Kernels read and write host memory over the link. */
@@ -103,6 +110,9 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.faults_per_block = (u32)profile->fault.per_block,
 		.front_blocks = (u32)profile->fault.front,
 		.faults_per_page = (u32)profile->fault.per_page,
+		.sms = (u32)profile->sms,
+		.faults_per_sm = (u32)profile->fault.per_sm,
+		.faults_again_ppm = (u32)profile->fault.again,
 	};
 	struct pcie_config link = {
 		.bandwidth = profile->link.bandwidth,

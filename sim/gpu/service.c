@@ -122,7 +122,7 @@ static int gpu_wait_for_faults(void *data)
 		return status;
 	idle_ns = eng_now() - idle_since;
 	if (idle_ns >= profile->fault.linger)
-		latency_ns += profile->fault.interrupt;
+		latency_ns += gpu->interrupt_ns;
 	if (idle_ns >= max(profile->fault.linger, profile->fault.cold_after))
 		latency_ns += profile->fault.cold_wake;
 	return eng_sleep_until(eng_now() + latency_ns);

@@ -452,16 +452,116 @@ static void report_round(struct gmmu_report *report, struct gmmu_cursor cursor, 
 	}
 }
 
+/* A product of few tokens that misses SM by SM: its rows from the beginning of its kernel on. */
+struct product {
+	struct touch_view view;
+	u32 first; /* block of the touch that the kernel begins with */
+	u64 rows;
+	u64 from, to; /* rows in the window */
+};
+
+/* Does the kernel at the cursor miss SM by SM? Then *ret_product is it. */
+static bool product_at(const struct gmmu_report *report, const struct gmmu_cursor *cursor,
+		       struct product *ret_product)
+{
+	const struct gmmu_window *window = report->window;
+	struct gmmu_footprint kernel;
+	u64 rows_per_block;
+
+	if (!window->faults_per_sm || cursor->touch >= report->walk->count)
+		return false;
+	*ret_product = (struct product){ .view = touch_view(report->walk, cursor->touch) };
+	if (!ret_product->view.touch->rows_per_page || ret_product->view.touch->masks)
+		return false;
+	kernel = gmmu_kernel_footprint(report->walk, cursor);
+	rows_per_block =
+		(u64)GVM_PAGES_PER_BLOCK * ret_product->view.touch->rows_per_page;
+	ret_product->first = cursor->block - (u32)(cursor->ordinal - kernel.first);
+	ret_product->rows = (kernel.end - kernel.first) * rows_per_block;
+	ret_product->from = (cursor->ordinal - kernel.first) * rows_per_block;
+	ret_product->to = (min(kernel.end, window->end_ordinal) - kernel.first) * rows_per_block;
+	return kernel.first < kernel.end;
+}
+
+/* Faults of the last report come again, up to their part of this one. */
+static void report_again(struct gmmu_report *report)
+{
+	struct gmmu *gmmu = report->gmmu;
+	u32 most = (u32)((u64)report->left * report->window->again_ppm / 1000000);
+
+	if (gmmu->again_count && gmmu->again[0].tsg != report->tsg)
+		gmmu->again_count = 0;
+	for (u32 i = 0; i < min(gmmu->again_count, most); i++)
+		gmmu_push(gmmu, &gmmu->again[i]);
+	report->left -= most;
+	gmmu->again_count = 0;
+}
+
+/* Report misses of one SM, which reads the rows from @row on, before row @end. */
+static void report_sm(struct gmmu_report *report, const struct product *product, u64 row,
+		      u64 end)
+{
+	struct gmmu *gmmu = report->gmmu;
+	const struct gmmu_touch *touch = product->view.touch;
+	u32 left = min(report->window->faults_per_sm, report->left);
+
+	while (row < end && left) {
+		u64 page = row / touch->rows_per_page;
+		u64 next_page = (page + 1) * touch->rows_per_page;
+		u32 block = product->first + (u32)(page / GVM_PAGES_PER_BLOCK);
+		u32 missing = touch_missing(&product->view, block);
+		struct gvm_fault fault = {
+			.space = report->walk->table->space,
+			.tsg = report->tsg,
+			.access = touch->access,
+			.va = touch->va + ((u64)product->first << GVM_CHUNK_SHIFT) +
+			      (page << GVM_PAGE_SHIFT),
+		};
+
+		if (!(missing & (1u << page % GVM_PAGES_PER_BLOCK))) {
+			row = next_page;
+			continue;
+		}
+		for (; row < min(end, next_page) && left; row++, left--) {
+			gmmu_push(gmmu, &fault);
+			if (gmmu->again_count < GMMU_AGAIN_MAX)
+				gmmu->again[gmmu->again_count++] = fault;
+			report->left--;
+		}
+	}
+}
+
+static void report_product(struct gmmu_report *report, const struct product *product)
+{
+	struct gmmu *gmmu = report->gmmu;
+	u32 sms = report->window->sms;
+
+	report_again(report);
+	for (u32 i = 0; i < sms && report->left; i++) {
+		u32 sm = gmmu->next_sm++ % sms;
+
+		report_sm(report, product, max(product->rows * sm / sms, product->from),
+			  min(product->rows * (sm + 1) / sms, product->to));
+	}
+}
+
 u32 gmmu_report(struct gmmu *gmmu, u32 tsg, const struct gmmu_walk *walk,
 		struct gmmu_cursor cursor, const struct gmmu_window *window)
 {
 	u32 room = gmmu->entries - (u32)(gmmu->put - gmmu->get);
 	u32 most = min(room, window->faults), before = U32_MAX;
 	u32 pages = window->in_order ? window->pages_per_block : 1;
+	struct product product;
+	u64 put = gmmu->put;
 	struct gmmu_report report = {
 		.gmmu = gmmu, .walk = walk, .window = window, .tsg = tsg, .left = most
 	};
 
+	if (product_at(&report, &cursor, &product)) {
+		report_product(&report, &product);
+		eng_wake_one(&gmmu->waitq);
+		return (u32)(gmmu->put - put);
+	}
 	/* A round without a fault is the last one: later pages are not missing either. */
 	for (u32 nth = 0; nth < window->pages_per_block && report.left && report.left != before;
 	     nth += pages) {
@@ -490,6 +590,8 @@ void gmmu_drop(struct gmmu *gmmu, const void *space)
 {
 	u64 kept = gmmu->get;
 
+	if (gmmu->again_count && gmmu->again[0].space == space)
+		gmmu->again_count = 0;
 	for (u64 i = gmmu->get; i != gmmu->put; i++) {
 		struct gvm_fault fault = gmmu->buffer[i % gmmu->entries];
 

@@ -115,7 +115,7 @@ START_TEST(keys_of_another_application_are_named)
 		"efficiency, memory_efficiency, kernel_launch, "
 		"graph, kernels_per_pass, kernels_text, kernels_decoder, pool, "
 		"text_embeddings, clip_embeddings, text_matrices, clip_matrices, "
-		"host_per_image, warmup, boot, warm_images, load_bandwidth");
+		"host_per_image, warmup, boot, warm_images, load_bandwidth, offload");
 }
 END_TEST
 

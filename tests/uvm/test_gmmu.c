@@ -113,7 +113,10 @@ static const struct gmmu_window *window(u32 pages)
 {
 	static struct gmmu_window all;
 
-	all = (struct gmmu_window){ U64_MAX, pages, GVM_PAGES_PER_BLOCK, 1, false };
+	all = (struct gmmu_window){ .end_ordinal = U64_MAX,
+				    .faults = pages,
+				    .pages_per_block = GVM_PAGES_PER_BLOCK,
+				    .faults_per_page = 1 };
 	return &all;
 }
 
@@ -149,7 +152,9 @@ END_TEST
 START_TEST(a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
-	struct gmmu_window four_threads = { U64_MAX, 30, 1, 4, false };
+	struct gmmu_window four_threads = {
+		.end_ordinal = U64_MAX, .faults = 30, .pages_per_block = 1, .faults_per_page = 4
+	};
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -168,7 +173,9 @@ END_TEST
 START_TEST(a_stall_reports_one_kernel_and_so_many_pages_of_a_block)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
-	struct gmmu_window three_blocks = { 4, 100, 2, 1, false };
+	struct gmmu_window three_blocks = {
+		.end_ordinal = 4, .faults = 100, .pages_per_block = 2, .faults_per_page = 1
+	};
 	struct gvm_fault faults[64];
 	struct gmmu gmmu;
 
@@ -200,7 +207,11 @@ END_TEST
 START_TEST(a_kernel_in_order_reports_all_pages_of_a_block_before_the_next)
 {
 	struct gmmu_touch touch = { .va = VA, .block_count = 6 };
-	struct gmmu_window in_order = { U64_MAX, 70, GVM_PAGES_PER_BLOCK, 2, true };
+	struct gmmu_window in_order = { .end_ordinal = U64_MAX,
+					.faults = 70,
+					.pages_per_block = GVM_PAGES_PER_BLOCK,
+					.faults_per_page = 2,
+					.in_order = true };
 	struct gvm_fault faults[80];
 	struct gmmu gmmu;
 
@@ -221,7 +232,10 @@ START_TEST(a_matrix_misses_in_a_page_once_for_each_row)
 {
 	struct gmmu_touch touches[] = { { .va = VA, .block_count = 1, .rows_per_page = 3 },
 					{ .va = VA + GVM_CHUNK_BYTES, .block_count = 1 } };
-	struct gmmu_window window = { U64_MAX, 19, GVM_PAGES_PER_BLOCK, 16, false };
+	struct gmmu_window window = { .end_ordinal = U64_MAX,
+				      .faults = 19,
+				      .pages_per_block = GVM_PAGES_PER_BLOCK,
+				      .faults_per_page = 16 };
 	struct gvm_fault faults[32];
 	struct gmmu gmmu;
 
@@ -233,6 +247,74 @@ START_TEST(a_matrix_misses_in_a_page_once_for_each_row)
 	ck_assert_uint_eq(gmmu_fetch(&gmmu, faults, 32), 19);
 	for (u32 i = 0; i < 19; i++)
 		ck_assert_uint_eq(faults[i].va, VA + (i < 3 ? 0 : GVM_CHUNK_BYTES));
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+/* Report, and expect so many faults on these pages, each @rows times. */
+static void expect_product(struct gmmu *gmmu, const struct gmmu_walk *walk,
+			   const struct gmmu_window *window, u32 rows, const u32 *pages,
+			   u32 count)
+{
+	struct gmmu_cursor cursor = { 0 };
+	struct gvm_fault faults[64];
+
+	ck_assert(gmmu_find_miss(walk, &cursor));
+	ck_assert_uint_eq(gmmu_report(gmmu, 9, walk, cursor, window), rows * count);
+	ck_assert_uint_eq(gmmu_fetch(gmmu, faults, 64), rows * count);
+	for (u32 i = 0; i < rows * count; i++)
+		ck_assert_uint_eq(faults[i].va, VA + pages[i / rows] * GVM_PAGE_BYTES);
+}
+
+/*
+ * A matrix of two blocks with four rows in a page: each of four SMs has 64 rows, 16 pages. A
+ * report of eight has two rows of each of them. In the next one half are those that come again,
+ * and two SMs have new ones.
+ */
+START_TEST(sms_of_a_product_miss_in_rows_of_their_own_and_some_faults_come_again)
+{
+	struct gmmu_touch matrix = {
+		.va = VA, .block_count = 2, .kernels = 1, .rows_per_page = 4
+	};
+	struct gmmu_window window = { .end_ordinal = U64_MAX,
+				      .faults = 8,
+				      .sms = 4,
+				      .faults_per_sm = 2 };
+	const u32 all[] = { 0, 16, 32, 48 };
+	const u32 turn[] = { 1, 17, 33, 48 };
+	const u32 again[] = { 1, 17, 2, 18 };
+	struct gmmu gmmu;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	expect_product(&gmmu, WALK(&matrix, 1), &window, 2, all, 4);
+	map(0, 1 | 1 << 16);
+	map(1, 1);
+	expect_product(&gmmu, WALK(&matrix, 1), &window, 2, turn, 4);
+	/* Half of it are the first two of the report before. */
+	window.again_ppm = 500000;
+	map(0, 3 | 3 << 16);
+	map(1, 3);
+	expect_product(&gmmu, WALK(&matrix, 1), &window, 2, again, 4);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
+/* Block 0 alone: only SMs 0 and 1 have rows in it. */
+START_TEST(a_product_that_is_stuck_reports_one_block)
+{
+	struct gmmu_touch matrix = {
+		.va = VA, .block_count = 2, .kernels = 1, .rows_per_page = 4
+	};
+	struct gmmu_window window = {
+		.end_ordinal = 1, .faults = 8, .sms = 4, .faults_per_sm = 2
+	};
+	const u32 pages[] = { 0, 16 };
+	struct gmmu gmmu;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	expect_product(&gmmu, WALK(&matrix, 1), &window, 2, pages, 2);
 	gmmu_destroy(&gmmu);
 }
 END_TEST
@@ -432,6 +514,8 @@ TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  a_page_that_many_threads_miss_is_reported_as_often_as_there_is_room,
 	  a_kernel_in_order_reports_all_pages_of_a_block_before_the_next,
 	  a_matrix_misses_in_a_page_once_for_each_row,
+	  sms_of_a_product_miss_in_rows_of_their_own_and_some_faults_come_again,
+	  a_product_that_is_stuck_reports_one_block,
 	  places_in_a_list_are_found_by_ordinal_and_by_block, ranks_of_groups_change_no_place,
 	  kernels_touch_equal_parts_of_a_run, a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,
