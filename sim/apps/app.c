@@ -48,16 +48,18 @@ int app_check_prefetch(const struct app_env *env, const char *key, const char *w
 	const struct cfg_container *container = env->container;
 
 	if (container->memory != CFG_MEMORY_MANAGED)
-		return sim_user_error(err,
-				      "%s:containers.%s.app.%s: needs managed memory, allowed: %s, "
-				      "or app.memory managed",
-				      env->config->file, container->name, key, without);
+		return sim_user_error(
+			err,
+			"%s:containers.%s.app.%s: needs managed memory, allowed: %s, "
+			"or app.memory managed",
+			env->config->file, container->name, key, without);
 	if (!env->can_prefetch)
-		return sim_user_error(err,
-				      "%s:containers.%s.app.%s: %s cannot prefetch, allowed: %s, "
-				      "or a system with NVIDIA's driver",
-				      env->config->file, container->name, key,
-				      env->config->system->name, without);
+		return sim_user_error(
+			err,
+			"%s:containers.%s.app.%s: %s cannot prefetch, allowed: %s, "
+			"or a system with NVIDIA's driver",
+			env->config->file, container->name, key, env->config->system->name,
+			without);
 	return 0;
 }
 

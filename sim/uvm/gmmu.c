@@ -474,12 +474,12 @@ static bool product_at(const struct gmmu_report *report, const struct gmmu_curso
 	if (!ret_product->view.touch->rows_per_page || ret_product->view.touch->masks)
 		return false;
 	kernel = gmmu_kernel_footprint(report->walk, cursor);
-	rows_per_block =
-		(u64)GVM_PAGES_PER_BLOCK * ret_product->view.touch->rows_per_page;
+	rows_per_block = (u64)GVM_PAGES_PER_BLOCK * ret_product->view.touch->rows_per_page;
 	ret_product->first = cursor->block - (u32)(cursor->ordinal - kernel.first);
 	ret_product->rows = (kernel.end - kernel.first) * rows_per_block;
 	ret_product->from = (cursor->ordinal - kernel.first) * rows_per_block;
-	ret_product->to = (min(kernel.end, window->end_ordinal) - kernel.first) * rows_per_block;
+	ret_product->to =
+		(min(kernel.end, window->end_ordinal) - kernel.first) * rows_per_block;
 	return kernel.first < kernel.end;
 }
 

@@ -86,7 +86,7 @@ struct gmmu {
 	u64 put;
 	struct eng_waitq waitq; /* the fault service thread waits here for records */
 	/* Of the last product that misses SM by SM. */
-	u32 next_sm;			       /* whose turn it is */
+	u32 next_sm;				/* whose turn it is */
 	struct gvm_fault again[GMMU_AGAIN_MAX]; /* the misses of its last report */
 	u32 again_count;
 };

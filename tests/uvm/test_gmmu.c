@@ -276,10 +276,9 @@ START_TEST(sms_of_a_product_miss_in_rows_of_their_own_and_some_faults_come_again
 	struct gmmu_touch matrix = {
 		.va = VA, .block_count = 2, .kernels = 1, .rows_per_page = 4
 	};
-	struct gmmu_window window = { .end_ordinal = U64_MAX,
-				      .faults = 8,
-				      .sms = 4,
-				      .faults_per_sm = 2 };
+	struct gmmu_window window = {
+		.end_ordinal = U64_MAX, .faults = 8, .sms = 4, .faults_per_sm = 2
+	};
 	const u32 all[] = { 0, 16, 32, 48 };
 	const u32 turn[] = { 1, 17, 33, 48 };
 	const u32 again[] = { 1, 17, 2, 18 };

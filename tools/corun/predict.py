@@ -9,7 +9,9 @@ Every run of each FOLDER is simulated: its arrivals, memory, timeslices and MPS 
 the launches and the host's work that measure.py found of the applications alone. The host's
 time for a launch differs between sessions. It comes from the server's run alone that is most
 like the run: with the same share of the SMs, the same arrivals, of the same FOLDER. With --own
-it is that of the run itself: what is left is the error of sharing. A program is what gvmsim
+it is that of the run itself: what is left is the error of sharing. The speed at which the host
+services faults differs between sessions, too. It comes from the runs of the same FOLDER in
+which a pipeline that pages was alone: so their images are no predictions. A program is what gvmsim
 imports of its profile, which is that of the same FOLDER if it has one.
 
 A row has predicted over measured, minus one, of TTFT and ITL (median and P99), the median
@@ -58,6 +60,7 @@ class Kept:
 
     def __init__(self, folder, gpu):
         self.folder, self.new_shapes_ms = folder, new_shapes_ms(gpu)
+        self.fault_speed = None  # of the host; None: not known
         with open(os.path.join(folder, "manifest.json"), encoding="utf-8") as file:
             self.manifest = json.load(file)
         with open(os.path.join(folder, "summary.csv"), newline="", encoding="utf-8") as file:
@@ -102,6 +105,13 @@ class Kept:
                     return path
         return None
 
+    def paging_alone(self):
+        """(run, process) of each pipeline that pages and was alone."""
+        for run, facts in self.manifest["runs"].items():
+            (process, *others) = facts["processes"]
+            if not others and "offload" in self.group(run)["processes"][process].get("args", {}):
+                yield run, process
+
     def alone(self):
         """(run, process) of each server that was alone and made steps."""
         for run, facts in self.manifest["runs"].items():
@@ -116,7 +126,7 @@ class Ahead(Kept):
     """Runs of a plan that need not have been run yet, and a folder with profiles."""
 
     def __init__(self, folder, plan):
-        self.folder, runs, profiles = folder, {}, {}
+        self.folder, self.fault_speed, runs, profiles = folder, None, {}, {}
         for group in plan["groups"]:
             for run in group["runs"]:
                 runs[f"{group['name']}.{run['name']}"] = dict(
@@ -197,11 +207,28 @@ def write_arrivals(kept, run, process, folder):
                          row["wanted_tokens"]) for row in logs.read_rows(path)])
 
 
-def simulate(options, folders, kept, run):
-    """What a simulated run says of each process: its metrics, by column of summary.csv."""
+def fault_speed(options, folders, kept):
+    """How fast the host serviced faults, over the GPU's profile. None: no pipeline that pages was
+    alone. A part of an image's time is inverse to it, and the rest does not depend on it."""
+    speeds = []
+    for run, process in kept.paging_alone():
+        metric = KINDS["diffusion"].metrics[0][1]
+        fast, slow = (simulate(options, folders, kept, run, speed)[process][metric]
+                      for speed in (1, 0.5))
+        measured = float(kept.rows[run, process][metric])
+        speeds.append((slow - fast) / max(measured - fast + slow - fast, 1e-9))
+    return math.exp(sum(map(math.log, speeds)) / len(speeds)) if speeds else None
+
+
+def simulate(options, folders, kept, run, speed=None):
+    """What a simulated run says of each process: its metrics, by column of summary.csv. speed: of
+    the host's service of faults; None: the folder's, if it is known."""
     facts, scene = kept.manifest["runs"][run], Scene(options, folders, kept, run)
+    speed = speed or kept.fault_speed
     with tempfile.TemporaryDirectory() as folder:
         scenario = collect.scenario(run, scene, folder)
+        if speed:
+            scenario["gpu"]["fault"] = dict(host_speed=round(speed, 3))
         for process in facts["processes"]:
             write_arrivals(kept, run, process, folder)
         path = os.path.join(folder, "scenario.json")
@@ -348,6 +375,7 @@ def main():
             return
         folders = [Kept(os.path.normpath(folder), options.gpu) for folder in options.folders]
         for kept in folders:
+            kept.fault_speed = fault_speed(options, folders, kept)
             results = {run: errors(kept, run, simulate(options, folders, kept, run))
                        for run in kept.manifest["runs"]}
             name = os.path.basename(kept.folder) + (" own" if options.own else "")

@@ -1,26 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR GPL-2.0
-"""What is in each batch of faults of a diffusion pipeline's networks, and what a batch costs.
+"""What is in each batch of faults of a diffusion pipeline's networks, and how long paging takes.
 
     uvm_batches.py OUT
 
 The pipeline is that of tools/corun with all weights in managed memory. Before each measurement
 they are sent to the host. Products of T5's shapes with 256 tokens are measured alone, too. First
 times only; then with the events that nvidia-uvm gives to tools, by uvm_events.c, which is compiled
-into OUT. OUT gets times.txt; for each recorded measurement NAME.csv.gz, a row for each batch; and
-for products NAME.events.gz, all events:
+into OUT. Events make paging up to 1.8 times as slow, so what they tell is what batches have in
+them. OUT/batches.txt gets
 
-    start_us, replay_us    when the driver looked at its first fault, and when it let the GPU replay
-    faults                 events, without those that the driver merged
-    addresses, pages, blocks   of 4 KB, 64 KB and 2 MB, that these faults are on
-    units                  of the GPU, that they came from
-    copies, bytes          to the GPU, of which the driver began to push after the batch's start
-    copied_pages           of 64 KB, that these copies have a part in
-    copied_us              when the last of them had ended
+    time NAME ms MB            in which NAME's weights came to the GPU, or went to the host
+    batches NAME N ...         means of N batches: faults (those that the driver merged count once);
+                               addresses, pages and blocks, of 4 KB, 64 KB and 2 MB, that they are
+                               on; units of the GPU that they came from; copies to the GPU, and
+                               pages that these have a part in
+    product NAME ...           batches for one product; share of the faults that are on pages which
+                               had come before, most with the batch before; and of the others, how
+                               many are on a page and from a unit of a batch
 """
 
 import ctypes
-import gzip
 import os
 import subprocess
 import sys
@@ -41,17 +41,15 @@ PRODUCTS = ((10240, 4096), (4096, 10240), (4096, 4096))  # outputs, inputs
 TOKENS = 256
 ROUNDS = 12
 ENTRIES = 1 << 21
-COPY, FAULT, REPLAY = 2, 3, 4
+COPY, FAULT = 2, 3
 HOST = 0  # index of the CPU
-# UvmEventMigrationInfo, UvmEventGpuFaultInfo and UvmEventGpuFaultReplayInfo
+# UvmEventMigrationInfo and UvmEventGpuFaultInfo
 COPIES = np.dtype([("type", "u1"), ("cause", "u1"), ("source", "u1"), ("target", "u1"),
                    ("pad", "u4"), ("address", "u8"), ("bytes", "u8"), ("begin", "u8"),
                    ("end", "u8"), ("group", "u8"), ("gpu_begin", "u8"), ("gpu_end", "u8")])
 FAULTS = np.dtype([("type", "u1"), ("kind", "u1"), ("access", "u1"), ("gpu", "u1"),
                    ("gpc", "u2"), ("client", "u2"), ("address", "u8"), ("date", "u8"),
                    ("gpu_date", "u8"), ("batch", "u4"), ("rest", "V28")])
-REPLAYS = np.dtype([("type", "u1"), ("gpu", "u1"), ("client", "u1"), ("pad", "u1"),
-                    ("batch", "u4"), ("date", "u8"), ("gpu_date", "u8"), ("rest", "V40")])
 
 
 class Recorder:
@@ -70,24 +68,17 @@ class Recorder:
         if status:
             raise SystemExit(f"{name} has failed with {status}")
 
-    def record(self, name, work, whole=False):
-        """Do work, and write down its batches, and all events if they are wanted."""
-        raw = os.path.join(self.out, "raw")
+    def record(self, work):
+        """Do work. Returns its events."""
+        path = os.path.join(self.out, "events")
         self.call("uvm_events_start")
         work()
         torch.cuda.synchronize()
-        self.call("uvm_events_stop", raw.encode())
-        with open(raw, "rb") as file:
-            events = file.read()
-        os.remove(raw)
-        if whole:
-            with gzip.open(os.path.join(self.out, name + ".events.gz"), "wb") as file:
-                file.write(events)
-        with gzip.open(os.path.join(self.out, name + ".csv.gz"), "wt") as file:
-            file.write("start_us,replay_us,faults,addresses,pages,blocks,units,copies,bytes,"
-                       "copied_pages,copied_us\n")
-            for batch in batches_of(np.frombuffer(events, dtype="V64")):
-                file.write(",".join(map(str, batch)) + "\n")
+        self.call("uvm_events_stop", path.encode())
+        with open(path, "rb") as file:
+            events = np.frombuffer(file.read(), dtype="V64")
+        os.remove(path)
+        return events
 
 
 def by_date(events, field):
@@ -95,34 +86,61 @@ def by_date(events, field):
     return events[np.argsort(events[field], kind="stable")]
 
 
+def pages_of(copies):
+    """Pages of 64 KB that copies have a part in."""
+    return {page for address, size in zip(copies["address"].tolist(), copies["bytes"].tolist())
+            for page in range(address >> PAGE_SHIFT, ((address + size - 1) >> PAGE_SHIFT) + 1)}
+
+
 def batches_of(events):
-    """A row for each batch."""
+    """The faults of each batch, and the copies to the GPU from its start to the next one's."""
     types = events.view("u1").reshape(-1, 64)[:, 0]
     faults = by_date(events[types == FAULT].view(FAULTS), "date")
-    replays = events[types == REPLAY].view(REPLAYS)
     copies = events[types == COPY].view(COPIES)
     copies = by_date(copies[copies["source"] == HOST], "begin")
-    if not len(faults):
-        return
-    replayed = dict(zip(replays["batch"], replays["date"]))
     batches, firsts = np.unique(faults["batch"], return_index=True)
     starts = sorted((int(faults["date"][first]), batch)
                     for batch, first in zip(batches, firsts))
-    zero = starts[0][0]
     for (start, batch), (until, _) in zip(starts, starts[1:] + [(1 << 63, 0)]):
-        mine = faults[faults["batch"] == batch]
-        moved = copies[(copies["begin"] >= start) & (copies["begin"] < until)]
-        pages = set()
-        for address, size in zip(moved["address"].tolist(), moved["bytes"].tolist()):
-            pages.update(range(address >> PAGE_SHIFT,
-                               ((address + size - 1) >> PAGE_SHIFT) + 1))
-        yield ((start - zero) // 1000,
-               (int(replayed[batch]) - zero) // 1000 if batch in replayed else "", len(mine),
-               *(len(np.unique(mine["address"] >> shift))
-                 for shift in (SMALL_SHIFT, PAGE_SHIFT, BLOCK_SHIFT)),
-               len(np.unique(mine["gpc"].astype(np.uint32) << 16 | mine["client"])),
-               len(moved), int(moved["bytes"].sum()), len(pages),
-               (int(moved["end"].max()) - zero) // 1000 if len(moved) else "")
+        yield (faults[faults["batch"] == batch],
+               copies[(copies["begin"] >= start) & (copies["begin"] < until)])
+
+
+def units_of(faults):
+    """The unit of the GPU of each fault."""
+    return faults["gpc"].astype(np.uint32) << 16 | faults["client"]
+
+
+def means_of(name, batches):
+    """The line of a recorded measurement."""
+    rows = [(len(faults), *(len(np.unique(faults["address"] >> np.uint64(shift)))
+                            for shift in (SMALL_SHIFT, PAGE_SHIFT, BLOCK_SHIFT)),
+             len(np.unique(units_of(faults))), len(copies), len(pages_of(copies)))
+            for faults, copies in batches]
+    words = ("faults", "addresses", "pages", "blocks", "units", "copies", "copied_pages")
+    means = " ".join(f"{word} {sum(column) / len(rows):.1f}"
+                     for word, column in zip(words, zip(*rows)))
+    return f"batches {name} {len(rows)} {means}"
+
+
+def product_of(name, batches, products):
+    """How the faults of products follow each other."""
+    resident, before = set(), set()
+    faults_in_all = again = again_before = on_pages = from_units = 0
+    for faults, copies in batches:
+        pages = (faults["address"] >> np.uint64(PAGE_SHIFT)).tolist()
+        missing = np.array([page not in resident for page in pages])
+        faults_in_all += len(pages)
+        again += len(pages) - int(missing.sum())
+        again_before += sum(page in before for page in pages)
+        on_pages += len({page for page in pages if page not in resident})
+        from_units += len(np.unique(units_of(faults)[missing]))
+        before = pages_of(copies)
+        resident |= before
+    fresh = faults_in_all - again
+    return (f"product {name} batches {len(batches) / products:.1f} again "
+            f"{again / faults_in_all:.2f} of_the_batch_before {again_before / faults_in_all:.2f} "
+            f"faults_of_a_page {fresh / on_pages:.1f} of_a_unit {fresh / from_units:.1f}")
 
 
 def timed(work):
@@ -157,52 +175,63 @@ class Products:
             F.linear(self.tokens, weight)
 
 
+def networks_of(pipeline):
+    """Name, work and weights of each network."""
+    state = {}
+
+    def encode():
+        state["text"], state["pooled"] = pipeline.encode()
+
+    def denoise():
+        pipeline.denoise(pipeline.latents(), state["text"], state["pooled"], 0)
+
+    def decode():
+        pipeline.decode(pipeline.latents())
+
+    return (("encode", encode, pipeline.offloaded[:2]),
+            ("denoise", denoise, pipeline.offloaded[2:3]),
+            ("decode", decode, pipeline.offloaded[3:]))
+
+
+def megabytes(regions):
+    """Of what was given out."""
+    return sum(region.used for region in regions) / 1e6
+
+
 def main():
-    """Times, then records."""
+    """Times, then events."""
     out = sys.argv[1]
     os.makedirs(out, exist_ok=True)
-    with torch.inference_mode(), open(os.path.join(out, "times.txt"), "w",
-                                      encoding="utf-8") as times:
+    with torch.inference_mode(), open(os.path.join(out, "batches.txt"), "w",
+                                      encoding="utf-8") as file:
         products = [Products(*shape) for shape in PRODUCTS]
         pipeline = Pipeline(offload="all")
         pipeline.image()
+        networks = networks_of(pipeline)
 
-        def say(name, value, size):
-            times.write(f"{name} ms {value:.2f} MB {size / 1e6:.1f}\n")
-            times.flush()
-
-        def bytes_of(regions):
-            return sum(region.used for region in regions)
-
-        state = {}
-
-        def encode():
-            state["text"], state["pooled"] = pipeline.encode()
-
-        def denoise():
-            pipeline.denoise(pipeline.latents(), state["text"], state["pooled"], 0)
-
-        def decode():
-            pipeline.decode(pipeline.latents())
+        def say(line):
+            file.write(line + "\n")
+            file.flush()
 
         for _ in range(4):
             for product in products:
-                say("send " + product.name, timed(product.send), bytes_of(product.regions))
-                say(product.name, timed(product.run) / ROUNDS,
-                    bytes_of(product.regions) / ROUNDS)
-            for name, work, regions in (("encode", encode, pipeline.offloaded[:2]),
-                                        ("denoise", denoise, pipeline.offloaded[2:3]),
-                                        ("decode", decode, pipeline.offloaded[3:])):
-                say(name, timed(work), bytes_of(regions))
-                say(name + " again", timed(work), bytes_of(regions))
-            say("send all", timed(pipeline.offload), bytes_of(pipeline.offloaded))
+                size = megabytes(product.regions)
+                say(f"time send-{product.name} {timed(product.send):.2f} {size:.1f}")
+                say(f"time {product.name} {timed(product.run) / ROUNDS:.2f} {size / ROUNDS:.1f}")
+            for name, work, regions in networks:
+                say(f"time {name} {timed(work):.2f} {megabytes(regions):.1f}")
+                say(f"time {name}-again {timed(work):.2f} 0")
+            say(f"time send-all {timed(pipeline.offload):.2f} "
+                f"{megabytes(pipeline.offloaded):.1f}")
         recorder = Recorder(out)
-        for i in range(2):
+        for _ in range(2):
             for product in products:
                 product.send()
-                recorder.record(f"{product.name}.{i}", product.run, i == 0)
-            for name, work in (("encode", encode), ("denoise", denoise), ("decode", decode)):
-                recorder.record(f"{name}.{i}", work)
+                batches = list(batches_of(recorder.record(product.run)))
+                say(means_of(product.name, batches))
+                say(product_of(product.name, batches, ROUNDS))
+            for name, work, _ in networks:
+                say(means_of(name, list(batches_of(recorder.record(work)))))
             pipeline.offload()
 
 
