@@ -119,11 +119,11 @@ struct cfg_gpu {
 		u64 per_block;	    /* of these, most in one 2 MB block */
 		u64 front;	    /* blocks that a kernel faults on together, bit by bit */
 		u64 per_page;	    /* records of one page: addresses that miss at once */
-		u64 per_sm;	    /* new records of an SM in a batch of a product; 0: no law */
-		u64 again;	    /* ppm: of such a batch, records of the batch before */
-		u64 host_speed;	    /* ppm: of the CPU, over that of the times below; 0 is 1 */
-		u64 interrupt;	    /* ns from fault to the service thread running */
-		u64 linger;	    /* ns after a replay in which a fault needs no interrupt */
+		u64 per_sm;	/* new records of an SM in a batch of a product; 0: no law */
+		u64 again;	/* ppm: of such a batch, records of the batch before */
+		u64 host_speed; /* ppm: of the CPU, over that of the times below; 0 is 1 */
+		u64 interrupt;	/* ns from fault to the service thread running */
+		u64 linger;	/* ns after a replay in which a fault needs no interrupt */
 		u64 cold_wake;	/* ns more, if the service thread has slept for cold_after */
 		u64 cold_after; /* ns */
 		u64 batch;	/* ns of CPU time per fault batch */

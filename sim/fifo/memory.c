@@ -185,6 +185,15 @@ static u64 burst_window_end(struct fifo_burst *burst, u64 end)
 	return at < burst->narrow_ordinal ? at + 1 : end;
 }
 
+/* SMs of the partition that a TSG is in. */
+static u32 tsg_sms(const struct fifo_tsg *tsg)
+{
+	u64 sm_ppm = tsg->entry->runlist->partition->share.sm_ppm;
+	u64 sms = (tsg->fifo->config.sms * sm_ppm + FIFO_ALL_PPM / 2) / FIFO_ALL_PPM;
+
+	return (u32)max(sms, 1ull);
+}
+
 void tsg_stall(struct fifo_tsg *tsg)
 {
 	struct fifo *fifo = tsg->fifo;
@@ -197,7 +206,7 @@ void tsg_stall(struct fifo_tsg *tsg)
 		.faults_per_page = max(fifo->config.faults_per_page, 1u),
 		.in_order = burst_is_bit_by_bit(burst) && !burst->in_fronts &&
 			    fifo->config.faults_per_page > 1,
-		.sms = fifo->config.sms,
+		.sms = tsg_sms(tsg),
 		.faults_per_sm = fifo->config.faults_per_sm,
 		.again_ppm = fifo->config.faults_again_ppm,
 	};

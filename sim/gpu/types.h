@@ -36,7 +36,7 @@ struct sim_frame {
 
 struct sim_gpu {
 	u64 cost_ns[GVM_COST_KINDS]; /* of the driver's CPU work; sim_gpu_use_costs() */
-	u64 interrupt_ns; /* from a fault to the service thread running */
+	u64 interrupt_ns;	     /* from a fault to the service thread running */
 	char name[CFG_NAME_MAX];
 	const struct cfg_gpu *profile; /* borrowed */
 	struct gvm_device device;

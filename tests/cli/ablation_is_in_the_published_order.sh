@@ -10,7 +10,7 @@
 cat >exceptions <<'END'
 ablation,client_ttft_ms.p50,UVM,0.1,2
 ablation,client_ttft_ms.p50,+MemIso,0.5,3
-ablation,client_ttft_ms.p50,+ComIso,0.5,5
+ablation,client_ttft_ms.p50,+ComIso,0.5,20
 ablation,client_itl_ms.p50,+MemIso,0.5,2.2
 ablation,client_itl_ms.p99,UVM,0.35,2
 END

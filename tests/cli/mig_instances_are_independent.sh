@@ -66,12 +66,12 @@ rounds bc | cmp - shared || fail "containers of an instance do not take turns as
 run --set containers.b.enabled=false --set containers.c.enabled=false --set gpu.fault.zero_bandwidth=388.75e9
 rounds a | cmp - own || fail "a container has other rounds in its instance than on a GPU"
 
-# 98 of 108 SMs, everything else: the stock driver on a GPU with 98/108 of the arithmetic.
+# 98 of 108 SMs, everything else: the stock driver on a GPU with 98 SMs and 98/108 of the arithmetic.
 one() {
 	"$gvmsim" run "$scenario" --quiet --set duration=160s --set containers.diffusion.enabled=false "$@" || fail "$*"
 }
 one --system mig --out largest
-one --system stock --set gpu.flops_bf16=283111111111111 --out scaled
+one --system stock --set gpu.flops_bf16=283111111111111 --set gpu.sms=98 --out scaled
 one --system stock --out whole
 for file in requests.csv timeline.csv; do
 	cmp largest/$file scaled/$file || fail "$file of 7g.80gb differs"

@@ -31,6 +31,7 @@ cat >swapped <<'END'
 isolation,client_ttft_ms.p50,gpreempt,tgs
 isolation,client_ttft_ms.p99,gpreempt,tgs
 isolation,client_ttft_ms.p99,tgs,xsched
+isolation,client_ttft_ms.p99,tgs,gvm
 isolation,client_itl_ms.p50,gpreempt,tgs
 isolation,client_itl_ms.p50,tgs,gvm
 END

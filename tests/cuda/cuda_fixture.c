@@ -54,7 +54,7 @@ static void machine_main(void *data)
 	cuda_device_stop(&device);
 	sim_gpu_stop(&gpu);
 	ck_assert_int_eq(gvm_check(&gpu.device), 0);
-	ck_assert_uint_eq(gpu.free_count, CHUNKS);
+	ck_assert_uint_eq(gpu.free_count, profile.memory / CHUNK);
 }
 
 void simulate(void (*body)(void))

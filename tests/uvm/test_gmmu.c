@@ -299,6 +299,30 @@ START_TEST(sms_of_a_product_miss_in_rows_of_their_own_and_some_faults_come_again
 }
 END_TEST
 
+/* Memory may be freed between two products: faults on it would end the context. */
+START_TEST(faults_on_freed_memory_do_not_come_again)
+{
+	struct gmmu_touch matrix = {
+		.va = VA, .block_count = 2, .kernels = 1, .rows_per_page = 4
+	};
+	struct gmmu_window window = { .end_ordinal = U64_MAX,
+				      .faults = 8,
+				      .sms = 4,
+				      .faults_per_sm = 2,
+				      .again_ppm = 500000 };
+	const u32 first[] = { 0, 16 };
+	const u32 second[] = { 32, 48 };
+	struct gmmu gmmu;
+
+	set_up_range();
+	ck_assert_int_eq(gmmu_init(&gmmu, 64), 0);
+	expect_product(&gmmu, WALK(&matrix, 1), &window, 2, first, 2);
+	page_table_release(&table, VA);
+	expect_product(&gmmu, WALK(&matrix, 1), &window, 2, second, 2);
+	gmmu_destroy(&gmmu);
+}
+END_TEST
+
 /* Block 0 alone: only SMs 0 and 1 have rows in it. */
 START_TEST(a_product_that_is_stuck_reports_one_block)
 {
@@ -514,7 +538,7 @@ TEST_MAIN("gmmu", a_miss_is_found_at_the_first_block_that_lacks_a_touched_page,
 	  a_kernel_in_order_reports_all_pages_of_a_block_before_the_next,
 	  a_matrix_misses_in_a_page_once_for_each_row,
 	  sms_of_a_product_miss_in_rows_of_their_own_and_some_faults_come_again,
-	  a_product_that_is_stuck_reports_one_block,
+	  faults_on_freed_memory_do_not_come_again, a_product_that_is_stuck_reports_one_block,
 	  places_in_a_list_are_found_by_ordinal_and_by_block, ranks_of_groups_change_no_place,
 	  kernels_touch_equal_parts_of_a_run, a_full_buffer_takes_no_more_and_its_ring_wraps,
 	  the_ring_goes_on_past_four_billion_records,

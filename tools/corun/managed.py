@@ -18,8 +18,8 @@ def _call(name, *arguments):
 
 
 class Region:
-    """One allocation of managed memory, given out from its beginning on. What has not been given
-    out is never touched, so it takes addresses but no memory."""
+    """One allocation of managed memory, given out from its beginning on. What has not been
+    given out is never touched, so it takes addresses but no memory."""
 
     def __init__(self, size):
         torch.cuda.init()

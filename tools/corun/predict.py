@@ -11,8 +11,8 @@ time for a launch differs between sessions. It comes from the server's run alone
 like the run: with the same share of the SMs, the same arrivals, of the same FOLDER. With --own
 it is that of the run itself: what is left is the error of sharing. The speed at which the host
 services faults differs between sessions, too. It comes from the runs of the same FOLDER in
-which a pipeline that pages was alone: so their images are no predictions. A program is what gvmsim
-imports of its profile, which is that of the same FOLDER if it has one.
+which a pipeline that pages was alone: so their images are no predictions. A program is what
+gvmsim imports of its profile, which is that of the same FOLDER if it has one.
 
 A row has predicted over measured, minus one, of TTFT and ITL (median and P99), the median
 image, and a program's steps (median, P99, and how many a second). All requests that arrived
@@ -109,7 +109,8 @@ class Kept:
         """(run, process) of each pipeline that pages and was alone."""
         for run, facts in self.manifest["runs"].items():
             (process, *others) = facts["processes"]
-            if not others and "offload" in self.group(run)["processes"][process].get("args", {}):
+            planned = self.group(run)["processes"][process]
+            if not others and "offload" in planned.get("args", {}):
                 yield run, process
 
     def alone(self):
@@ -208,8 +209,8 @@ def write_arrivals(kept, run, process, folder):
 
 
 def fault_speed(options, folders, kept):
-    """How fast the host serviced faults, over the GPU's profile. None: no pipeline that pages was
-    alone. A part of an image's time is inverse to it, and the rest does not depend on it."""
+    """How fast the host serviced faults, over the GPU's profile. None: no pipeline that pages
+    was alone. A part of an image's time is inverse to it, the rest does not depend on it."""
     speeds = []
     for run, process in kept.paging_alone():
         metric = KINDS["diffusion"].metrics[0][1]
@@ -221,8 +222,8 @@ def fault_speed(options, folders, kept):
 
 
 def simulate(options, folders, kept, run, speed=None):
-    """What a simulated run says of each process: its metrics, by column of summary.csv. speed: of
-    the host's service of faults; None: the folder's, if it is known."""
+    """What a simulated run says of each process: its metrics, by column of summary.csv. speed:
+    of the host's service of faults; None: the folder's, if it is known."""
     facts, scene = kept.manifest["runs"][run], Scene(options, folders, kept, run)
     speed = speed or kept.fault_speed
     with tempfile.TemporaryDirectory() as folder:
@@ -275,17 +276,18 @@ def columns(kept):
 
 
 def table(kept, results):
-    """A document's table: a row for each server and each program. The image of a run stands in
-    its first row."""
+    """A document's table: a row for each process. The image of a run with one pipeline stands
+    in the run's first row."""
     names = columns(kept)
     lines = ["| run | " + " | ".join(names) + " |\n", "|---|" + "---|" * len(names) + "\n"]
     for run, processes in results.items():
-        first = {process for process, app in kept.apps(run).items() if KINDS[app].in_first_row}
-        shared = {name: ratio for process in first for name, ratio in
-                  processes[process].items()}
-        rows = [process for process in processes if process not in first]
-        for i, process in enumerate(rows or [None]):
-            found = {**processes.get(process, {}), **({} if i else shared)}
+        pipelines = [process for process, app in kept.apps(run).items()
+                     if KINDS[app].in_first_row]
+        joined = len(pipelines) == 1 and len(processes) > 1
+        rows = [process for process in processes if not joined or process not in pipelines]
+        for i, process in enumerate(rows):
+            shared = processes[pipelines[0]] if joined and not i else {}
+            found = {**processes[process], **shared}
             label = run.split(".", 1)[1] + (f", {process}" if len(rows) > 1 else "")
             lines.append(f"| {label} | " + " | ".join(
                 cell(found[name]) if name in found else "" for name in names) + " |\n")

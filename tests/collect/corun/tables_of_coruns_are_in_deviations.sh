@@ -28,6 +28,7 @@ predict "$kept/default" "$kept/slices" "$kept/shim" "$kept/mps" "$kept/mps-blind
 predict "$kept/mps-second" --deviations written.md >>.told
 predict "$kept/policies" --deviations written.md >>.told
 predict "$kept/blind" --deviations written.md >>.told
+predict "$kept/paging" "$kept/paging-second" --deviations written.md >>.told
 predict "$kept/default" "$kept/slices" --own --deviations written.md >>.told
 h100=$source/plots/reference/hardware/h100-corun
 predict "$h100/h100-blind" --measured "$h100/alone" --gpu h100-80g --deviations written.md >>.told
@@ -46,6 +47,8 @@ grep -q '^together: [0-9]* values, median error [0-9]* %, within 15 %: [0-9]*$' 
 # Pairs of runs that differ by more than 20 % are in the measured order: all of each folder but those named here.
 cat >.few <<END
 two-servers 1
+paging 12
+paging-second 10
 programs-blind 3
 programs-second 1
 programs-third 8
