@@ -121,7 +121,7 @@ struct cfg_gpu {
 		u64 per_page;	    /* records of one page: addresses that miss at once */
 		u64 per_sm;	/* new records of an SM in a batch of a product; 0: no law */
 		u64 again;	/* ppm: of such a batch, records of the batch before */
-		u64 host_speed; /* ppm: of the CPU, over that of the times below; 0 is 1 */
+		u64 host_speed; /* ppm: the times below are divided by it; 0 is 1 */
 		u64 interrupt;	/* ns from fault to the service thread running */
 		u64 linger;	/* ns after a replay in which a fault needs no interrupt */
 		u64 cold_wake;	/* ns more, if the service thread has slept for cold_after */

@@ -268,7 +268,7 @@ static void expect_product(struct gmmu *gmmu, const struct gmmu_walk *walk,
 
 /*
  * A matrix of two blocks with four rows in a page: each of four SMs has 64 rows, 16 pages. A
- * report of eight has two rows of each of them. In the next one half are those that come again,
+ * report of eight has two rows of each of them. In the next one half of the faults come again,
  * and two SMs have new ones.
  */
 START_TEST(sms_of_a_product_miss_in_rows_of_their_own_and_some_faults_come_again)
