@@ -199,7 +199,7 @@ static const struct cfg_key machine_rows[] = {
 	     CFG_DEFAULT("1")),
 	ROOT("gpu.fault.per_sm", INTEGER, gpu.fault.per_sm,
 	     "new records of one SM in a batch of a matrix product of few tokens, whose SMs "
-	     "miss in rows of their own; 0: it misses as other kernels do",
+	     "miss in rows of their own; 0, or without gpu.sms: it misses as other kernels do",
 	     CFG_RANGE(0, 1 << 20), CFG_DEFAULT("0")),
 	ROOT("gpu.fault.again", PPM, gpu.fault.again,
 	     "share of such a batch that are records of the batch before, which come again",

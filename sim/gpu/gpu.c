@@ -111,7 +111,7 @@ static void gpu_init_engines(struct sim_gpu *gpu)
 		.front_blocks = (u32)profile->fault.front,
 		.faults_per_page = (u32)profile->fault.per_page,
 		.sms = (u32)profile->sms,
-		.faults_per_sm = (u32)profile->fault.per_sm,
+		.faults_per_sm = profile->sms ? (u32)profile->fault.per_sm : 0,
 		.faults_again_ppm = (u32)profile->fault.again,
 	};
 	struct pcie_config link = {

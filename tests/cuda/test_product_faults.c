@@ -62,6 +62,35 @@ START_TEST(a_small_product_makes_as_many_batches_as_on_an_h200)
 }
 END_TEST
 
+/* A GPU whose number of SMs is not known: all blocks of the product miss side by side. */
+START_TEST(without_sms_a_product_misses_as_other_kernels_do)
+{
+	outputs = 4096;
+	inputs = 4096;
+	policy.manager = &sim_manager_nvuvm;
+	profile.fault.per_sm = 3;
+	simulate(multiply);
+	ck_assert_uint_eq(process.stats.fault_batches, 2);
+}
+END_TEST
+
+static void multiply_nothing(void)
+{
+}
+
+START_TEST(a_host_of_half_the_speed_takes_twice_as_long_for_faults)
+{
+	profile.fault.interrupt = 3 * US;
+	profile.fault.block = US;
+	profile.fault.host_speed = CFG_PPM / 2;
+	simulate(multiply_nothing);
+	ck_assert_uint_eq(gpu.interrupt_ns, 6 * US);
+	ck_assert_uint_eq(gpu.cost_ns[GVM_COST_BLOCK], 2 * US);
+}
+END_TEST
+
 TEST_MAIN("product_faults", a_product_of_long_columns_makes_as_many_batches_as_on_an_h200,
 	  a_product_of_long_rows_makes_as_many_batches_as_on_an_h200,
-	  a_small_product_makes_as_many_batches_as_on_an_h200)
+	  a_small_product_makes_as_many_batches_as_on_an_h200,
+	  without_sms_a_product_misses_as_other_kernels_do,
+	  a_host_of_half_the_speed_takes_twice_as_long_for_faults)
