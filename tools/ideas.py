@@ -241,7 +241,8 @@ def seeds(runs):
 
 def many(runs):
     """The same over 100 seeds, where ten leave a loss of 2 % open."""
-    return change_table(runs, ("page-or-kill", "vllm-diffusion-40g"), 100)[0]
+    return change_table(runs, ("page-or-kill", "vllm-diffusion-40g", "vlm-lora-40g",
+                               "vlm-video-40g"), 100)[0]
 
 
 def slices(runs):
