@@ -216,6 +216,11 @@ def means(name, x):
     return milliseconds(x) if "TTFT" in name else f"{x:.1f}" if x < 100 else f"{x:.0f}"
 
 
+def percent(change):
+    """With its sign, and none that rounds to nothing is below zero."""
+    return f"{round(100 * change, 1) + 0:+.1f} %"
+
+
 def change_table(runs, names, seeds):
     """Rows of throughput and P99 TTFT that LIRS changes, and the scenarios without any."""
     rows, same = [], []
@@ -225,7 +230,7 @@ def change_table(runs, names, seeds):
             if abs(change) < 0.0005 and error < 0.0005:
                 continue
             rows.append([label, name, means(name, plain), means(name, lirs),
-                         f"{100 * change:+.1f} %", f"{100 * error:.1f} %"])
+                         percent(change), f"{100 * error:.1f} %"])
             label = ""
         if label:
             same.append(label)

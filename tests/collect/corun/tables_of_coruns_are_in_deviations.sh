@@ -29,6 +29,7 @@ predict "$kept/mps-second" --deviations written.md >>.told
 predict "$kept/policies" --deviations written.md >>.told
 predict "$kept/blind" --deviations written.md >>.told
 predict "$kept/paging" "$kept/paging-second" --deviations written.md >>.told
+predict "$kept/paging-mps" --deviations written.md >>.told
 predict "$kept/default" "$kept/slices" --own --deviations written.md >>.told
 h100=$source/plots/reference/hardware/h100-corun
 predict "$h100/h100-blind" --measured "$h100/alone" --gpu h100-80g --deviations written.md >>.told
@@ -49,6 +50,7 @@ cat >.few <<END
 two-servers 1
 paging 12
 paging-second 10
+paging-mps 1
 programs-blind 3
 programs-second 1
 programs-third 8
