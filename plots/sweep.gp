@@ -7,6 +7,9 @@ load scripts . "/style.gp"
 
 # Before there are ranges. A logarithmic axis has no place for zeros alone.
 stats numbers_csv using "y" name "Y" nooutput
+# Of both columns at once gnuplot would fit a line, with warnings if points are the same. The place
+# of a point without a value does not count.
+stats numbers_csv using (column("x") + 0 * column("y")) name "X" nooutput
 if (!(Y_max > 0)) { is_log = 0 }
 
 set border 3 linecolor rgb c_text linewidth 0.8
@@ -49,6 +52,11 @@ if (kind eq "line") {
 	if (is_log) { set logscale y } else { set yrange [0:*] }
 	if (!is_log && Y_max == 0) { set yrange [0:1] }
 	if (is_log && Y_min == Y_max) { set yrange [0.5 * Y_min:2 * Y_max] }
+	# Lines of one point need a range around it. Gnuplot would make one, with a warning.
+	if (X_min == X_max) {
+		x_room = X_min == 0 ? 1 : 0.01 * abs(X_min)
+		set xrange [X_min - x_room:X_min + x_room]
+	}
 	set offsets graph 0.04, graph 0.04, graph 0.06, 0
 	lines = second_count > 0 ? second_count : 1
 	set datafile missing NaN # rows of other series do not interrupt a line
@@ -105,8 +113,6 @@ if (kind eq "pareto") {
 	set autoscale xfix
 	set autoscale yfix
 	set offsets graph 0.05, graph 0.15, graph 0.08, graph 0.05
-	# Of both columns at once gnuplot would fit a line, with warnings if points are the same.
-	stats numbers_csv using "x" name "X" nooutput
 	if (is_log && Y_min > 0 && Y_max < 20 * Y_min) {
 		# An axis of hardly a decade needs numbers at its parts, too.
 		set ytics ()

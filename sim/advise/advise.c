@@ -186,7 +186,7 @@ static void describe_container(struct advise *advise, const struct config *confi
 	u64 promised[APP_PROMISES] = { 0 };
 
 	snprintf(container->name, sizeof(container->name), "%s", cfg->name);
-	container->managed = cfg->memory == CFG_MEMORY_MANAGED;
+	container->managed = cfg->memory == CFG_MEMORY_MANAGED && !(report && report->no_gpu);
 	if (report == &report_requests) {
 		const struct cfg_llm *llm = cfg->app;
 

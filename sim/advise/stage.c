@@ -221,6 +221,25 @@ static void take(const struct advise *advise, struct advise_candidate *candidate
 }
 
 /*
+ * A candidate whose run a signal has ended is no bad candidate. Advice without it could be wrong,
+ * so there is none; the runs that are made stay. Returns 0 or -SIM_EXIT_RUNTIME.
+ */
+static int check_killed(const struct sweep_runs *runs, struct sim_error *err)
+{
+	char text[1024];
+
+	for (size_t i = 0; i < runs->count; i++) {
+		if (!runs->runs[i].run.killed)
+			continue;
+		sweep_describe_mistake(runs, i, text, sizeof(text));
+		return sim_runtime_error(err,
+					 "%s: %.700s; the same command runs what is missing",
+					 runs->sweep->file, text);
+	}
+	return 0;
+}
+
+/*
  * Read the sweep of a stage and make its runs. @ret_sweep and @ret_runs are
  * the caller's to destroy.
  */
@@ -236,7 +255,7 @@ static int make_runs(const struct advise *advise, const char *path, struct sweep
 					    err);
 	if (!status)
 		status = sweep_runs_make(ret_runs, &sweep_whole, false, signals, &seconds, err);
-	return status;
+	return status ? status : check_killed(ret_runs, err);
 }
 
 /* Leave out the candidates of @stage with a run that cannot be made. They say why. */

@@ -51,8 +51,9 @@ const struct command command_sweep = {
 "METRIC is a column of sweep.csv (vllm.ttft_ms.p99), a percentile of any rank\n"
 "(vllm.ttft_ms.p95, vllm.e2e_s.p99.9), a count with a threshold\n"
 "(vllm.ttft_ms.share_above_2s, diffusion.latency_s.above_10s), or a key of the points.\n"
-"A value may have a unit. Exit status 1: no point keeps the bounds; 2: a mistake, such\n"
-"as a point that cannot be run. The others are run nevertheless.\n"
+"A value may have a unit. Exit status 1: no point keeps the bounds, or a signal ended\n"
+"a run; 2: a mistake, such as a point that cannot be run. The others are run\n"
+"nevertheless.\n"
 "\n"
 "docs/sweeps.md teaches the file; scenarios/sweeps has examples, which are found by name.\n",
 	.examples =
@@ -215,11 +216,14 @@ static int check_mistakes(const struct sweep_runs *runs, const struct sweep_part
 			  struct sim_error *err)
 {
 	size_t count = sweep_count_mistakes(runs, part);
+	bool killed = sweep_any_killed(runs, part);
 
 	if (!count)
 		return 0;
-	return sim_user_error(err, "%s: %zu of %zu points could not be run, see above",
-			      runs->sweep->file, count, runs->sweep->point_count);
+	sim_user_error(err, "%s: %zu of %zu points could not be run, see above%s",
+		       runs->sweep->file, count, runs->sweep->point_count,
+		       killed ? "; the same command runs what is missing" : "");
+	return killed ? -SIM_EXIT_RUNTIME : -SIM_EXIT_USER;
 }
 
 static int make_and_show(struct sweep_runs *runs, const struct sweep_args *args,

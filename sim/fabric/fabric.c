@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gvm/port.h"
+
 #define PS_PER_NS 1000ull
 #define PS_PER_S  1000000000000ull
 #define PPM	  1000000u
@@ -69,14 +71,20 @@ static u32 add_below(struct fabric *fabric, const char *name, enum fabric_kind k
 	return number;
 }
 
-/* Give an element addresses of its host, aligned to their size, which is a power of two. */
-static void give_addresses(struct fabric *fabric, struct fabric_element *element, u64 bytes)
+/*
+ * Give an element addresses of its host, aligned to their size, which is a power of two. A device
+ * that is smaller than a segment of an NTB that leads here has one of its own, because such a
+ * window opens whole segments.
+ */
+static void give_addresses(struct fabric *fabric, struct fabric_element *element)
 {
 	struct fabric_host *host = &fabric->hosts[element->host];
+	u64 room = element->bytes;
 
-	element->bytes = bytes;
-	element->base = (host->next_mmio + bytes - 1) & ~(bytes - 1);
-	host->next_mmio = element->base + bytes;
+	if (element->kind == FABRIC_DEVICE)
+		room = max(room, host->segment);
+	element->base = (host->next_mmio + room - 1) & ~(room - 1);
+	host->next_mmio = element->base + room;
 }
 
 u32 fabric_add_host(struct fabric *fabric, const char *name, u64 memory_bytes, bool iommu)
@@ -108,8 +116,10 @@ u32 fabric_add_device(struct fabric *fabric, const char *name, u32 parent, u32 g
 {
 	u32 number = add_below(fabric, name, FABRIC_DEVICE, parent, generation, lanes);
 
-	if (number != FABRIC_NONE)
-		give_addresses(fabric, &fabric->elements[number], bytes);
+	if (number != FABRIC_NONE) {
+		fabric->elements[number].bytes = bytes;
+		give_addresses(fabric, &fabric->elements[number]);
+	}
 	return number;
 }
 
@@ -119,10 +129,27 @@ u32 fabric_add_ntb(struct fabric *fabric, const char *name, u32 parent, u32 gene
 	u32 number = add_below(fabric, name, FABRIC_NTB, parent, generation, lanes);
 
 	if (number != FABRIC_NONE) {
-		give_addresses(fabric, &fabric->elements[number], bytes);
+		fabric->elements[number].bytes = bytes;
 		fabric->elements[number].segment_count = segments;
+		give_addresses(fabric, &fabric->elements[number]);
 	}
 	return number;
+}
+
+/* An NTB of another host leads to @number now. If its segments are the greatest, all move. */
+static void take_segments(struct fabric *fabric, u32 number, u64 segment)
+{
+	u32 host = fabric->elements[number].host;
+
+	if (segment <= fabric->hosts[host].segment)
+		return;
+	fabric->hosts[host].segment = segment;
+	fabric->hosts[host].next_mmio = FABRIC_MMIO_BASE;
+	for (u32 i = 0; i < fabric->element_count; i++)
+		if (fabric->elements[i].host == host &&
+		    (fabric->elements[i].kind == FABRIC_DEVICE ||
+		     fabric->elements[i].kind == FABRIC_NTB))
+			give_addresses(fabric, &fabric->elements[i]);
 }
 
 void fabric_join(struct fabric *fabric, u32 ntb, u32 other, u32 generation, u32 lanes)
@@ -131,6 +158,8 @@ void fabric_join(struct fabric *fabric, u32 ntb, u32 other, u32 generation, u32 
 	fabric->elements[other].far = ntb;
 	wire_init(fabric, &fabric->elements[ntb].cable, generation, lanes);
 	wire_init(fabric, &fabric->elements[other].cable, generation, lanes);
+	take_segments(fabric, ntb, fabric_ntb_segment(fabric, other));
+	take_segments(fabric, other, fabric_ntb_segment(fabric, ntb));
 }
 
 u32 fabric_find_host(const struct fabric *fabric, const char *name)

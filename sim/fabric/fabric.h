@@ -47,7 +47,10 @@ u32 fabric_add_device(struct fabric *fabric, const char *name, u32 parent, u32 g
 u32 fabric_add_ntb(struct fabric *fabric, const char *name, u32 parent, u32 generation,
 		   u32 lanes, u64 bytes, u32 segments);
 
-/* Join two NTBs of different hosts by a cable. */
+/*
+ * Join two NTBs of different hosts by a cable, before anything is mapped: addresses of both hosts
+ * may change, so that no two of their elements share a segment of the other host's NTB.
+ */
 void fabric_join(struct fabric *fabric, u32 ntb, u32 other, u32 generation, u32 lanes);
 
 /* The number of a host or of an element; FABRIC_NONE: there is none of this name. */
@@ -81,6 +84,8 @@ void fabric_domain_remove(struct fabric *fabric, u32 device, u64 address);
  */
 int fabric_ntb_map(struct fabric *fabric, u32 ntb, u64 target, u64 bytes, u64 *ret_address);
 void fabric_ntb_unmap(struct fabric *fabric, u32 ntb, u64 address, u64 bytes);
+/* Bytes of a segment of the window. */
+u64 fabric_ntb_segment(const struct fabric *fabric, u32 ntb);
 /* Segments of the window that lead somewhere. */
 u32 fabric_ntb_used(const struct fabric *fabric, u32 ntb);
 /* Where @address of its window leads to. Returns 0, or -EFAULT: nowhere. */

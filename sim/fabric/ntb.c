@@ -74,6 +74,11 @@ void fabric_ntb_unmap(struct fabric *fabric, u32 number, u64 address, u64 bytes)
 		ntb->segments[i] = (struct fabric_segment){ 0 };
 }
 
+u64 fabric_ntb_segment(const struct fabric *fabric, u32 number)
+{
+	return segment_bytes(&fabric->elements[number]);
+}
+
 u32 fabric_ntb_used(const struct fabric *fabric, u32 number)
 {
 	const struct fabric_element *ntb = &fabric->elements[number];

@@ -555,3 +555,17 @@ int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer)
 		(void)eng_wait(&waiter.waitq, ENG_NEVER, false);
 	return transfer->status;
 }
+
+static bool is_free(const struct fabric_wire *wire)
+{
+	return wire->free_ps <= eng_now() * FABRIC_PS_PER_NS;
+}
+
+bool fabric_is_idle(const struct fabric *fabric)
+{
+	for (u32 i = 0; i < fabric->element_count; i++)
+		if (!is_free(&fabric->elements[i].up) || !is_free(&fabric->elements[i].down) ||
+		    !is_free(&fabric->elements[i].cable))
+			return false;
+	return eng_timers_next(&fabric->events) == ENG_NEVER;
+}

@@ -40,4 +40,7 @@ void fabric_cancel(struct fabric_transfer *transfer);
  */
 int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer);
 
+/* Is nothing under way? Then what begins now takes as long as it takes at any other time. */
+bool fabric_is_idle(const struct fabric *fabric);
+
 #endif

@@ -110,6 +110,7 @@ struct fabric_host {
 	u32 root;
 	bool iommu;    /* on for its devices: what they and NTBs send goes by the root */
 	u64 next_mmio; /* free addresses */
+	u64 segment; /* the greatest of the NTBs that lead here from other hosts; 0: none does */
 	struct fabric_range io[FABRIC_RANGES_MAX]; /* IO addresses of its own memory */
 };
 

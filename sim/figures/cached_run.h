@@ -4,6 +4,7 @@
 #define SIM_FIGURES_CACHED_RUN_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "config/hash.h"
@@ -38,7 +39,8 @@ struct cached_run {
 
 	char key[CFG_HASH_MAX];
 	enum run_cache_state state;
-	char why[600];	/* it failed for a mistake of the user: its error; else empty */
+	char why[600]; /* it failed for a mistake of the user, or was killed: its error; or empty */
+	bool killed;	/* a signal has ended it; another try may succeed */
 	pid_t child;	/* while RUNNING */
 	int child_says; /* descriptor of the child's standard error */
 };

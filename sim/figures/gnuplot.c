@@ -194,6 +194,11 @@ static bool is_whole(const char *path)
 static int not_drawn(const char *path, struct sim_error *err)
 {
 	static const char pages[4 * 4096];
+	const char *slash = strrchr(path, '/'), *name = slash ? slash : path;
+	/* A user knows the picture, not the temporary file that becomes it. */
+	int length = (int)(name - path) + (int)(strstr(name, ".tmp-") ?
+							(size_t)(strstr(name, ".tmp-") - name) :
+							strlen(name));
 	FILE *stream = fopen(path, "ab");
 	int error = stream ? 0 : errno;
 
@@ -201,7 +206,7 @@ static int not_drawn(const char *path, struct sim_error *err)
 		error = errno;
 	if (stream && fclose(stream) && !error)
 		error = errno;
-	return error ? sim_runtime_error(err, "%s: cannot be written: %s", path,
+	return error ? sim_runtime_error(err, "%.*s: cannot be written: %s", length, path,
 					 strerror(error)) :
 		       0;
 }

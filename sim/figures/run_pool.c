@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,17 +40,15 @@
 struct pool {
 	struct cached_run *runs;
 	size_t count;
-	size_t wanted;	 /* number of runs to make; the cache has the others */
-	size_t made;	 /* or tried, and failed */
-	size_t mistakes; /* of those, the ones that failed for a mistake of the user */
+	size_t wanted; /* number of runs to make; the cache has the others */
+	size_t made;   /* or tried, and failed */
+	size_t failed; /* of those, the ones that failed while others went on */
 	size_t running;
 	size_t most; /* to run at once: one more than cores, as a run waits for the disk at its end */
 	const struct run_store *store;
 	char host[HOST_ROOM]; /* two hosts may have a process of the same PID */
 	const struct signals *signals;
 	struct timespec began;
-	const struct cached_run
-		*failed; /* the first one, if the others were made nevertheless */
 };
 
 /* The folder in which a child of this process makes a run. */
@@ -175,8 +174,37 @@ static void describe_point(const struct cached_run *run, char *text, size_t size
 }
 
 /*
+ * The signal that has ended a child; 0: none has. A child that catches it ends with
+ * SIM_EXIT_INTERRUPTED, for any of those that it catches, or with 128 and its number.
+ */
+static int ended_by(int child_status)
+{
+	if (WIFSIGNALED(child_status))
+		return WTERMSIG(child_status);
+	return WEXITSTATUS(child_status) > 128 ? WEXITSTATUS(child_status) - 128 : 0;
+}
+
+/* A run that a signal has ended. Nobody knows more: a child that is killed says nothing. */
+static int killed_error(struct cached_run *run, const char *point, int child_status,
+			struct sim_error *err)
+{
+	int number = ended_by(child_status);
+	const char *name = sigabbrev_np(number);
+
+	run->killed = true;
+	if (!WIFSIGNALED(child_status) && number == SIGINT)
+		snprintf(run->why, sizeof(run->why), "its run was interrupted by a signal");
+	else if (name)
+		snprintf(run->why, sizeof(run->why), "its run was killed by SIG%s%s", name,
+			 number == SIGKILL ? ", as the kernel does without memory" : "");
+	else
+		snprintf(run->why, sizeof(run->why), "its run was killed by signal %d", number);
+	return sim_runtime_error(err, "%s%s: %s", run->label, point, run->why);
+}
+
+/*
  * Pass on a child's error: the last line that begins with "gvmsim: ". Notes may come before it.
- * A mistake of the user is kept in the run, too.
+ * A mistake of the user and a signal are kept in the run, too.
  */
 static int child_error(struct cached_run *run, int child_status, struct sim_error *err)
 {
@@ -189,9 +217,8 @@ static int child_error(struct cached_run *run, int child_status, struct sim_erro
 	bool user = WIFEXITED(child_status) && WEXITSTATUS(child_status) == SIM_EXIT_USER;
 
 	describe_point(run, point, sizeof(point));
-	if (WIFSIGNALED(child_status))
-		return sim_runtime_error(err, "%s%s: its run was killed by signal %d",
-					 run->label, point, WTERMSIG(child_status));
+	if (ended_by(child_status))
+		return killed_error(run, point, child_status, err);
 	text[max(length, (ssize_t)0)] = '\0';
 	while ((next = strstr(next, prefix))) {
 		bool begins_line = next == text || next[-1] == '\n';
@@ -217,6 +244,7 @@ static int reap(struct pool *pool, struct sim_error *err)
 		struct cached_run *run = &pool->runs[i];
 		char temporary[PATH_ROOM];
 		struct sim_error own;
+		bool others_go_on = false;
 		int child_status;
 
 		if (run->state != RUN_CACHE_RUNNING ||
@@ -229,8 +257,9 @@ static int reap(struct pool *pool, struct sim_error *err)
 				status = put_in_place(run, temporary, err);
 		} else {
 			status = child_error(run, child_status, &own);
-			/* Of mistakes the first one counts; any other failure ends all. */
-			if (!pool->failed || status != -SIM_EXIT_USER)
+			others_go_on = pool->store->go_on && *run->why;
+			/* Of several the first one counts; a failure that ends all counts more. */
+			if (!pool->failed || !others_go_on)
 				*err = own;
 		}
 		close(run->child_says);
@@ -239,9 +268,8 @@ static int reap(struct pool *pool, struct sim_error *err)
 		pool->made++;
 		if (status)
 			cache_folder_remove(temporary);
-		if (status == -SIM_EXIT_USER && pool->store->go_on) {
-			pool->failed = pool->failed ? pool->failed : run;
-			pool->mistakes++;
+		if (others_go_on) {
+			pool->failed++;
 			status = 0;
 		}
 	}
@@ -313,7 +341,7 @@ static int run_all(struct pool *pool, struct sim_error *err)
 			sim_runtime_error(err,
 					  "interrupted; %zu of %zu runs were made and are "
 					  "in %s",
-					  pool->made - pool->mistakes, pool->wanted,
+					  pool->made - pool->failed, pool->wanted,
 					  pool->store->folder);
 			status = -SIM_EXIT_INTERRUPTED;
 		} else {

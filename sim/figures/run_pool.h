@@ -19,15 +19,15 @@ struct run_store {
 	size_t keep;	    /* older entries beyond so many are removed; SIZE_MAX: none is */
 	size_t held;	    /* so many that were used last stay, whatever @keep is */
 	bool shared;	    /* other hosts may work in it: unfinished runs are left alone */
-	bool go_on;	    /* a mistake of the user in a run does not end the others */
+	bool go_on; /* a mistake of the user in a run, or a signal that ends it, leaves the others */
 };
 
 /*
  * Make the @wanted runs whose state is RUN_CACHE_WANTED; each becomes an entry of @store. Draws
  * a line of progress, if the program has called progress_start(). The first run that fails ends
  * the others, unless @store says otherwise. So does one of @signals, which the caller has taken.
- * Returns 0 and the wall time, or a negative enum sim_exit: that of the first run that failed.
- * Then no child and no temporary folder is left.
+ * Returns 0 and the wall time, or a negative enum sim_exit: that of the first run that failed,
+ * -SIM_EXIT_USER if others went on after it. Then no child and no temporary folder is left.
  */
 int run_pool_make(struct cached_run *runs, size_t count, size_t wanted,
 		  const struct run_store *store, const struct signals *signals,

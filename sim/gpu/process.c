@@ -81,6 +81,16 @@ int sim_process_start(struct sim_process *process, struct sim_gpu *gpu, u32 tgid
 int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u32 tgid,
 			     struct sim_mps *mps, u32 limit_ppm)
 {
+	int status = sim_process_start_bare(process, gpu, tgid, mps, limit_ppm);
+
+	if (!status)
+		process_take(process, gpu->profile->context + gvm_page_table_space_bytes());
+	return status;
+}
+
+int sim_process_start_bare(struct sim_process *process, struct sim_gpu *gpu, u32 tgid,
+			   struct sim_mps *mps, u32 limit_ppm)
+{
 	int status;
 
 	sim_gpu_use_costs(gpu);
@@ -109,7 +119,6 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 	process->running = true;
 	gvm_unevictable_init(&process->context, process->container);
 	gvm_unevictable_init(&process->unmanaged, process->container);
-	process_take(process, gpu->profile->context + gvm_page_table_space_bytes());
 	return 0;
 }
 

@@ -22,6 +22,12 @@ int sim_process_start_client(struct sim_process *process, struct sim_gpu *gpu, u
 			     struct sim_mps *mps, u32 limit_ppm);
 
 /*
+ * The same without a context: the process uses no memory of the GPU and submits nothing to it.
+ */
+int sim_process_start_bare(struct sim_process *process, struct sim_gpu *gpu, u32 tgid,
+			   struct sim_mps *mps, u32 limit_ppm);
+
+/*
  * Blocking: map @bytes of managed memory, in blocks of its own. @on_host: the application
  * filled it on the CPU, so first touches copy it in. Returns the range, or NULL: no host
  * memory, or SIM_PROCESS_RANGES_MAX ranges. If the GPU has no memory for the page tables of the

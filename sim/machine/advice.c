@@ -60,7 +60,8 @@ static void advise_container(const struct advice *advice, const struct sim_conta
 {
 	u64 high = initial_bytes(advice, container, HIGH, GVM_NO_LIMIT);
 	u64 low = initial_bytes(advice, container, LOW, 0);
-	u64 context = container->config->gpu.context;
+	const struct app_report *report = container->app->report;
+	u64 context = report && report->no_gpu ? 0 : container->config->gpu.context;
 	const char *name = container->cfg->name;
 	char text[LINE_MAX_BYTES];
 

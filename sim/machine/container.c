@@ -144,6 +144,20 @@ static const char *container_wanted_text(const struct sim_container *container,
 	return NULL;
 }
 
+/* Blocking: start the process. An application that uses no GPU creates no context on it. */
+static int container_start_process(struct sim_container *container)
+{
+	const struct app_report *report = container->app->report;
+	u32 limit_ppm = (u32)container->cfg->mps_limit * (FIFO_ALL_PPM / 100);
+	u32 tgid = MACHINE_FIRST_TGID + container->index;
+
+	if (report && report->no_gpu)
+		return sim_process_start_bare(&container->process, container->gpu, tgid,
+					      container->server, limit_ppm);
+	return sim_process_start_client(&container->process, container->gpu, tgid,
+					container->server, limit_ppm);
+}
+
 /*
  * Blocking: start the container's process and run its application. If the application fails,
  * the process exits at once.
@@ -152,10 +166,7 @@ static int container_live(struct sim_container *container)
 {
 	const struct cfg_container *cfg = container->cfg;
 	struct sim_process *process = &container->process;
-	u32 limit_ppm = (u32)cfg->mps_limit * (FIFO_ALL_PPM / 100);
-	int status = sim_process_start_client(process, container->gpu,
-					      MACHINE_FIRST_TGID + container->index,
-					      container->server, limit_ppm);
+	int status = container_start_process(container);
 
 	if (status) {
 		container->failed_ns = eng_now();

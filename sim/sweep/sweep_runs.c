@@ -291,6 +291,14 @@ static int prepare_run(struct sweep_runs *runs, size_t index, const char *progra
 	return 0;
 }
 
+bool sweep_any_killed(const struct sweep_runs *runs, const struct sweep_part *part)
+{
+	for (size_t i = 0; i < runs->count; i++)
+		if (sweep_part_has(part, i) && runs->runs[i].run.killed)
+			return true;
+	return false;
+}
+
 int sweep_runs_check_any(const struct sweep_runs *runs, struct sim_error *err)
 {
 	char text[1024];
@@ -299,9 +307,9 @@ int sweep_runs_check_any(const struct sweep_runs *runs, struct sim_error *err)
 		if (!*runs->runs[i].run.why)
 			return 0;
 	sweep_describe_mistake(runs, 0, text, sizeof(text));
-	return sim_user_error(err, "%s: %s%s", runs->sweep->file,
-			      runs->sweep->point_count > 1 ? "no point can be run: " : "",
-			      text);
+	sim_user_error(err, "%s: %s%s", runs->sweep->file,
+		       runs->sweep->point_count > 1 ? "no point can be run: " : "", text);
+	return sweep_any_killed(runs, &sweep_whole) ? -SIM_EXIT_RUNTIME : -SIM_EXIT_USER;
 }
 
 int sweep_runs_prepare(struct sweep_runs *runs, const struct sweep *sweep, const char *out,
@@ -431,9 +439,12 @@ size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part
 static void note_mistakes(struct sweep_runs *runs, const struct cached_run *made, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; *made[i].why && k < runs->count; k++)
-			if (!strcmp(runs->runs[k].run.key, made[i].key))
-				memcpy(runs->runs[k].run.why, made[i].why, sizeof(made[i].why));
+		for (size_t k = 0; *made[i].why && k < runs->count; k++) {
+			if (strcmp(runs->runs[k].run.key, made[i].key) != 0)
+				continue;
+			memcpy(runs->runs[k].run.why, made[i].why, sizeof(made[i].why));
+			runs->runs[k].run.killed = made[i].killed;
+		}
 }
 
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,

@@ -100,9 +100,12 @@ size_t sweep_count_mistakes(const struct sweep_runs *runs, const struct sweep_pa
 /* Write "point 3 (a.key=1): why" of a run that cannot be made. */
 void sweep_describe_mistake(const struct sweep_runs *runs, size_t run, char *text, size_t size);
 
+/* Has a signal ended a run of @part? Then it is no mistake, and another try may succeed. */
+bool sweep_any_killed(const struct sweep_runs *runs, const struct sweep_part *part);
+
 /*
- * Can any run be made? If not, that is one mistake: the first one stands for all. Returns 0 or
- * -SIM_EXIT_USER.
+ * Can any run be made? If not, that is one mistake: the first one stands for all. Returns 0,
+ * -SIM_EXIT_USER, or -SIM_EXIT_RUNTIME if a signal has ended a run.
  */
 int sweep_runs_check_any(const struct sweep_runs *runs, struct sim_error *err);
 
@@ -111,8 +114,8 @@ size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part
 
 /*
  * Make the missing runs of a part, as many at a time as there are cores. @shared: other hosts
- * may work in the folder. A mistake of the user in a run is kept in run.why, and the others go on.
- * Any other failure ends them, and so does one of @signals. Returns 0 and the wall time, or a
+ * may work in the folder. A mistake of the user in a run, or a signal that ends it, is kept in
+ * run.why, and the others go on. Any other failure ends them, and so does one of @signals. Returns 0 and the wall time, or a
  * negative enum sim_exit; finished runs stay.
  */
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,

@@ -81,6 +81,35 @@ jq '.containers.player = {app: {type: "pages", bytes: "16M", kernel_blocks: 8}}'
 "$gvmsim" run both.json --out short >.table 2>.err || fail "$(cat .err)"
 grep -Eq '^GPU memory peak  +[0-9.]+ MiB$' .table && grep -q '^gpu0: ' .table || fail "both: $(cat .table)"
 
+# Its GPU is the borrowed one. So it has no context on the GPU of the machine, and takes none of its memory.
+"$gvmsim" run lending --quiet --out short --system ghost >.table 2>.err || fail "$(cat .err)"
+[ "$(jq -c '.containers.driver.gmem | [.current, .peak]' short/summary.json)" = "[0,0]" ] ||
+	fail "a context: $(jq -c .containers.driver.gmem short/summary.json)"
+# A limit is no limit of a context that it does not have.
+"$gvmsim" run lending --out short --system ghost --set containers.driver.gmem.limit.high=64M >.table 2>.err || fail "$(cat .err)"
+! grep context .err || fail "a limit below a context: $(cat .err)"
+
+# Advice assumes nothing of its memory.
+jq '.duration = "3s" | .containers.chat = {app: {type: "llm-server", profile: "vllm", model: "Qwen2.5-7B", boot: "1s",
+	gpu_memory_utilization: 0.6, trace: {file: "azure2023_conv_first200.csv"}, slo_ttft: "2s"}}' \
+	"$source/scenarios/lending.json" >advice.json
+"$gvmsim" advise advice.json --runs 2 --seeds 1 --out advice >.table 2>.err || fail "advice: $(cat .err)"
+grep -q '^Assumed: managed memory (app.memory), as the shim gives it, of chat[.]' .table || fail "advice: $(cat .table)"
+
+# A minute of a driver with a fabric of its own takes seconds: equal rounds take place once. Where an event of the
+# container could find one under way each takes place, and the records are the same.
+timeout 60 "$gvmsim" run lending --quiet --out minute --set duration=60s >.out 2>.err || fail "a minute: $? $(cat .err)"
+for more in '{}' '{operation: "read", iommu: true, bytes: "100001"}' '{operation: "command", device_time: "7us", bytes: "4K"}' \
+	'{bytes: "777", round_trips: 3, start: "1ns"}'; do
+	jq ".duration = \"20ms\" | .containers.driver.app += $more" "$source/scenarios/lending.json" >once.json
+	jq '.events = [{at: "19ms", container: "driver", stop: true}]' once.json >each.json
+	for run in once each; do
+		"$gvmsim" run $run.json --quiet --out $run >.out 2>.err || fail "$run, $more: $(cat .err)"
+		awk -F, 'NR > 1 && $6 < 19000000 && $6' $run/requests.csv >$run.csv
+	done
+	[ -s once.csv ] && cmp once.csv each.csv || fail "$more: rounds that take place once are others"
+done
+
 # wrong TEXT KEY=VALUE...: one line with TEXT, the code of a user's mistake, and no results.
 rm -rf out
 wrong() {

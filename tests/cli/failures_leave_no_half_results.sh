@@ -58,6 +58,7 @@ EOF2
 	unshare -rm sh -c "mount -t tmpfs -o size=16k none .small && { '$gvmsim' figure ./.one.json --out .small; ls -A .small; }" \
 		>.out 2>.err || true
 	grep -q "^gvmsim: .*: cannot be written: No space left on device$" .err || fail "full disk: $(cat .err .out)"
+	! grep -F .tmp- .err || fail "a name that no user knows"
 	cat >.page.json <<'EOF2'
 { "title": "t", "sections": [ { "title": "s", "figures": [ "./.one.json", "memory-contention" ] } ] }
 EOF2

@@ -188,6 +188,12 @@ END
 "$gvmsim" sweep same.json --out same >/dev/null 2>.err || fail "same: $(cat .err)"
 grep -v '^gvmsim: ' .err && fail "same: $(cat .err)"
 [ -s same/same-1.png ] && [ -s same/same-7.png ] || fail "same: no pictures"
+# Nor are lines of one point, as where the others could not be run.
+jq '.list = [{"jitter.block": "1s"}, {"jitter.block": "none"}] | .plots |= [.[] | select(.type == "line")]' same.json >single.json
+status=0
+"$gvmsim" sweep single.json --out single >/dev/null 2>.err || status=$?
+[ "$status" = 2 ] && ! grep -v '^gvmsim: ' .err || fail "single: $status, $(cat .err)"
+[ -s single/single-2.png ] || fail "single: no pictures"
 
 # A run that fails is named with its whole seed and with what it sets.
 printf '%s\n%s\n' "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type" \

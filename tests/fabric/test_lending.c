@@ -208,6 +208,69 @@ START_TEST(a_host_uses_its_own_device_without_windows)
 }
 END_TEST
 
+/*
+ * A window is made of whole segments. So a device that is smaller than a segment has one of its
+ * own: behind its memory its borrower reaches nothing, whichever host borrows it, and whatever
+ * is added to the lender afterwards.
+ */
+START_TEST(a_device_smaller_than_a_segment_shares_it_with_nothing)
+{
+	u32 lenders_root, disks[3], more;
+	u64 segment = GIB / 64;
+
+	build_a(false);
+	lenders_root = fabric.hosts[lender].root;
+	for (u32 i = 0; i < 3; i++) {
+		char name[FABRIC_NAME_MAX];
+
+		snprintf(name, sizeof(name), "lender.disk-%u", i);
+		disks[i] = fabric_add_device(&fabric, name, lenders_root, 3, 4, 4096ull << i);
+	}
+	more = fabric_add_ntb(&fabric, "lender.more", lenders_root, 3, 4, 4096, 1);
+	ck_assert_uint_ne(more, FABRIC_NONE);
+	for (u32 i = 0; i < 3; i++) {
+		u64 bytes = 4096ull << i, first;
+
+		ck_assert_int_eq(lending_borrow(&fabric, disks[i], borrower, false, MIB, &loan),
+				 0);
+		expect_target(fabric.hosts[borrower].root,
+			      lending_registers(&loan) + bytes - 64, disks[i],
+			      fabric.elements[disks[i]].base + bytes - 64);
+		first = lending_registers(&loan) / segment * segment;
+		for (u64 at = first; at < first + segment; at += 4096)
+			if (at < lending_registers(&loan) ||
+			    at >= lending_registers(&loan) + bytes)
+				ck_assert_int_eq(fabric_route(&fabric,
+							      fabric.hosts[borrower].root, at,
+							      64, &path),
+						 -EFAULT);
+		ck_assert_int_eq(lending_return(&loan), 0);
+	}
+}
+END_TEST
+
+/* It holds where the cable comes last, as it does in the fabric of a scenario. */
+START_TEST(a_cable_gives_devices_segments_of_their_own)
+{
+	u32 near, far, small, other;
+
+	fabric_init(&fabric, &world_config);
+	borrower = fabric_add_host(&fabric, "borrower", GIB, false);
+	lender = fabric_add_host(&fabric, "lender", GIB, false);
+	near = fabric_add_ntb(&fabric, "borrower.ntb", fabric.hosts[borrower].root, 3, 8, GIB,
+			      16);
+	small = fabric_add_device(&fabric, "small", fabric.hosts[lender].root, 3, 8, 4096);
+	other = fabric_add_device(&fabric, "other", fabric.hosts[lender].root, 3, 8, 4096);
+	far = fabric_add_ntb(&fabric, "lender.ntb", fabric.hosts[lender].root, 3, 8, GIB, 64);
+	fabric_join(&fabric, near, far, 3, 8);
+	/* The segments of the borrower's NTB count: it leads to the devices. */
+	ck_assert_uint_eq(fabric.elements[small].base % (GIB / 16), 0);
+	ck_assert_uint_ge(fabric.elements[other].base - fabric.elements[small].base, GIB / 16);
+	ck_assert_uint_eq(fabric.elements[far].base % GIB, 0);
+	ck_assert_uint_eq(fabric.elements[near].base, FABRIC_MMIO_BASE);
+}
+END_TEST
+
 static int while_it_writes;
 
 static void returns(void *data)
@@ -292,6 +355,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_loan_is_returned_once_and_by_its_borrower);
 	tcase_add_test(tests, a_virtual_machine_has_no_dma_before_its_device_is_a_bus_master);
 	tcase_add_test(tests, a_host_uses_its_own_device_without_windows);
+	tcase_add_test(tests, a_device_smaller_than_a_segment_shares_it_with_nothing);
+	tcase_add_test(tests, a_cable_gives_devices_segments_of_their_own);
 	tcase_add_test(tests, a_device_cannot_be_returned_while_it_writes);
 	tcase_add_test(tests, a_fence_keeps_a_borrowed_device_in_its_window_without_an_iommu);
 }
