@@ -48,8 +48,10 @@ int fabric_ntb_map(struct fabric *fabric, u32 number, u64 target, u64 bytes, u64
 	u64 size = segment_bytes(ntb), count;
 	u32 first;
 
-	if (!bytes || bytes > ntb->bytes || ntb->far == FABRIC_NONE)
-		return !bytes || ntb->far == FABRIC_NONE ? -EINVAL : -ENOSPC;
+	if (!bytes || ntb->far == FABRIC_NONE)
+		return -EINVAL;
+	if (bytes > ntb->bytes)
+		return -ENOSPC;
 	count = count_touched(ntb, target, bytes);
 	if (count > ntb->segment_count)
 		return -ENOSPC;
@@ -72,16 +74,6 @@ void fabric_ntb_unmap(struct fabric *fabric, u32 number, u64 address, u64 bytes)
 
 	for (u64 i = first; i < first + count && i < ntb->segment_count; i++)
 		ntb->segments[i] = (struct fabric_segment){ 0 };
-}
-
-u32 fabric_ntb_used(const struct fabric *fabric, u32 number)
-{
-	const struct fabric_element *ntb = &fabric->elements[number];
-	u32 used = 0;
-
-	for (u32 i = 0; i < ntb->segment_count; i++)
-		used += ntb->segments[i].used;
-	return used;
 }
 
 int fabric_ntb_translate(const struct fabric *fabric, u32 number, u64 address, u64 *ret_target,
