@@ -253,9 +253,6 @@ void gvm_container_rename(struct gvm_container *container, u32 tgid);
  */
 void gvm_container_detach(struct gvm_container *container);
 
-/* Find the attached container of @tgid. Returns a reference, or NULL. CONTEXT: atomic. */
-struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid);
-
 /* Take or drop a reference. CONTEXT: get: atomic; put: process (the last one frees). */
 void gvm_container_get(struct gvm_container *container);
 void gvm_container_put(struct gvm_container *container);
