@@ -540,9 +540,6 @@ void streams_disturbed(void);
 unsigned int streams_relax(const struct shim_real *real);
 void streams_strict(const struct shim_real *real, unsigned int mode);
 void streams_capture_ended(void);
-/* The application destroys a stream, or a context has gone: its work counts as ended. */
-void streams_forget(struct CUstream_st *stream);
-void streams_forget_context(struct CUctx_st *context);
 /* For the worker: look which launches have ended. Returns how many are pending. */
 u64 streams_poll(const struct shim_real *real);
 void streams_counts(int device, u64 *ret_launched, u64 *ret_ended);
