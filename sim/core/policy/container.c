@@ -54,7 +54,7 @@ struct gvm_container *gvm_container_alloc(struct gvm_device *device, u32 tgid)
 	container->device = device;
 	container->tgid = tgid;
 	container->gmem_high_bytes = GVM_NO_LIMIT;
-	container->hmem_bytes = GVM_NO_LIMIT;
+	container->hmem_limit_bytes = GVM_NO_LIMIT;
 	container->own.hand = GVM_NO_CHUNK;
 	container->shielded.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&container->node);
