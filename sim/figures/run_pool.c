@@ -48,8 +48,8 @@ struct pool {
 	char host[HOST_ROOM]; /* two hosts may have a process of the same PID */
 	const struct signals *signals;
 	struct timespec began;
-	const struct cached_run
-		*failed; /* the first one, if the others were made nevertheless */
+	/* the first one, if the others were made nevertheless */
+	const struct cached_run *failed;
 };
 
 /* The folder in which a child of this process makes a run. */
