@@ -41,8 +41,8 @@ struct patch_result {
 	size_t size;
 	struct patch_counts *functions; /* of each function, in the module's order */
 	size_t function_count;
-	struct patch_refusal
-		*refusals; /* of patch_count() alone; patch_module() stops at one */
+	/* of patch_count() alone; patch_module() stops at one */
+	struct patch_refusal *refusals;
 	size_t refusal_count;
 };
 

@@ -29,8 +29,8 @@ struct gvm_pressure_file {
 	struct list_head node; /* in gvm_pressure_files, while connected */
 	spinlock_t lock;       /* guards connected; held over each call to the listener */
 	bool connected;
-	struct gvm_listener
-		listener; /* open while connected; its wait queue: as long as the file */
+	/* open while connected; its wait queue: as long as the file */
+	struct gvm_listener listener;
 };
 
 /* Guards the list, and that a file is disconnected once. */

@@ -52,9 +52,9 @@ struct gvm_nvidia_gpu {
 	/* Payer of a chunk of 4 KB in a page of another container, by address / 4 KB. */
 	struct xarray pieces;
 
-	struct mutex tsgs_lock;	    /* channels come and go; before the device's tsg_mutex */
-	struct xarray tsgs;	    /* gvm_nvidia_tsgs.c, by the core's id */
-	struct delayed_work frozen; /* gvm_nvidia_frozen.c */
+	struct mutex tsgs_lock; /* channels come and go; before the device's tsg_mutex */
+	struct xarray tsgs;	/* gvm_nvidia_tsgs.c, by the core's id */
+	struct delayed_work tsgs_watch;
 };
 
 /* A payer for managed memory of a VA space. */
@@ -121,26 +121,20 @@ int gvm_nvidia_range_made(struct gvm_uvm_space *space, u64 first, u64 last);
 int gvm_nvidia_range_split(struct gvm_uvm_space *space, u64 first);
 void gvm_nvidia_range_gone(struct gvm_uvm_space *space, u64 first, u64 last);
 
-/* gvm_nvidia_tsgs.c. */
+/* gvm_nvidia_tsgs.c. destroy warns if there is still a TSG. */
 extern const struct gvm_gpu_ops gvm_nvidia_gpu_ops;
 void gvm_nvidia_tsgs_init(struct gvm_nvidia_gpu *gpu);
 void gvm_nvidia_tsgs_destroy(struct gvm_nvidia_gpu *gpu);
-/*
- * Disable the channels of frozen TSGs that may run. Returns whether a TSG is frozen, on a GPU
- * that is still there. CONTEXT: process; takes tsgs_lock and the device's tsg_mutex.
- */
-bool gvm_nvidia_tsgs_hold(struct gvm_nvidia_gpu *gpu);
 int gvm_nvidia_channel_attach(struct gvm_uvm_channel *channel);
 void gvm_nvidia_channel_detach(struct gvm_uvm_channel *channel);
 
 /*
- * gvm_nvidia_frozen.c: look after frozen TSGs, until none is. begin: a TSG is frozen, or the
- * GPU has woken up; CONTEXT: process. stop: nothing looks at the GPU from here on until begin;
- * CONTEXT: process, without tsgs_lock and tsg_mutex.
+ * Look after frozen TSGs, until none is. watch: a TSG is frozen, or the GPU has woken up;
+ * CONTEXT: process. unwatch: nothing looks at the GPU from here on until watch; CONTEXT: process,
+ * without tsgs_lock and tsg_mutex.
  */
-void gvm_nvidia_frozen_init(struct gvm_nvidia_gpu *gpu);
-void gvm_nvidia_frozen_begin(struct gvm_nvidia_gpu *gpu);
-void gvm_nvidia_frozen_stop(struct gvm_nvidia_gpu *gpu);
+void gvm_nvidia_tsgs_watch(struct gvm_nvidia_gpu *gpu);
+void gvm_nvidia_tsgs_unwatch(struct gvm_nvidia_gpu *gpu);
 
 /* gvm_nvidia_victims.c. */
 extern const struct gvm_memory_ops gvm_nvidia_memory_ops;

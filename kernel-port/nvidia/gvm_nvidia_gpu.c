@@ -67,7 +67,6 @@ static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 	gpu->uvm = uvm;
 	uvm->books = gpu;
 	gvm_nvidia_tsgs_init(gpu);
-	gvm_nvidia_frozen_init(gpu);
 	status = gvm_nvidia_books_init(gpu);
 	if (status)
 		goto err_free;
@@ -102,7 +101,6 @@ static void nvidia_gpu_remove(struct gvm_uvm_gpu *uvm)
 	if (evictors)
 		gvm_evictor_stop(&gpu->evictor);
 	WARN_ON_ONCE(gvm_check(gpu->device));
-	gvm_nvidia_frozen_stop(gpu);
 	gvm_nvidia_tsgs_destroy(gpu);
 	gvm_device_unregister(gpu->device);
 	gvm_nvidia_books_destroy(gpu);
@@ -117,7 +115,7 @@ static void nvidia_suspend(struct gvm_uvm_gpu *uvm)
 
 	if (status)
 		gvm_warn("%s: suspended while the core works (%d)", uvm->name, status);
-	gvm_nvidia_frozen_stop(gvm_nvidia_gpu(uvm));
+	gvm_nvidia_tsgs_unwatch(gvm_nvidia_gpu(uvm));
 }
 
 static void nvidia_resume(struct gvm_uvm_gpu *uvm)
@@ -126,7 +124,7 @@ static void nvidia_resume(struct gvm_uvm_gpu *uvm)
 
 	if (status)
 		gvm_warn("%s: resume (%d)", uvm->name, status);
-	gvm_nvidia_frozen_begin(gvm_nvidia_gpu(uvm));
+	gvm_nvidia_tsgs_watch(gvm_nvidia_gpu(uvm));
 }
 
 static int nvidia_attach(struct gvm_uvm_gpu *uvm, struct gvm_uvm_space **ret_space)

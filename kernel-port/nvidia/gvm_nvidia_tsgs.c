@@ -3,11 +3,25 @@
  * TSGs of user mode: the core's settings reach RM's control calls, which nvidia-uvm makes for
  * us. A TSG has channels, which nvidia-uvm registers one by one. RM takes a TSG's slice and its
  * preemption for the TSG, and disables channels.
+ *
+ *
+ * Frozen TSGs stay off the GPU
+ *
+ * RM lets a channel run again that its process schedules, and a process schedules each channel
+ * once it has registered it: so a channel that is made in a frozen container would run. RM also
+ * lets a process enable its own channels. So while a TSG is frozen its channels are looked at 20
+ * times a second, and those that may run are disabled again. A look is a read of a register,
+ * from Ampere on. Before, there is none, and RM is asked each time.
+ *
+ * A process that undoes its freeze again and again runs for up to 50 ms each time: RM has no call
+ * that forbids it.
  */
 #include "gvm_nvidia.h"
 
 #include <linux/bits.h>
+#include <linux/jiffies.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "gvm/tsg.h"
 
@@ -15,6 +29,9 @@
 #define NVIDIA_CHANNEL_ENABLE BIT(1)
 #define NVIDIA_CHANNEL_BUSY   BIT(3)
 #define NVIDIA_CHANNEL_ON_ENG BIT(7)
+
+/* Between two looks at frozen TSGs. */
+#define FROZEN_MS 50
 
 /*
  * A TSG. Its channels change under the device's tsg_mutex, so that the
@@ -26,14 +43,68 @@ struct gvm_nvidia_tsg {
 	u32 id;			   /* for the core */
 };
 
+static bool channel_may_run(const struct gvm_uvm_channel *channel)
+{
+	return !channel->state || READ_ONCE(*channel->state) & NVIDIA_CHANNEL_ENABLE;
+}
+
+/*
+ * Disable the channels of frozen TSGs that may run. Returns whether a TSG is frozen, on a GPU
+ * that is still there.
+ */
+static bool tsgs_hold(struct gvm_nvidia_gpu *gpu)
+{
+	const struct gvm_uvm_services *services = gpu->uvm->services;
+	bool frozen = false, lost = false;
+	struct gvm_uvm_channel *channel;
+	struct gvm_nvidia_tsg *tsg;
+	unsigned long id;
+
+	mutex_lock(&gpu->tsgs_lock);
+	gvm_mutex_lock(&gpu->device->tsg_mutex);
+	xa_for_each(&gpu->tsgs, id, tsg) {
+		if (!tsg->tsg.disabled)
+			continue;
+		frozen = true;
+		list_for_each_entry(channel, &tsg->channels, node)
+			if (channel_may_run(channel))
+				lost |= services->channel_disable(channel, true, true) ==
+					-ENXIO;
+	}
+	gvm_mutex_unlock(&gpu->device->tsg_mutex);
+	mutex_unlock(&gpu->tsgs_lock);
+	return frozen && !lost;
+}
+
+static void tsgs_watch_work(struct work_struct *work)
+{
+	struct gvm_nvidia_gpu *gpu =
+		container_of(to_delayed_work(work), struct gvm_nvidia_gpu, tsgs_watch);
+
+	if (tsgs_hold(gpu))
+		gvm_nvidia_tsgs_watch(gpu);
+}
+
+void gvm_nvidia_tsgs_watch(struct gvm_nvidia_gpu *gpu)
+{
+	schedule_delayed_work(&gpu->tsgs_watch, msecs_to_jiffies(FROZEN_MS));
+}
+
+void gvm_nvidia_tsgs_unwatch(struct gvm_nvidia_gpu *gpu)
+{
+	cancel_delayed_work_sync(&gpu->tsgs_watch);
+}
+
 void gvm_nvidia_tsgs_init(struct gvm_nvidia_gpu *gpu)
 {
 	mutex_init(&gpu->tsgs_lock);
 	xa_init_flags(&gpu->tsgs, XA_FLAGS_ALLOC1);
+	INIT_DELAYED_WORK(&gpu->tsgs_watch, tsgs_watch_work);
 }
 
 void gvm_nvidia_tsgs_destroy(struct gvm_nvidia_gpu *gpu)
 {
+	gvm_nvidia_tsgs_unwatch(gpu);
 	WARN_ON_ONCE(!xa_empty(&gpu->tsgs));
 	xa_destroy(&gpu->tsgs);
 }
@@ -126,42 +197,13 @@ static int nvidia_tsgs_disable(void *data, const u32 *ids, u32 count, bool preem
 	int status = tsgs_disable(data, ids, count, true, preempt);
 
 	if (!status)
-		gvm_nvidia_frozen_begin(data);
+		gvm_nvidia_tsgs_watch(data);
 	return status;
 }
 
 static int nvidia_tsgs_enable(void *data, const u32 *ids, u32 count)
 {
 	return tsgs_disable(data, ids, count, false, false);
-}
-
-static bool channel_may_run(const struct gvm_uvm_channel *channel)
-{
-	return !channel->state || READ_ONCE(*channel->state) & NVIDIA_CHANNEL_ENABLE;
-}
-
-bool gvm_nvidia_tsgs_hold(struct gvm_nvidia_gpu *gpu)
-{
-	const struct gvm_uvm_services *services = gpu->uvm->services;
-	bool frozen = false, lost = false;
-	struct gvm_uvm_channel *channel;
-	struct gvm_nvidia_tsg *tsg;
-	unsigned long id;
-
-	mutex_lock(&gpu->tsgs_lock);
-	gvm_mutex_lock(&gpu->device->tsg_mutex);
-	xa_for_each(&gpu->tsgs, id, tsg) {
-		if (!tsg->tsg.disabled)
-			continue;
-		frozen = true;
-		list_for_each_entry(channel, &tsg->channels, node)
-			if (channel_may_run(channel))
-				lost |= services->channel_disable(channel, true, true) ==
-					-ENXIO;
-	}
-	gvm_mutex_unlock(&gpu->device->tsg_mutex);
-	mutex_unlock(&gpu->tsgs_lock);
-	return frozen && !lost;
 }
 
 /* RM does not tell the time on the GPU: the runtime stays 0. */
@@ -261,7 +303,7 @@ static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
 	gvm_mutex_lock(&gpu->device->tsg_mutex);
 	if (tsg->tsg.disabled) {
 		status = gpu->uvm->services->channel_disable(channel, true, false);
-		gvm_nvidia_frozen_begin(gpu);
+		gvm_nvidia_tsgs_watch(gpu);
 	}
 	if (!status) {
 		channel->books = tsg;

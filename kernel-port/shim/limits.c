@@ -168,7 +168,7 @@ static void tell_small(const char *name, const char *value, const struct shim_si
 			  name, value);
 }
 
-void shim_limits_read(void)
+void shim_limits_read(struct shim_settings *settings)
 {
 	static const char allowed[] = "bytes with K, M, G or T, 8e9, a share such as 50% or "
 				      "0.5, or max; of one GPU as 0:8G,1:4G";
@@ -176,19 +176,19 @@ void shim_limits_read(void)
 	const char *resident = getenv("GVM_RESIDENT");
 
 	if (!limit || !*limit)
-		read_plugin_limits(&shim_settings.limit);
-	else if (!parse_sizes(limit, &shim_settings.limit))
+		read_plugin_limits(&settings->limit);
+	else if (!parse_sizes(limit, &settings->limit))
 		shim_wrong("GVM_LIMIT", limit, allowed);
 	else
-		tell_small("GVM_LIMIT", limit, &shim_settings.limit);
+		tell_small("GVM_LIMIT", limit, &settings->limit);
 	if (!resident || !*resident)
 		return;
-	if (!parse_sizes(resident, &shim_settings.resident))
+	if (!parse_sizes(resident, &settings->resident))
 		shim_wrong("GVM_RESIDENT", resident, allowed);
-	else if (!shim_settings.managed)
+	else if (!settings->managed)
 		shim_warn("GVM_RESIDENT needs GVM_SHIM_MANAGED=1: all memory stays on the GPU");
 	else if (strcmp(resident, "0") != 0) /* which keeps all on the host */
-		tell_small("GVM_RESIDENT", resident, &shim_settings.resident);
+		tell_small("GVM_RESIDENT", resident, &settings->resident);
 }
 
 bool shim_size_of(const struct shim_sizes *sizes, int device, u64 total, u64 *ret_bytes)

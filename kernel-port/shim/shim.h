@@ -6,6 +6,7 @@
  *
  * LD_PRELOAD loads it. A hooked call does what the application asked for, and books it:
  *
+ *     settings.c the environment; parse.c its numbers, sizes and times
  *     real.c     the driver's own calls
  *     lookup.c   how applications find a call: linked, dlsym(), cuGetProcAddress()
  *     memory.c   device memory becomes managed memory; memory information
@@ -132,16 +133,7 @@ void shim_set_idle(bool idle);
 /* Set the function that wakes the worker up. */
 void shim_set_waker(void (*waker)(void));
 
-/* settings.c */
-
-/* Read the environment. Wrong values are reported and ignored. */
-void shim_settings_read(void);
-
-/*
- * Make the shim's directory if it is missing. NULL: it can be used. Else why it cannot: one of
- * another user could have links in it that lead our writes elsewhere.
- */
-const char *shim_make_directory(void);
+/* parse.c */
 
 /* "8G", "8e9", "max". False: no size. */
 bool shim_parse_bytes(const char *text, u64 *ret_bytes);
@@ -155,10 +147,24 @@ bool shim_parse_number(const char *text, u64 max, u64 *ret_number);
 /* Say that a variable has a wrong value, which is ignored. */
 void shim_wrong(const char *name, const char *value, const char *allowed);
 
+/* settings.c */
+
+/* Read the environment. Wrong values are reported and ignored. */
+void shim_settings_read(void);
+
+/*
+ * Make the shim's directory if it is missing. NULL: it can be used. Else why it cannot: one of
+ * another user could have links in it that lead our writes elsewhere.
+ */
+const char *shim_make_directory(void);
+
 /* limits.c */
 
-/* Read GVM_LIMIT and GVM_RESIDENT, or the variables of plug-ins. */
-void shim_limits_read(void);
+/*
+ * Read GVM_LIMIT and GVM_RESIDENT, or the variables of plug-ins, into .limit and .resident.
+ * .managed has been read before.
+ */
+void shim_limits_read(struct shim_settings *settings);
 
 /*
  * What @sizes says of a device, which has @total bytes. False: nothing;
@@ -540,9 +546,6 @@ void streams_disturbed(void);
 unsigned int streams_relax(const struct shim_real *real);
 void streams_strict(const struct shim_real *real, unsigned int mode);
 void streams_capture_ended(void);
-/* The application destroys a stream, or a context has gone: its work counts as ended. */
-void streams_forget(struct CUstream_st *stream);
-void streams_forget_context(struct CUctx_st *context);
 /* For the worker: look which launches have ended. Returns how many are pending. */
 u64 streams_poll(const struct shim_real *real);
 void streams_counts(int device, u64 *ret_launched, u64 *ret_ended);

@@ -439,7 +439,8 @@ static void forget(struct shim_stream *entry, bool destroy_events)
 	unlock_marks(entry);
 }
 
-void streams_forget(struct CUstream_st *stream)
+/* The application destroys a stream: its work counts as ended. */
+static void streams_forget(struct CUstream_st *stream)
 {
 	u32 count = stream_count;
 
@@ -453,7 +454,8 @@ void streams_forget(struct CUstream_st *stream)
 	pthread_mutex_unlock(&streams_lock);
 }
 
-void streams_forget_context(struct CUctx_st *context)
+/* A context has gone: the work of its streams counts as ended. */
+static void streams_forget_context(struct CUctx_st *context)
 {
 	u32 count = stream_count;
 

@@ -58,7 +58,8 @@ void *softgpu_channel_translate(struct softgpu_channel *channel, u64 va, enum so
 	return NULL;
 }
 
-void softgpu_lose(struct softgpu *gpu)
+/* The GPU is lost. LOCKING: softgpu.lock. */
+static void softgpu_lose(struct softgpu *gpu)
 {
 	struct softgpu_channel *channel;
 

@@ -205,9 +205,6 @@ void softgpu_channel_fail(struct softgpu_channel *channel);
 /* channel.c: sleep until no channel of UVM's has work left. 0 or -ETIMEDOUT. */
 int softgpu_wait_idle(struct softgpu *gpu);
 
-/* channel.c: the GPU is lost. LOCKING: softgpu.lock. */
-void softgpu_lose(struct softgpu *gpu);
-
 /* Run a method of host. Returns false if it has to be tried again: an acquire that waits. */
 bool softgpu_host_method(struct softgpu_channel *channel, u32 method, u32 data);
 

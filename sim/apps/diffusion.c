@@ -63,6 +63,15 @@
 /* Weights are loaded in parts of this many chunks. */
 #define LOAD_CHUNKS 32u
 
+/* The networks, in the order of their use. */
+enum network {
+	CLIP, /* the small text encoders */
+	TEXT, /* the large one */
+	DENOISER,
+	DECODER,
+	NETWORKS,
+};
+
 /* A pass of one phase: what its burst looks like, and what that accesses. */
 struct diffusion_phase {
 	struct cuda_burst_config burst;
@@ -72,10 +81,7 @@ struct diffusion_phase {
 struct diffusion {
 	const struct app_env *env;
 	const struct cfg_diffusion *cfg;
-	struct cuda_memory clip;
-	struct cuda_memory text;
-	struct cuda_memory denoiser;
-	struct cuda_memory decoder;
+	struct cuda_memory weights[NETWORKS];
 	struct cuda_memory pool;
 
 	struct diffusion_phase text_phase;
@@ -93,22 +99,19 @@ static int diffusion_allocate(struct diffusion *diffusion)
 {
 	const struct cfg_diffusion *cfg = diffusion->cfg;
 	u64 touched = max(cfg->denoiser_activation, cfg->decoder_activation);
-	const struct {
-		struct cuda_memory *memory;
-		u64 bytes;
-		bool on_host;
-	} parts[] = {
-		{ &diffusion->clip, cfg->clip_weights, true },
-		{ &diffusion->text, cfg->text_weights, true },
-		{ &diffusion->denoiser, cfg->denoiser_weights, true },
-		{ &diffusion->decoder, cfg->decoder_weights, true },
-		{ &diffusion->pool, max(cfg->pool, touched), false },
+	const u64 bytes[NETWORKS] = {
+		[CLIP] = cfg->clip_weights,
+		[TEXT] = cfg->text_weights,
+		[DENOISER] = cfg->denoiser_weights,
+		[DECODER] = cfg->decoder_weights,
 	};
 	int status = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && !status; i++)
-		status = app_malloc(diffusion->env, parts[i].bytes, parts[i].on_host,
-				    parts[i].memory);
+	for (u32 i = 0; i < NETWORKS && !status; i++)
+		status = app_malloc(diffusion->env, bytes[i], true, &diffusion->weights[i]);
+	if (!status)
+		status = app_malloc(diffusion->env, max(cfg->pool, touched), false,
+				    &diffusion->pool);
 	return status;
 }
 
@@ -182,7 +185,7 @@ static struct cuda_access weights_access(const struct cuda_memory *memory, u64 b
 	return access;
 }
 
-/* The same of a transformer, for a pass of @flops. */
+/* The access of a transformer of @bytes in a pass of @flops, for weights in host memory. */
 static struct cuda_access product_access(struct cuda_access access, u64 bytes, u64 flops)
 {
 	access.remote_reads = app_product_reads(flops, bytes);
@@ -195,15 +198,13 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 	u64 clip_bytes = cfg->clip_weights - min(cfg->clip_weights, cfg->clip_embeddings);
 	u64 text_bytes = cfg->text_weights - min(cfg->text_weights, cfg->text_embeddings);
 	struct cuda_access clip =
-		product_access(weights_access(&diffusion->clip, clip_bytes, cfg->clip_matrices),
-			       clip_bytes + text_bytes, cfg->text_flops);
+		weights_access(&diffusion->weights[CLIP], clip_bytes, cfg->clip_matrices);
 	struct cuda_access text =
-		product_access(weights_access(&diffusion->text, text_bytes, cfg->text_matrices),
-			       clip_bytes + text_bytes, cfg->text_flops);
+		weights_access(&diffusion->weights[TEXT], text_bytes, cfg->text_matrices);
 	struct cuda_access denoiser =
-		product_access(cuda_access_all(&diffusion->denoiser, CUDA_READ),
+		product_access(cuda_access_all(&diffusion->weights[DENOISER], CUDA_READ),
 			       cfg->denoiser_weights, cfg->denoiser_flops);
-	struct cuda_access decoder = cuda_access_all(&diffusion->decoder, CUDA_READ);
+	struct cuda_access decoder = cuda_access_all(&diffusion->weights[DECODER], CUDA_READ);
 	/* A pass moves its weights and, in proportion to its batch, everything else. */
 	u64 weights = min(cfg->denoiser_weights, cfg->denoiser_traffic);
 	const struct phase_work encode = {
@@ -234,7 +235,9 @@ static void diffusion_init_phases(struct diffusion *diffusion)
 		.blocks = cfg->decoder_blocks,
 	};
 
-	phase_init(diffusion, &diffusion->text_phase, encode, clip, text);
+	phase_init(diffusion, &diffusion->text_phase, encode,
+		   product_access(clip, clip_bytes + text_bytes, cfg->text_flops),
+		   product_access(text, clip_bytes + text_bytes, cfg->text_flops));
 	phase_init(diffusion, &diffusion->denoiser_phase, denoise, denoiser,
 		   cuda_access_head(&diffusion->pool, cfg->denoiser_activation, CUDA_WRITE));
 	phase_init(diffusion, &diffusion->small_phase, small,
@@ -256,8 +259,6 @@ static void diffusion_init_phases(struct diffusion *diffusion)
  */
 static int diffusion_load(const struct diffusion *diffusion)
 {
-	const struct cuda_memory *const parts[] = { &diffusion->clip, &diffusion->text,
-						    &diffusion->denoiser, &diffusion->decoder };
 	u64 bandwidth = diffusion->cfg->load_bandwidth;
 	u64 date = eng_now();
 	u64 part_ns;
@@ -267,14 +268,15 @@ static int diffusion_load(const struct diffusion *diffusion)
 		return 0;
 	part_ns = app_host_ns(&diffusion->env->config->host,
 			      (LOAD_CHUNKS << GVM_CHUNK_SHIFT) * 1000000000ull / bandwidth);
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		struct cuda_access part = cuda_access_all(parts[i], CUDA_WRITE);
+	for (u32 i = 0; i < NETWORKS; i++) {
+		const struct cuda_memory *weights = &diffusion->weights[i];
+		struct cuda_access part = cuda_access_all(weights, CUDA_WRITE);
 		struct cuda_burst_config copy = {
 			.kernels = 1, .kernel_ns = 1, .accesses = &part, .access_count = 1
 		};
 
-		for (; part.first < parts[i]->chunks && !status; part.first += LOAD_CHUNKS) {
-			part.chunks = min(LOAD_CHUNKS, parts[i]->chunks - part.first);
+		for (; part.first < weights->chunks && !status; part.first += LOAD_CHUNKS) {
+			part.chunks = min(LOAD_CHUNKS, weights->chunks - part.first);
 			date += part_ns;
 			status = eng_sleep_until(date);
 			if (!status)
@@ -287,19 +289,16 @@ static int diffusion_load(const struct diffusion *diffusion)
 /* Blocking: send weights to the host. Returns 0, -EINTR, or the error of the prefetch. */
 static int diffusion_offload(const struct diffusion *diffusion)
 {
-	/* In the order of their use; the encoders are the first two. */
-	const struct cuda_memory *const networks[] = { &diffusion->clip, &diffusion->text,
-						       &diffusion->denoiser,
-						       &diffusion->decoder };
-	static const size_t counts[] = {
-		[CFG_OFFLOAD_NONE] = 0,
-		[CFG_OFFLOAD_ENCODERS] = 2,
-		[CFG_OFFLOAD_ALL] = ARRAY_SIZE(networks),
+	/* Networks before this one. */
+	static const u32 ends[] = {
+		[CFG_OFFLOAD_NONE] = CLIP,
+		[CFG_OFFLOAD_ENCODERS] = DENOISER,
+		[CFG_OFFLOAD_ALL] = NETWORKS,
 	};
 	int status = 0;
 
-	for (size_t i = 0; i < counts[diffusion->cfg->offload] && !status; i++)
-		status = cuda_prefetch(networks[i], CUDA_HOST);
+	for (u32 i = 0; i < ends[diffusion->cfg->offload] && !status; i++)
+		status = cuda_prefetch(&diffusion->weights[i], CUDA_HOST);
 	return status;
 }
 

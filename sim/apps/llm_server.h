@@ -55,8 +55,8 @@ struct llm_server {
 	size_t event; /* next one of the scenario that may be its own */
 
 	struct list_head open; /* llm_session.node, in the order of sending */
-	struct list_head
-		arriving; /* of these, request.node: the engine does not have them yet */
+	/* of these, request.node: the engine does not have them yet */
+	struct list_head arriving;
 	u32 open_count;
 	struct eng_waitq work;	  /* the server: for requests, or for client_done */
 	struct eng_waitq drained; /* the client: for open_count to become 0 */

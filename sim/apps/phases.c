@@ -76,8 +76,8 @@ struct phases {
 	u64 draws;		/* state of the random numbers, of host times */
 	u64 host_time;		/* of this iteration, ppm of what its phases say */
 	struct cuda_event half; /* after the last half of a channel that was launched */
-	struct cuda_access
-		touches[PHASES_TOUCHES_MAX]; /* of the phase that is being launched */
+	/* of the phase that is being launched */
+	struct cuda_access touches[PHASES_TOUCHES_MAX];
 };
 
 /* Take the next @count rows of the trace, which begins again at its end. */

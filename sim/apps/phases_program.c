@@ -62,7 +62,6 @@ static const struct cfg_key access_fields[] = {
 	{ 0 },
 };
 
-/* A number of times; the other form is "response". */
 static const struct cfg_key repeat_fields[] = {
 	APP_FIELD(phases_work, "repeat", INTEGER, repeat, CFG_RANGE(0, CFG_COUNT_MAX)),
 	{ 0 },
@@ -225,40 +224,53 @@ static bool counts_tokens(const struct phases_work *work)
 	return counts;
 }
 
+/* Read "repeat", if it is there: a number of times, or "response", for each token of it. */
+static bool read_repeat(struct reader *reader, const char *where, const json_t *json,
+			struct phases_work *work)
+{
+	const json_t *repeat = app_fields_value(json_object_get(json, "repeat"));
+	const char *word = json_string_value(repeat);
+	json_t *alone;
+	bool right;
+
+	if (!repeat)
+		return true;
+	work->repeat_response = word && !strcmp(word, "response");
+	if (work->repeat_response) {
+		work->repeat = 0;
+		return true;
+	}
+	/* An object of its own: a number is read and refused as any field is. */
+	alone = json_pack("{sO}", "repeat", repeat);
+	right = app_fields_read(&reader->wrong, where, alone, repeat_fields, no_others, work);
+	json_decref(alone);
+	return right;
+}
+
 /* Read what a phase or a group does, as far as @json, itself or its "small", says it. */
 static bool read_work(struct reader *reader, const char *where, const json_t *json,
 		      const struct phases_node *node, struct phases_work *work)
 {
-	/* What is read elsewhere. "small" has the fields from "repeat" on. */
-	static const char *const others_of_phase[] = { "name",	"once",	  "small", "repeat",
-						       "reads", "writes", NULL };
-	static const char *const others_of_group[] = { "name",	 "once",   "small",
-						       "phases", "repeat", NULL };
-	const char *const *others = node->group ? others_of_group : others_of_phase;
-	const json_t *repeat = app_fields_value(json_object_get(json, "repeat"));
-	const char *word = json_string_value(repeat);
-	json_t *only;
-	bool right = true;
+	/* Fields that are read elsewhere. */
+	static const char *const of_phase[] = { "name",	 "once",   "small", "repeat",
+						"reads", "writes", NULL };
+	static const char *const of_group[] = { "name",	  "once",   "small",
+						"phases", "repeat", NULL };
+	static const char *const of_small_phase[] = { "repeat", "reads", "writes", NULL };
+	static const char *const of_small_group[] = { "repeat", NULL };
+	const struct cfg_key *fields = node->group ? group_fields : phase_fields;
+	const char *const *others = node->group ? of_group : of_phase;
 
-	if (word && !strcmp(word, "response")) {
-		work->repeat = 0;
-		work->repeat_response = true;
-	} else if (repeat) {
-		only = json_pack("{sO}", "repeat", repeat);
-		work->repeat_response = false;
-		right = app_fields_read(&reader->wrong, where, only, repeat_fields, no_others,
-					work);
-		json_decref(only);
-	}
-	while (work == &node->small && strcmp(*others, "repeat") != 0)
-		others++;
-	right = right &&
-		app_fields_read(&reader->wrong, where, json,
-				node->group ? group_fields : phase_fields, others, work) &&
-		(node->group || read_accesses(reader, where, json, work));
+	if (work == &node->small)
+		others = node->group ? of_small_group : of_small_phase;
+	if (!read_repeat(reader, where, json, work) ||
+	    !app_fields_read(&reader->wrong, where, json, fields, others, work))
+		return false;
+	if (!node->group && !read_accesses(reader, where, json, work))
+		return false;
 	reader->program->counts_tokens |= counts_tokens(work);
 	reader->program->counts_cycles |= work->cycles != 0;
-	return right;
+	return true;
 }
 
 static bool read_nodes(struct reader *reader, const char *where, const json_t *list, u32 depth);

@@ -382,45 +382,24 @@ static int copy_round(struct transfer *transfer)
 	return status ? status : fabric_do(&transfer->shared->fabric, &moved);
 }
 
-/* A write under way. */
-struct pending {
-	struct eng_waitq waitq;
-	bool ended;
-};
-
-static void pending_ended(struct fabric_transfer *write)
-{
-	struct pending *pending = write->data;
-
-	pending->ended = true;
-	eng_wake_all(&pending->waitq);
-}
-
 /*
  * Blocking: the disk writes its data, and that the command has ended. It waits for neither
  * before the other one; the round ends when both are there.
  */
 static int move_and_complete(struct transfer *transfer)
 {
-	struct pending pending = { 0 };
 	struct fabric_transfer data = {
 		.from = transfer->device,
 		.address = transfer->target,
 		.bytes = transfer->cfg->bytes,
-		.on_end = pending_ended,
-		.data = &pending,
 	};
-	int status;
+	struct fabric_waiter waiter;
+	int status, data_status;
 
-	fabric_begin(&transfer->shared->fabric, &data);
+	fabric_begin_waited(&transfer->shared->fabric, &data, &waiter);
 	status = move(transfer, transfer->device, transfer->flag, COMPLETION_BYTES, false);
-	while (!pending.ended && eng_wait(&pending.waitq, ENG_NEVER, true) != -EINTR)
-		;
-	if (!pending.ended)
-		fabric_cancel(&data);
-	while (!pending.ended)
-		(void)eng_wait(&pending.waitq, ENG_NEVER, false);
-	return status ? status : data.status;
+	data_status = fabric_wait(&data);
+	return status ? status : data_status;
 }
 
 static int command_round(struct transfer *transfer)

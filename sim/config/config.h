@@ -160,8 +160,8 @@ struct cfg_container {
 	u64 mps_memory_soft;	       /* likewise: what is guaranteed */
 	struct {
 		char profile[CFG_NAME_MAX]; /* "3g.20gb"; empty: an equal part */
-		char instance
-			[CFG_NAME_MAX]; /* shared by containers of this name; empty: its own */
+		/* shared by containers of this name; empty: its own */
+		char instance[CFG_NAME_MAX];
 		u64 start; /* first memory slice; CFG_MIG_ANYWHERE: the first that fits */
 	} mig;
 	struct {
@@ -239,11 +239,11 @@ struct config {
 	size_t container_count;
 	struct cfg_event *events; /* in time order */
 	size_t event_count;
-	char policy
-		[CFG_TEXT_MAX]; /* "policy.file": the policy of gvmd that runs; empty: none */
-	u64 timeline_interval;	/* "output.timeline_interval", ns */
-	bool record_controls;	/* "output.controls": sample control files, too */
-	bool record_evictions;	/* "output.evictions": record each eviction */
+	/* "policy.file": the policy of gvmd that runs; empty: none */
+	char policy[CFG_TEXT_MAX];
+	u64 timeline_interval; /* "output.timeline_interval", ns */
+	bool record_controls;  /* "output.controls": sample control files, too */
+	bool record_evictions; /* "output.evictions": record each eviction */
 	/* The timeline as a trace. */
 	struct {
 		u64 form;     /* "output.timeline": enum cfg_trace */

@@ -67,8 +67,8 @@ struct cuda_op {
 	bool ended;
 	/* kernels after it do not wait: only kernels of the channel and records are ahead */
 	bool open;
-	struct fifo_burst
-		burst; /* kernels; of a copy: its accesses, if any page of it is missing */
+	/* kernels; of a copy: its accesses, if any page of it is missing */
+	struct fifo_burst burst;
 	struct gmmu_touch *touches;
 	u32 touch_room;
 	struct pcie_copy copy;

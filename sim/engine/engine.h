@@ -14,8 +14,9 @@
  * actor that is woken runs once the running one blocks or returns; woken actors run in the
  * order of their wakes.
  *
- * A process runs one simulation. SimGrid carries nodes, each in an actor of its own, and the
- * network between them (simgrid.h). A single node needs neither.
+ * A process runs one simulation, of one node. SimGrid could carry several, each in an actor of
+ * its own, and the network between them (simgrid.h). A single node needs neither, and no program
+ * asks for it; a test shows that results are the same.
  */
 #ifndef SIM_ENGINE_ENGINE_H
 #define SIM_ENGINE_ENGINE_H

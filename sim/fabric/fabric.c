@@ -15,9 +15,8 @@
 
 #include "gvm/port.h"
 
-#define PS_PER_NS 1000ull
-#define PS_PER_S  1000000000000ull
-#define PPM	  1000000u
+#define PS_PER_S 1000000000000ull
+#define PPM	 1000000u
 
 u64 fabric_link_rate(u32 generation, u32 lanes)
 {
@@ -192,17 +191,27 @@ static const struct fabric_range *find_range(const struct fabric_range *ranges, 
 	return NULL;
 }
 
-int fabric_domain_add(struct fabric *fabric, u32 device, u64 address, u64 bytes)
+/* Bytes from @address to the end of the range that has it. */
+static u64 range_room(const struct fabric_range *range, u64 address)
 {
-	struct fabric_range *domain = fabric->elements[device].domain;
+	return range->from + range->bytes - address;
+}
 
+/* Put a mapping into the first free entry of a table. Returns 0 or -ENOSPC. */
+static int add_range(struct fabric_range *ranges, u64 from, u64 to, u64 bytes)
+{
 	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++) {
-		if (domain[i].bytes)
+		if (ranges[i].bytes)
 			continue;
-		domain[i] = (struct fabric_range){ address, address, bytes };
+		ranges[i] = (struct fabric_range){ from, to, bytes };
 		return 0;
 	}
 	return -ENOSPC;
+}
+
+int fabric_domain_add(struct fabric *fabric, u32 device, u64 address, u64 bytes)
+{
+	return add_range(fabric->elements[device].domain, address, address, bytes);
 }
 
 void fabric_domain_remove(struct fabric *fabric, u32 device, u64 address)
@@ -212,6 +221,20 @@ void fabric_domain_remove(struct fabric *fabric, u32 device, u64 address)
 	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++)
 		if (domain[i].bytes && domain[i].from == address)
 			domain[i] = (struct fabric_range){ 0 };
+}
+
+int fabric_io_add(struct fabric *fabric, u32 host, u64 io, u64 address, u64 bytes)
+{
+	return add_range(fabric->hosts[host].io, io, address, bytes);
+}
+
+void fabric_io_remove(struct fabric *fabric, u32 host, u64 io, u64 bytes)
+{
+	struct fabric_range *ranges = fabric->hosts[host].io;
+
+	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++)
+		if (ranges[i].bytes && ranges[i].from >= io && ranges[i].from - io < bytes)
+			ranges[i] = (struct fabric_range){ 0 };
 }
 
 /* How far below its root. */
@@ -250,7 +273,7 @@ static int path_add(struct fabric_path *path, struct fabric_wire *wire,
 	path->steps[path->count++] = (struct fabric_step){
 		.wire = wire,
 		.back = back,
-		.wire_ps = wire_ns * PS_PER_NS,
+		.wire_ps = wire_ns * FABRIC_PS_PER_NS,
 		.element = element,
 	};
 	return 0;
@@ -299,9 +322,9 @@ static void path_cross(const struct fabric *fabric, struct fabric_path *path)
 
 		step->root = fabric->elements[step->element].kind == FABRIC_ROOT;
 		if (step->root)
-			step->cross_ps = fabric->config.root_ns * PS_PER_NS;
+			step->cross_ps = fabric->config.root_ns * FABRIC_PS_PER_NS;
 		else if (fabric->elements[step->element].kind == FABRIC_SWITCH)
-			step->cross_ps = fabric->config.switch_ns * PS_PER_NS;
+			step->cross_ps = fabric->config.switch_ns * FABRIC_PS_PER_NS;
 	}
 }
 
@@ -322,13 +345,11 @@ static int route_in_host(struct fabric *fabric, u32 from, u64 *address, u64 *byt
 		range = find_range(element->domain, *address);
 		if (!range)
 			return -EFAULT;
-		if (*bytes > range->from + range->bytes - *address)
-			*bytes = range->from + range->bytes - *address;
+		*bytes = min(*bytes, range_room(range, *address));
 	}
 	range = find_range(host->io, *address);
 	if (range) {
-		if (*bytes > range->from + range->bytes - *address)
-			*bytes = range->from + range->bytes - *address;
+		*bytes = min(*bytes, range_room(range, *address));
 		*address = range->to + (*address - range->from);
 	}
 	end = decode(fabric, element->host, *address);
@@ -344,37 +365,31 @@ static int route_in_host(struct fabric *fabric, u32 from, u64 *address, u64 *byt
 	return status;
 }
 
-/* Does the way end in the memory of the host, or of the device at its end? */
-static bool is_target(const struct fabric *fabric, u32 element)
-{
-	return fabric->elements[element].kind != FABRIC_NTB;
-}
-
+/* From host to host, until a way ends in memory and not at an NTB. */
 static int route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 		 struct fabric_path *path)
 {
 	for (u32 ntbs = 0; ntbs <= FABRIC_NTBS_MAX; ntbs++) {
-		struct fabric_element *ntb;
-		u64 left;
+		struct fabric_element *element;
+		u64 room;
 		u32 end;
 		int status = route_in_host(fabric, from, &address, &bytes, path, &end);
 
 		if (status)
 			return status;
-		ntb = &fabric->elements[end];
-		if (is_target(fabric, end)) {
+		element = &fabric->elements[end];
+		if (element->kind != FABRIC_NTB) {
 			path->target = end;
 			path->address = address;
-			left = ntb->base + ntb->bytes - address;
-			path->bytes = bytes < left ? bytes : left;
+			path->bytes = min(bytes, element->base + element->bytes - address);
 			return 0;
 		}
-		if (ntb->far == FABRIC_NONE ||
-		    fabric_ntb_translate(fabric, end, address, &address, &left))
+		if (element->far == FABRIC_NONE ||
+		    fabric_ntb_translate(fabric, end, address, &address, &room))
 			return -EFAULT;
-		bytes = bytes < left ? bytes : left;
-		from = ntb->far;
-		status = path_add(path, &ntb->cable, &fabric->elements[from].cable,
+		bytes = min(bytes, room);
+		from = element->far;
+		status = path_add(path, &element->cable, &fabric->elements[from].cable,
 				  fabric->config.ntb_ns, from);
 		if (status)
 			return status;

@@ -72,9 +72,19 @@ int fabric_route(struct fabric *fabric, u32 from, u64 address, u64 bytes,
 /* How long a link needs to send a TLP of @data bytes and its @header. */
 u64 fabric_wire_ps(const struct fabric_wire *wire, u32 data, u32 header);
 
-/* Let a device access @bytes at @address of its host, where its IOMMU is on; or not any more. */
+/*
+ * Let a device access @bytes at @address of its host, where its IOMMU is on; or not any more.
+ * Returns 0 or -ENOSPC.
+ */
 int fabric_domain_add(struct fabric *fabric, u32 device, u64 address, u64 bytes);
 void fabric_domain_remove(struct fabric *fabric, u32 device, u64 address);
+
+/*
+ * Let @bytes of a host's IO addresses, from @io on, lead to its memory at @address. Returns 0 or
+ * -ENOSPC. remove takes away all mappings that begin in @bytes from @io on.
+ */
+int fabric_io_add(struct fabric *fabric, u32 host, u64 io, u64 address, u64 bytes);
+void fabric_io_remove(struct fabric *fabric, u32 host, u64 io, u64 bytes);
 
 /*
  * ntb.c: lead the next free segments of an NTB's window to @target of the other host, and back.
@@ -86,8 +96,6 @@ int fabric_ntb_map(struct fabric *fabric, u32 ntb, u64 target, u64 bytes, u64 *r
 void fabric_ntb_unmap(struct fabric *fabric, u32 ntb, u64 address, u64 bytes);
 /* Bytes of a segment of the window. */
 u64 fabric_ntb_segment(const struct fabric *fabric, u32 ntb);
-/* Segments of the window that lead somewhere. */
-u32 fabric_ntb_used(const struct fabric *fabric, u32 ntb);
 /* Where @address of its window leads to. Returns 0, or -EFAULT: nowhere. */
 int fabric_ntb_translate(const struct fabric *fabric, u32 ntb, u64 address, u64 *ret_target,
 			 u64 *ret_bytes);

@@ -109,7 +109,7 @@ int lending_enable_master(struct lending_loan *loan)
 
 int lending_map_buffer(struct lending_loan *loan, u64 address, u64 bytes, u64 *ret_address)
 {
-	struct fabric_range *io = loan->fabric->hosts[loan->borrower].io;
+	int status;
 
 	if (!loan->master)
 		return -EACCES;
@@ -120,15 +120,13 @@ int lending_map_buffer(struct lending_loan *loan, u64 address, u64 bytes, u64 *r
 	}
 	if (bytes > loan->dma.bytes - loan->io_used)
 		return -ENOSPC;
-	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++) {
-		if (io[i].bytes)
-			continue;
-		io[i] = (struct fabric_range){ loan->io + loan->io_used, address, bytes };
-		*ret_address = loan->dma.address + loan->io_used;
-		loan->io_used += bytes;
-		return 0;
-	}
-	return -ENOSPC;
+	status = fabric_io_add(loan->fabric, loan->borrower, loan->io + loan->io_used, address,
+			       bytes);
+	if (status)
+		return status;
+	*ret_address = loan->dma.address + loan->io_used;
+	loan->io_used += bytes;
+	return 0;
 }
 
 /* Open the way of a loan's device to @device, in one of the three ways. */
@@ -183,7 +181,6 @@ u64 lending_registers(const struct lending_loan *loan)
 int lending_return(struct lending_loan *loan)
 {
 	struct fabric *fabric = loan->fabric;
-	struct fabric_range *io = fabric->hosts[loan->borrower].io;
 
 	if (!loan->held)
 		return 0;
@@ -194,10 +191,7 @@ int lending_return(struct lending_loan *loan)
 			fabric_domain_remove(fabric, loan->device, loan->peers[i].address);
 		window_close(fabric, &loan->peers[i]);
 	}
-	for (u32 i = 0; i < FABRIC_RANGES_MAX; i++)
-		if (io[i].bytes && io[i].from >= loan->io &&
-		    io[i].from - loan->io < loan->dma.bytes)
-			io[i] = (struct fabric_range){ 0 };
+	fabric_io_remove(fabric, loan->borrower, loan->io, loan->dma.bytes);
 	if (loan->master)
 		fabric_domain_remove(fabric, loan->device, loan->dma.address);
 	window_close(fabric, &loan->dma);

@@ -48,8 +48,10 @@ int fabric_ntb_map(struct fabric *fabric, u32 number, u64 target, u64 bytes, u64
 	u64 size = segment_bytes(ntb), count;
 	u32 first;
 
-	if (!bytes || bytes > ntb->bytes || ntb->far == FABRIC_NONE)
-		return !bytes || ntb->far == FABRIC_NONE ? -EINVAL : -ENOSPC;
+	if (!bytes || ntb->far == FABRIC_NONE)
+		return -EINVAL;
+	if (bytes > ntb->bytes)
+		return -ENOSPC;
 	count = count_touched(ntb, target, bytes);
 	if (count > ntb->segment_count)
 		return -ENOSPC;
@@ -77,16 +79,6 @@ void fabric_ntb_unmap(struct fabric *fabric, u32 number, u64 address, u64 bytes)
 u64 fabric_ntb_segment(const struct fabric *fabric, u32 number)
 {
 	return segment_bytes(&fabric->elements[number]);
-}
-
-u32 fabric_ntb_used(const struct fabric *fabric, u32 number)
-{
-	const struct fabric_element *ntb = &fabric->elements[number];
-	u32 used = 0;
-
-	for (u32 i = 0; i < ntb->segment_count; i++)
-		used += ntb->segments[i].used;
-	return used;
 }
 
 int fabric_ntb_translate(const struct fabric *fabric, u32 number, u64 address, u64 *ret_target,

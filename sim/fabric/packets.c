@@ -114,7 +114,7 @@ void fabric_advance(struct fabric *fabric)
 
 /* Packets. */
 
-/* Where it has come to its end: a ps from now, when its tail is there. */
+/* Its tail is at the end of its way. */
 static void packet_arrived(struct eng_timer *event)
 {
 	struct fabric_packet *packet = container_of(event, struct fabric_packet, event);
@@ -122,11 +122,14 @@ static void packet_arrived(struct eng_timer *event)
 	packet->arrive(packet->transfer->fabric, packet);
 }
 
-/* Put @data bytes on a link as soon as it is free. Returns when it begins. */
-static u64 wire_send(struct fabric *fabric, struct fabric_wire *wire, const u32 data,
-		     const u32 header, u64 *ret_length_ps)
+/*
+ * Put a TLP of @data bytes and its header on a link as soon as the link is free. Returns when its
+ * head leaves, and how long the link is busy with it.
+ */
+static u64 wire_send(struct fabric *fabric, struct fabric_wire *wire, u32 data, u32 header,
+		     u64 *ret_length_ps)
 {
-	u64 start = wire->free_ps > fabric->now_ps ? wire->free_ps : fabric->now_ps;
+	u64 start = max(wire->free_ps, fabric->now_ps);
 
 	*ret_length_ps = fabric_wire_ps(wire, data, header);
 	wire->free_ps = start + *ret_length_ps;
@@ -147,8 +150,7 @@ static void packet_ready(struct eng_timer *event)
 	struct fabric_wire *wire = packet->back ? step->back : step->wire;
 	u64 length_ps, date = wire_send(fabric, wire, packet->data, packet->header, &length_ps);
 
-	if (length_ps > packet->slowest_ps)
-		packet->slowest_ps = length_ps;
+	packet->slowest_ps = max(packet->slowest_ps, length_ps);
 	date += step->wire_ps;
 	if (packet->back ? packet->step == packet->end : packet->step + 1 == packet->end) {
 		event->fire = packet_arrived;

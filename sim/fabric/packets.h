@@ -11,11 +11,9 @@
 
 #include "fabric/types.h"
 
-#define FABRIC_PS_PER_NS 1000ull
-
 /* A read, or a piece of one behind a root. */
 struct fabric_request {
-	struct eng_timer event; /* there was no memory to send it */
+	struct eng_timer event; /* it ends, as there was no memory to send it */
 	struct fabric_transfer *transfer;
 	struct fabric_request *parent; /* whose piece it is, or NULL */
 	struct fabric_request *next;   /* in the queue for a tag */
@@ -28,16 +26,16 @@ struct fabric_request {
 
 struct fabric_packet {
 	struct eng_timer event;
-	struct fabric_packet *next; /* among a transfer's that think */
+	struct fabric_packet *next; /* in fabric_transfer.thinking */
 	void (*arrive)(struct fabric *fabric, struct fabric_packet *packet);
 	struct fabric_transfer *transfer;
-	struct fabric_request *request; /* of a request and of a completion */
+	struct fabric_request *request; /* NULL: a write */
 	u32 step;			/* the next one */
-	u32 end;			/* beyond the last one, or of the way back before it */
-	bool back;
+	u32 end;			/* after the last one; on the way back, the last one */
+	bool back;			/* a completion, against the direction of the path */
 	u32 data;
 	u32 header;
-	u64 slowest_ps; /* on a link so far: its tail comes so much later than its head */
+	u64 slowest_ps; /* its longest time on a link so far: its tail comes so much later */
 };
 
 /*

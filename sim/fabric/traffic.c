@@ -85,16 +85,20 @@ static u32 transfer_piece(const struct fabric_transfer *transfer, u32 most)
 	u64 left = transfer->path_end - transfer->begun;
 	u64 to_edge = most - (transfer->address + transfer->begun) % most;
 
-	return (u32)(left < to_edge ? left : to_edge);
+	return (u32)min(left, to_edge);
+}
+
+/* Does the path end in the memory of a host, not of a device? */
+static bool ends_at_host(const struct fabric *fabric, const struct fabric_path *path)
+{
+	return fabric->elements[path->target].kind == FABRIC_ROOT;
 }
 
 /* Writes. */
 
 static u64 target_store_ps(const struct fabric *fabric, const struct fabric_path *path)
 {
-	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
-
-	return memory ? fabric->config.store_ns * FABRIC_PS_PER_NS : 0;
+	return ends_at_host(fabric, path) ? fabric->config.store_ns * FABRIC_PS_PER_NS : 0;
 }
 
 static void write_stored(struct fabric *fabric, struct fabric_packet *packet)
@@ -162,7 +166,7 @@ static u64 write_pace_ps(const struct fabric *fabric, const struct fabric_path *
 		u64 time = fabric_wire_ps(path->steps[i].wire, size, FABRIC_REQUEST_HEADER);
 		u64 all = time * ((data + size - 1) / size);
 
-		slowest = all > slowest ? all : slowest;
+		slowest = max(slowest, all);
 		if (path->steps[i].root && most && size > most)
 			size = most;
 	}
@@ -211,10 +215,10 @@ static u32 tags_of(const struct fabric *fabric, u32 element)
 
 static u64 target_read_ps(const struct fabric *fabric, const struct fabric_path *path)
 {
-	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
+	u64 ns = ends_at_host(fabric, path) ? fabric->config.memory_ns :
+					      fabric->config.device_ns;
 
-	return (memory ? fabric->config.memory_ns : fabric->config.device_ns) *
-	       FABRIC_PS_PER_NS;
+	return ns * FABRIC_PS_PER_NS;
 }
 
 static void request_arrived(struct fabric *fabric, struct fabric_packet *packet);
@@ -251,10 +255,10 @@ static void request_unsent(struct eng_timer *event)
 static void request_begin(struct fabric *fabric, struct fabric_request *request)
 {
 	struct fabric_element *element = &fabric->elements[request->owner];
-	u32 used = ++element->tags[request->cuts].used;
+	struct fabric_tags *tags = &element->tags[request->cuts];
 
-	if (used > element->tags_most)
-		element->tags_most = used;
+	tags->used++;
+	element->tags_most = max(element->tags_most, tags->used);
 	if (request_send(fabric, request, fabric->now_ps))
 		return;
 	transfer_fail(request->transfer, -ENOMEM);
@@ -404,7 +408,7 @@ static void request_cut(struct fabric *fabric, struct fabric_request *request)
 
 	while (left) {
 		struct fabric_request *piece = fabric_request_new(fabric);
-		u32 bytes = left < most ? left : most;
+		u32 bytes = min(left, most);
 
 		if (!piece) {
 			transfer_fail(request->transfer, -ENOMEM);
@@ -427,13 +431,13 @@ static void request_cut(struct fabric *fabric, struct fabric_request *request)
 static void request_serve(struct fabric *fabric, struct fabric_request *request)
 {
 	const struct fabric_path *path = &request->transfer->path;
-	bool memory = fabric->elements[path->target].kind == FABRIC_ROOT;
-	u32 most = memory ? fabric->config.completion : fabric->config.payload;
+	u32 most =
+		ends_at_host(fabric, path) ? fabric->config.completion : fabric->config.payload;
 	u64 date = fabric->now_ps + target_read_ps(fabric, path);
 
 	request->transfer->served_ps = fabric->now_ps;
 	for (u32 left = request->bytes; left;) {
-		u32 bytes = left < most ? left : most;
+		u32 bytes = min(left, most);
 
 		left -= bytes;
 		completion_send(fabric, request, bytes, date);
@@ -526,34 +530,42 @@ void fabric_cancel(struct fabric_transfer *transfer)
 		transfer_end(transfer);
 }
 
-/* A blocking transfer. */
-struct waiter {
-	struct eng_waitq waitq;
-	bool ended;
-};
-
 static void waiter_wake(struct fabric_transfer *transfer)
 {
-	struct waiter *waiter = transfer->data;
+	struct fabric_waiter *waiter = transfer->data;
 
 	waiter->ended = true;
 	eng_wake_all(&waiter->waitq);
 }
 
+void fabric_begin_waited(struct fabric *fabric, struct fabric_transfer *transfer,
+			 struct fabric_waiter *waiter)
+{
+	*waiter = (struct fabric_waiter){ 0 };
+	transfer->on_end = waiter_wake;
+	transfer->data = waiter;
+	fabric_begin(fabric, transfer);
+}
+
+int fabric_wait(struct fabric_transfer *transfer)
+{
+	struct fabric_waiter *waiter = transfer->data;
+
+	while (!waiter->ended && eng_wait(&waiter->waitq, ENG_NEVER, true) != -EINTR)
+		;
+	if (!waiter->ended)
+		fabric_cancel(transfer);
+	while (!waiter->ended)
+		(void)eng_wait(&waiter->waitq, ENG_NEVER, false);
+	return transfer->status;
+}
+
 int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer)
 {
-	struct waiter waiter = { 0 };
+	struct fabric_waiter waiter;
 
-	transfer->on_end = waiter_wake;
-	transfer->data = &waiter;
-	fabric_begin(fabric, transfer);
-	while (!waiter.ended && eng_wait(&waiter.waitq, ENG_NEVER, true) != -EINTR)
-		;
-	if (!waiter.ended)
-		fabric_cancel(transfer);
-	while (!waiter.ended)
-		(void)eng_wait(&waiter.waitq, ENG_NEVER, false);
-	return transfer->status;
+	fabric_begin_waited(fabric, transfer, &waiter);
+	return fabric_wait(transfer);
 }
 
 static bool is_free(const struct fabric_wire *wire)

@@ -34,10 +34,26 @@ void fabric_begin(struct fabric *fabric, struct fabric_transfer *transfer);
  */
 void fabric_cancel(struct fabric_transfer *transfer);
 
+/* The caller of a transfer, which waits for its end. */
+struct fabric_waiter {
+	struct eng_waitq waitq;
+	bool ended;
+};
+
 /*
- * Blocking: begin it and wait for its end. An interrupt cancels it; what is under way still comes
- * to its end. Returns its status.
+ * fabric_begin() for a caller that goes on and waits later. The transfer's on_end and data are
+ * the waiter's. Both must stay until fabric_wait() has returned.
  */
+void fabric_begin_waited(struct fabric *fabric, struct fabric_transfer *transfer,
+			 struct fabric_waiter *waiter);
+
+/*
+ * Blocking: wait for the end of such a transfer. An interrupt cancels it; what is under way still
+ * comes to its end. Returns its status.
+ */
+int fabric_wait(struct fabric_transfer *transfer);
+
+/* Blocking: begin a transfer, and wait as fabric_wait() does. */
 int fabric_do(struct fabric *fabric, struct fabric_transfer *transfer);
 
 /* Is nothing under way? Then what begins now takes as long as it takes at any other time. */

@@ -12,6 +12,8 @@
 
 #include "engine/engine.h"
 
+#define FABRIC_PS_PER_NS    1000ull
+
 #define FABRIC_NONE	    0xffffffffu
 #define FABRIC_HOSTS_MAX    8u
 #define FABRIC_ELEMENTS_MAX 48u

@@ -57,11 +57,14 @@ struct fifo_piece {
 	u64 start_ns; /* in GPU time of the burst */
 	u64 end_ns;
 	u64 bytes[FIFO_REMOTE_WAYS];
-	u64 wants
-		[FIFO_REMOTE_WAYS]; /* bytes/s, at the speed that the burst has without the link */
+	/* bytes/s, at the speed that the burst has without the link */
+	u64 wants[FIFO_REMOTE_WAYS];
 };
 
-/* A burst. Memory belongs to the submitter until fifo_wait() has returned. */
+/*
+ * A burst. Its memory is the submitter's, and stays until the burst has ended: on_end, or
+ * fifo_wait().
+ */
 struct fifo_burst {
 	/* Set by the submitter. */
 	u32 kernels;			  /* at least 1 */
@@ -108,14 +111,14 @@ struct fifo_burst {
 	u32 speed_ppm;		 /* its present speed; 0 is full speed */
 	struct fifo_claim claim; /* computed by beside.c when it is first needed */
 	struct fifo_piece piece; /* with pages in host memory: the present one */
-	struct gmmu_cursor
-		piece_from; /* where the touch begins in which the last piece began */
+	/* the beginning of the touch in which the last piece began */
+	struct gmmu_cursor piece_from;
 	/* Its places among the blocks in its touches: memory.c has a drawing of them. */
 	u64 touch_blocks;	   /* blocks in touches; 0 until they are first looked at */
 	struct gmmu_cursor cursor; /* first block that may miss */
 	struct gmmu_footprint footprint; /* of a kernel: the last that was looked up */
-	struct gmmu_cursor
-		reached;      /* where the touch begins that it was in when last looked up */
+	/* the beginning of the touch that it had reached at the last look */
+	struct gmmu_cursor reached;
 	u64 faulting_ordinal; /* the kernel that faulted last touches blocks up to here */
 	u64 granted_ordinal;  /* accesses before this block have been made */
 	u64 stuck_ordinal;    /* block at which it stalled last */
@@ -283,8 +286,8 @@ struct fifo_tsg {
 	u64 stall_booked_ns;	      /* it is in stall up to here */
 	struct fifo_channel main;     /* the first of its channels */
 	struct fifo_channel *current; /* whose turn it is */
-	struct fifo_burst
-		*first; /* of that channel: in execution, or next. NULL: no channel has any */
+	/* the burst of that channel in execution, or next; NULL: no channel has one */
+	struct fifo_burst *first;
 	u64 launch_end_ns; /* until when its host thread is busy launching */
 	u64 submitted;	   /* kernels, ever */
 	u32 ring;	   /* launches of a channel for which there is room; 0: no bound */

@@ -138,8 +138,8 @@ struct figure_reference {
 struct figure {
 	json_t *root;
 	char file[PATH_MAX];
-	char name
-		[FIGURE_NAME_MAX]; /* the file's name without ".json"; prefix of output files */
+	/* the file's name without ".json"; prefix of output files */
+	char name[FIGURE_NAME_MAX];
 	const char *title, *summary, *help;
 	const char *subtitle;	     /* about the runs: "diffusion alone"; NULL: none */
 	const char *source;	     /* of the published numbers; NULL: none are published */

@@ -118,8 +118,8 @@ struct sim_process {
 	struct fifo_tsg tsg;
 	struct sim_mps *mps;	   /* the server whose client it is; borrowed, or NULL */
 	struct list_head mps_node; /* in mps->clients */
-	struct gvm_tsg_share
-		mps_share; /* of the first client's core_tsg, unless it is the first */
+	/* of the first client's core_tsg, unless it is the first */
+	struct gvm_tsg_share mps_share;
 	struct page_table page_table;
 	struct gvm_range ranges[SIM_PROCESS_RANGES_MAX]; /* block_count 0: not in use */
 	u64 table_bytes[SIM_PROCESS_RANGES_MAX]; /* that page tables of each range took */

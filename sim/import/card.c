@@ -65,7 +65,12 @@ static void card_parse(struct card *card, const char *name)
 	}
 }
 
-bool card_is(const char *card, const char *profile)
+/*
+ * Is @card, "NVIDIA A100-SXM4-40GB", the one of the profile "a100-40g"? Words of vendors, sockets
+ * and kinds of memory do not count. The size of the memory counts where the card names it, and
+ * all other words have to be the same: "NVIDIA H100 NVL" is no "h100-80g".
+ */
+static bool card_is(const char *card, const char *profile)
 {
 	struct card left, right;
 

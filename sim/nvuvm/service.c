@@ -47,9 +47,9 @@ struct block_visit {
 	struct gvm_range *range;
 	u32 index;
 	u32 faulted;	 /* pages, of those that can be serviced */
-	u32 written;	 /* of these, if the range is read mostly: pages to be written */
-	u32 throttled;	 /* of these, pages that wait for a later batch */
-	bool stays;	 /* others of these stay in host memory, by advice */
+	u32 written;	 /* of the faulted pages: to be written, if the range is read mostly */
+	u32 throttled;	 /* of the faulted pages: these wait for a later batch */
+	bool stays;	 /* some faulted pages stay in host memory, by advice */
 	bool found_none; /* the last search for a victim found none */
 	bool advised;	 /* no faults: the application prefetches these pages */
 	struct gvm_fence *fence;
@@ -238,9 +238,7 @@ static int visit_make_room(struct block_visit *visit, enum gvm_need need)
 	visit->found_none = gvm_evict_found_none(status);
 	if (!visit->found_none)
 		return status;
-	if (again)
-		return 0;
-	return -ENOMEM;
+	return again ? 0 : -ENOMEM;
 }
 
 static int visit_service(struct block_visit *visit)

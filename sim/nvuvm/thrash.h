@@ -49,8 +49,8 @@ struct nvuvm_thrash {
 	u8 last_processor;     /* enum nvuvm_processor */
 	u8 resets;
 	u8 pin_count; /* since the last reset; saturates */
-	struct nvuvm_thrash_page
-		*pages; /* GVM_PAGES_PER_BLOCK; NULL until two processors use the block */
+	/* GVM_PAGES_PER_BLOCK; NULL until two processors use the block */
+	struct nvuvm_thrash_page *pages;
 };
 
 /* @pages have migrated to @to, not by eviction. The block's lock is held. CONTEXT: process. */

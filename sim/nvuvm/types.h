@@ -21,9 +21,9 @@ struct nvuvm_hooks;
 /* Arguments of nvuvm_create(). All pointers are borrowed while the model exists. */
 struct nvuvm_config {
 	struct gvm_device *device; /* initialised */
-	const struct gvm_mmu_ops
-		*mmu; /* the device's own: its chunk_alloc stands for RM's PMA */
-	void *gpu;    /* passed to every call of mmu */
+	/* the device's own: its chunk_alloc stands for RM's PMA */
+	const struct gvm_mmu_ops *mmu;
+	void *gpu;			 /* passed to every call of mmu */
 	const struct nvuvm_hooks *hooks; /* who decides; NULL: nvuvm_driver_hooks */
 	bool limits;	/* with nvuvm_driver_hooks: the published GVM's limits and victims */
 	bool fast_path; /* likewise: its promotion to 2 MB and its lazy freeing */

@@ -86,31 +86,22 @@ static int read_requests(struct folder *folder, const char *file, struct sim_err
 	return status;
 }
 
-static int read_sample(struct folder *folder, const struct csv *csv, struct sim_error *err)
+static int check_sample(const struct folder *folder, const struct csv *csv,
+			struct sim_error *err)
 {
-	struct folder_sample *samples =
-		array_room(folder->samples, folder->sample_count, sizeof(*samples));
-	struct folder_sample *sample;
-	int status;
+	static const enum sample_column numbers[] = { SAMPLE_TIME, SAMPLE_BUSY,
+						      SAMPLE_RESIDENT };
+	size_t container;
+	u64 number;
+	int status =
+		find_container(folder, csv, csv_text(csv, SAMPLE_CONTAINER), &container, err);
 
-	if (!samples)
-		return sim_runtime_error(err, "%s: out of memory", csv->file);
-	folder->samples = samples;
-	sample = &samples[folder->sample_count++];
-	status = find_container(folder, csv, csv_text(csv, SAMPLE_CONTAINER),
-				&sample->container, err);
-	if (!status)
-		status = csv_u64(csv, SAMPLE_TIME, &sample->time_ns, err);
-	if (!status)
-		status = csv_u64(csv, SAMPLE_BUSY, &sample->busy_ns, err);
-	if (!status)
-		status = csv_u64(csv, SAMPLE_RESIDENT, &sample->resident_bytes, err);
-	sample->busy_known = csv_has(csv, SAMPLE_BUSY);
-	sample->resident_known = csv_has(csv, SAMPLE_RESIDENT);
+	for (size_t i = 0; !status && i < ARRAY_SIZE(numbers); i++)
+		status = csv_u64(csv, numbers[i], &number, err);
 	return status;
 }
 
-static int read_timeline(struct folder *folder, const char *file, struct sim_error *err)
+static int check_timeline(const struct folder *folder, const char *file, struct sim_error *err)
 {
 	struct csv csv;
 	int status = csv_open(&csv, file, sample_columns, SAMPLE_COLUMNS, err);
@@ -118,7 +109,7 @@ static int read_timeline(struct folder *folder, const char *file, struct sim_err
 	if (status)
 		return status;
 	while ((status = csv_next(&csv, err)) == 1) {
-		status = read_sample(folder, &csv, err);
+		status = check_sample(folder, &csv, err);
 		if (status)
 			break;
 	}
@@ -202,7 +193,7 @@ static int read_files(struct folder *folder, const char *path, struct sim_error 
 		status = read_requests(folder, file, err);
 	sprintf(file, "%s/%s", path, RESULTS_TIMELINE);
 	if (!status)
-		status = read_timeline(folder, file, err);
+		status = check_timeline(folder, file, err);
 	return status;
 }
 
@@ -221,6 +212,5 @@ void folder_destroy(struct folder *folder)
 {
 	summary_destroy(&folder->summary);
 	free(folder->records);
-	free(folder->samples);
 	*folder = (struct folder){ 0 };
 }

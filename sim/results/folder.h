@@ -11,16 +11,6 @@ struct folder_record {
 	struct app_record record;
 };
 
-/* A row of timeline.csv. */
-struct folder_sample {
-	size_t container;
-	u64 time_ns;	 /* end of the interval */
-	bool busy_known; /* false for real hardware */
-	u64 busy_ns;
-	bool resident_known;
-	u64 resident_bytes;
-};
-
 /* Owned by the caller: folder_load(), then folder_destroy(). */
 struct folder {
 	struct summary summary;
@@ -28,13 +18,11 @@ struct folder {
 	u64 end_ns;		/* end of the run or of its last record */
 	struct folder_record *records;
 	size_t record_count;
-	struct folder_sample *samples;
-	size_t sample_count;
 };
 
 /*
- * Read the folder @path. A file that is missing or wrong is the user's mistake and is named
- * with the key or line. Returns 0 or a negative enum sim_exit; on failure *folder is empty.
+ * Read the folder @path. timeline.csv is only checked: curves read it (figures/curves.h). A file
+ * that is missing or wrong is the user's mistake and is named with the key or line. Returns 0 or a negative enum sim_exit; on failure *folder is empty.
  */
 int folder_load(struct folder *folder, const char *path, struct sim_error *err);
 void folder_destroy(struct folder *folder);

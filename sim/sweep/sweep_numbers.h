@@ -25,8 +25,8 @@ struct writer;
 #define SWEEP_INTERVALS "intervals.csv"
 
 struct sweep_metric {
-	char name
-		[SWEEP_NAME_MAX]; /* "vllm.ttft_ms.p99": container, then path in summary.json */
+	/* "vllm.ttft_ms.p99": container, then path in summary.json */
+	char name[SWEEP_NAME_MAX];
 	enum metric_unit unit;
 };
 

@@ -26,53 +26,58 @@ static int first_byte(FILE *file)
 	return byte;
 }
 
+/* Where a trace comes from, and where it goes. */
+struct reading {
+	const char *path;
+	const char *container; /* whose requests are read; NULL: as trace_read() */
+	enum trace_bad_rows bad_rows;
+	struct trace *trace;
+	struct sim_error *err;
+};
+
 /* Read the text of @file, which begins with the byte @first: JSON or CSV. */
-static int trace_read_text(FILE *file, int first, const char *path, const char *container,
-			   enum trace_bad_rows bad_rows, struct trace *trace,
-			   struct sim_error *err)
+static int read_text(const struct reading *reading, FILE *file, int first)
 {
 	ungetc(first, file);
 	if (first == GZIP_FIRST_BYTE)
-		return sim_user_error(err,
+		return sim_user_error(reading->err,
 				      "%s: is packed by gzip, allowed is a trace, plain or by "
 				      "zstd",
-				      path);
-	if (first == '{' && container)
-		return trace_csv_no_containers(path, err);
+				      reading->path);
+	if (first == '{' && reading->container)
+		return trace_csv_no_containers(reading->path, reading->err);
 	if (first == '{')
-		return trace_json_read(file, path, bad_rows, trace, err);
-	return trace_csv_read(file, path, container, bad_rows, trace, err);
+		return trace_json_read(file, reading->path, reading->bad_rows, reading->trace,
+				       reading->err);
+	return trace_csv_read(file, reading->path, reading->container, reading->bad_rows,
+			      reading->trace, reading->err);
 }
 
 /* Read @content, which a frame of zstd had, as text. */
-static int trace_read_unpacked(const struct trace_content *content, const char *path,
-			       const char *container, enum trace_bad_rows bad_rows,
-			       struct trace *trace, struct sim_error *err)
+static int read_unpacked(const struct reading *reading, const struct trace_content *content)
 {
 	FILE *text = fmemopen(content->data, content->len, "r");
 	int status;
 
 	if (!text)
-		return sim_runtime_error(err, "%s: out of memory", path);
-	status = trace_read_text(text, first_byte(text), path, container, bad_rows, trace, err);
+		return sim_runtime_error(reading->err, "%s: out of memory", reading->path);
+	status = read_text(reading, text, first_byte(text));
 	fclose(text);
 	return status;
 }
 
 /* Read a frame of zstd: a compact trace, or text, which begins with another byte. */
-static int trace_read_frame(FILE *file, const char *path, const char *container,
-			    enum trace_bad_rows bad_rows, struct trace *trace,
-			    struct sim_error *err)
+static int read_frame(const struct reading *reading, FILE *file)
 {
-	struct trace_content content = { .store.folder = trace->store.folder };
-	int status = trace_frame_decompress(file, path, &content, err);
+	struct trace_content content = { .store.folder = reading->trace->store.folder };
+	int status = trace_frame_decompress(file, reading->path, &content, reading->err);
 
 	if (!status && content.len && content.data[0] != COMPACT_FIRST_BYTE)
-		status = trace_read_unpacked(&content, path, container, bad_rows, trace, err);
-	else if (!status && container)
-		status = trace_csv_no_containers(path, err);
+		status = read_unpacked(reading, &content);
+	else if (!status && reading->container)
+		status = trace_csv_no_containers(reading->path, reading->err);
 	else if (!status)
-		status = trace_file_read(&content, path, trace, err);
+		status = trace_file_read(&content, reading->path, reading->trace, reading->err);
 	trace_store_free(&content.store);
 	return status;
 }
@@ -82,25 +87,25 @@ static int trace_read_frame(FILE *file, const char *path, const char *container,
  * one: so a trace can also come through a pipe. No CSV header that is accepted starts with one of
  * these bytes.
  */
-static int trace_read_stream(FILE *file, const char *path, const char *container,
-			     enum trace_bad_rows bad_rows, struct trace *trace,
-			     struct sim_error *err)
+static int read_stream(const struct reading *reading, FILE *file)
 {
 	int first = first_byte(file);
 
 	if (first == EOF && ferror(file))
-		return sim_runtime_error(err, "%s: cannot read: %s", path, strerror(errno));
+		return sim_runtime_error(reading->err, "%s: cannot read: %s", reading->path,
+					 strerror(errno));
 	if (first == EOF)
-		return sim_user_error(err, "%s: is empty", path);
+		return sim_user_error(reading->err, "%s: is empty", reading->path);
 	if (first != TRACE_FRAME_FIRST_BYTE)
-		return trace_read_text(file, first, path, container, bad_rows, trace, err);
+		return read_text(reading, file, first);
 	ungetc(first, file);
-	return trace_read_frame(file, path, container, bad_rows, trace, err);
+	return read_frame(reading, file);
 }
 
 int trace_read_container(const char *path, const char *container, enum trace_bad_rows bad_rows,
 			 struct trace *trace, struct sim_error *err)
 {
+	const struct reading reading = { path, container, bad_rows, trace, err };
 	struct stat st;
 	FILE *file;
 	int status;
@@ -112,7 +117,7 @@ int trace_read_container(const char *path, const char *container, enum trace_bad
 	if (!fstat(fileno(file), &st) && S_ISDIR(st.st_mode))
 		status = sim_user_error(err, "%s: is a folder, allowed is a trace", path);
 	else
-		status = trace_read_stream(file, path, container, bad_rows, trace, err);
+		status = read_stream(&reading, file);
 	fclose(file);
 	if (status)
 		trace_destroy(trace);

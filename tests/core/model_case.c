@@ -4,6 +4,7 @@
 #include "case_remote.h"
 #include "core_world.h"
 
+#include "find_container.h"
 #include "gvm/activity.h"
 #include "gvm/quiesce.h"
 #include "gvm/swap.h"
@@ -98,7 +99,7 @@ static u32 core_get(const struct model_op *op)
 
 static u32 core_find(const struct model_op *op)
 {
-	struct gvm_container *container = gvm_container_find(device, (u32)op->value);
+	struct gvm_container *container = find_container(device, (u32)op->value);
 
 	if (!container)
 		return MODEL_NONE;

@@ -8,6 +8,7 @@
  * calls that allocate, and fails until they are in the table.
  */
 #include "core_world.h"
+#include "find_container.h"
 #include "gvm/child.h"
 #include "gvm/block.h"
 #include "gvm/control.h"
@@ -369,7 +370,7 @@ static void use_containers_and_tsgs(void)
 {
 	char text[GVM_CONTROL_TEXT_MAX];
 
-	ck_assert_ptr_eq(gvm_container_find(device, 1), container);
+	ck_assert_ptr_eq(find_container(device, 1), container);
 	gvm_container_put(container);
 	ck_assert_ptr_eq(world_attach(1), container);
 	gvm_container_detach(container);

@@ -151,8 +151,8 @@ static void check_tenant(struct tenant *tenant)
 	ck_assert_uint_eq((container->reserved_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_eq((container->evicting_bytes >> GVM_CHUNK_SHIFT), 0);
 	ck_assert_uint_le(container->swapped_bytes + container->clean_bytes, tenant->swap_most);
-	tenant->swap_most =
-		max(container->hmem_bytes, container->swapped_bytes + container->clean_bytes);
+	tenant->swap_most = max(container->hmem_limit_bytes,
+				container->swapped_bytes + container->clean_bytes);
 }
 
 static void check_books(void)

@@ -4,6 +4,7 @@
  * does.
  */
 #include "core_world.h"
+#include "find_container.h"
 #include "gvm/swap.h"
 
 #include <signal.h>
@@ -77,10 +78,10 @@ START_TEST(processes_of_a_group_share_one_container)
 	ck_assert_uint_eq(device->container_count, 1);
 	gvm_container_detach(first);
 	world_check();
-	ck_assert_ptr_eq(gvm_container_find(device, 1), second);
+	ck_assert_ptr_eq(find_container(device, 1), second);
 	gvm_container_put(second);
 	gvm_container_detach(second);
-	ck_assert_ptr_null(gvm_container_find(device, 1));
+	ck_assert_ptr_null(find_container(device, 1));
 	ck_assert_uint_eq(device->container_count, 0);
 }
 END_TEST
@@ -112,17 +113,19 @@ START_TEST(to_take_another_containers_name_is_a_broken_invariant)
 }
 END_TEST
 
-/* D5: find the second of two containers, and one that does not exist. */
-START_TEST(find_tells_groups_apart)
+/* D5: join the second of two containers, and one that does not exist. */
+START_TEST(attach_tells_groups_apart)
 {
-	struct gvm_container *a = world_attach(1), *b = world_attach(2), *found;
+	struct gvm_container *a = world_attach(1), *b = world_attach(2), *c;
 
-	found = gvm_container_find(device, 2);
-	ck_assert_ptr_eq(found, b);
-	ck_assert_ptr_null(gvm_container_find(device, 3));
-	gvm_container_put(found);
+	ck_assert_ptr_eq(world_attach(2), b);
+	c = world_attach(3);
+	ck_assert(c != a && c != b);
+	ck_assert_uint_eq(device->container_count, 3);
 	gvm_container_detach(a);
 	gvm_container_detach(b);
+	gvm_container_detach(b);
+	gvm_container_detach(c);
 }
 END_TEST
 
@@ -133,7 +136,7 @@ START_TEST(a_reference_outlives_the_process)
 
 	gvm_container_get(container);
 	gvm_container_detach(container);
-	ck_assert_ptr_null(gvm_container_find(device, 1));
+	ck_assert_ptr_null(find_container(device, 1));
 	ck_assert_uint_eq(device->container_count, 1);
 	world_check();
 	/* A fault in service when the process ended still charges the container. */
@@ -166,7 +169,7 @@ START_TEST(a_reused_tgid_inherits_nothing)
 	gvm_uncharge(device, 0);
 	gvm_swap_uncharge(old, GVM_CHUNK_BYTES);
 	gvm_container_put(old);
-	ck_assert_ptr_eq(gvm_container_find(device, 1), new);
+	ck_assert_ptr_eq(find_container(device, 1), new);
 	gvm_container_put(new);
 	gvm_container_detach(new);
 }
@@ -307,7 +310,7 @@ static void add_container_tests(TCase *tests)
 	tcase_add_test(tests, a_renamed_container_leaves_its_old_name_to_a_stranger);
 	tcase_add_test_raise_signal(
 		tests, to_take_another_containers_name_is_a_broken_invariant, SIGABRT);
-	tcase_add_test(tests, find_tells_groups_apart);
+	tcase_add_test(tests, attach_tells_groups_apart);
 	tcase_add_test(tests, a_reference_outlives_the_process);
 	tcase_add_test(tests, a_reused_tgid_inherits_nothing);
 	tcase_add_test(tests, attach_without_memory_fails_and_leaves_nothing);

@@ -4,6 +4,7 @@
  * that two containers share, and the launch counts of a reporter that closes.
  */
 #include "core_world.h"
+#include "find_container.h"
 #include "gvm/control.h"
 #include "gvm/evict.h"
 #include "gvm/activity.h"
@@ -280,7 +281,7 @@ START_TEST(a_device_whose_books_are_broken_answers_eio_and_reuses_nothing)
 	ck_assert_int_eq(gvm_compute_freeze(a), -EIO);
 	ck_assert_int_eq(gvm_device_quiesce(device, TIMEOUT_NS), -EIO);
 	ck_assert_int_eq(gvm_container_attach(device, 77, &late), -EIO);
-	ck_assert_ptr_null(gvm_container_find(device, 1));
+	ck_assert_ptr_null(find_container(device, 1));
 	ck_assert_int_eq(gvm_charge_reserve(a), -EIO);
 	ck_assert_int_eq(gvm_listener_open(&listener, a), -EIO);
 	ck_assert_uint_eq(gvm_clock_pick_own(a), GVM_NO_CHUNK);

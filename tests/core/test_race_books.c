@@ -5,6 +5,7 @@
  * runs, at the pace of its spinlock, on two devices. Any container may get any chunk; the books
  * must balance.
  */
+#include "find_container.h"
 #include "gvm/charge.h"
 #include "gvm/clock.h"
 #include "gvm/swap.h"
@@ -181,7 +182,7 @@ static void books_come_and_go(struct books *me, struct race_dice *dice)
 
 	GVM_ASSERT(gvm_container_attach(&me->device, 100, &mine) == 0);
 	books_charge(me, mine, dice);
-	found = gvm_container_find(&me->device, 100);
+	found = find_container(&me->device, 100);
 	GVM_ASSERT(found == mine);
 	gvm_container_count_kernels(found, 2, 1);
 	gvm_container_put(found);

@@ -7,6 +7,7 @@
  * middle. A driver takes chunks by force, suspends the GPU, or loses it. The books must
  * balance. Each load must return the tag that was stored. Every thread must end.
  */
+#include "find_container.h"
 #include "gvm/activity.h"
 #include "gvm/clock.h"
 #include "gvm/control.h"
@@ -175,7 +176,7 @@ static void process_side(void *data)
 /* Find a container, whose processes may end at any time. Returns a reference, or NULL. */
 static struct gvm_container *find_tenant(struct race_dice *dice)
 {
-	return gvm_container_find(&race_gpu.device, 1 + race_roll(dice, TENANTS));
+	return find_container(&race_gpu.device, 1 + race_roll(dice, TENANTS));
 }
 
 static int write_number(struct gvm_container *container, const char *file, u64 number)

@@ -35,6 +35,17 @@ static struct fabric fabric;
 static u32 borrower, lender, lender_b;
 static u32 gpu, gpu_b, far_gpu, ntb, lender_ntb;
 
+/* Segments of an NTB's window that lead somewhere. */
+static inline u32 world_segments_used(u32 number)
+{
+	const struct fabric_element *element = &fabric.elements[number];
+	u32 used = 0;
+
+	for (u32 i = 0; i < element->segment_count; i++)
+		used += element->segments[i].used;
+	return used;
+}
+
 /* (a): the borrower, and one lender with two GPUs. */
 static inline void build_a(bool iommu)
 {

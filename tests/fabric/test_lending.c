@@ -15,7 +15,7 @@ static u32 segments_used(void)
 
 	for (u32 i = 0; i < fabric.element_count; i++)
 		if (fabric.elements[i].kind == FABRIC_NTB)
-			used += fabric_ntb_used(&fabric, i);
+			used += world_segments_used(i);
 	return used;
 }
 
@@ -138,7 +138,7 @@ START_TEST(a_loan_that_fails_leaves_nothing_behind)
 	ck_assert_int_eq(fabric_ntb_map(&fabric, lender_ntb, 0, GIB, &address), 0);
 	ck_assert_int_eq(lending_borrow(&fabric, gpu, borrower, false, 64 * MIB, &loan),
 			 -ENOSPC);
-	ck_assert_uint_eq(fabric_ntb_used(&fabric, ntb), 0);
+	ck_assert_uint_eq(world_segments_used(ntb), 0);
 	fabric_ntb_unmap(&fabric, lender_ntb, address, GIB);
 	ck_assert_uint_eq(segments_used() + ranges_used(), 0);
 	lonely = fabric_add_host(&fabric, "lonely", GIB, false);

@@ -295,7 +295,7 @@ static void take_by_force(void)
 		ck_assert_int_eq(gpu.device.chunks[chunks[i]].state, GVM_CHUNK_FREE);
 		ck_assert_int_eq(gvm_check(&gpu.device), 0);
 	}
-	ck_assert_uint_gt(one.container->swapped_bytes, one.container->hmem_bytes);
+	ck_assert_uint_gt(one.container->swapped_bytes, one.container->hmem_limit_bytes);
 	for (u32 i = 0; i < 4; i++)
 		ops->release(memory, chunks[i]);
 	ck_assert_uint_eq(fault_in(0, 4), 4);

@@ -19,19 +19,12 @@
  *
  * How this differs from the paper
  *
- *   1. The paper's table has a base and a size for each application, from its start on. Here it
- *      also finds the tenant of an address, without a search: a fault says an address only.
- *   2. The paper reserves all device memory and gives a partition its part of that, so 9 GB
+ *   1. The paper reserves all device memory and gives a partition its part of that, so 9 GB
  *      take 16 GB. Here the table is about addresses alone. Over managed memory a partition
  *      costs no memory until its tenant touches it.
- *   3. A tenant that is gone keeps nothing. The paper does not say what happens to its memory.
+ *   2. A tenant that is gone keeps nothing. The paper does not say what happens to its memory.
  */
 #include "gvm/fence_table.h"
-
-static u64 table_granules(const struct gvm_fence_table *table, u64 bytes)
-{
-	return div64_u64(bytes, table->config.granule);
-}
 
 static bool config_is_valid(const struct gvm_fence_table_config *config)
 {
@@ -64,9 +57,7 @@ int gvm_fence_table_init(struct gvm_fence_table *table,
 	if (status)
 		return status;
 	table->partitions = gvm_alloc(config->tenants * sizeof(*table->partitions));
-	table->owners = gvm_alloc((size_t)table_granules(table, config->bytes) *
-				  sizeof(*table->owners));
-	if (table->partitions && table->owners)
+	if (table->partitions)
 		return 0;
 	gvm_fence_table_destroy(table);
 	return -ENOMEM;
@@ -82,9 +73,7 @@ void gvm_fence_table_destroy(struct gvm_fence_table *table)
 	else
 		gvm_fence_buddy_destroy(&table->buddy);
 	gvm_free(table->partitions);
-	gvm_free(table->owners);
 	table->partitions = NULL;
-	table->owners = NULL;
 }
 
 /* The partition that is taken for a tenant, open or not yet. */
@@ -141,16 +130,6 @@ static void table_give_back_locked(struct gvm_fence_table *table, u64 base, u64 
 		gvm_fence_buddy_free(&table->buddy, base, bytes);
 }
 
-static void table_set_owner_locked(struct gvm_fence_table *table,
-				   const struct gvm_address_fence *fence, u16 owner)
-{
-	u64 first = table_granules(table, fence->base - table->config.base);
-	u64 count = table_granules(table, fence->bytes);
-
-	for (u64 i = 0; i < count; i++)
-		table->owners[first + i] = owner;
-}
-
 /* Find a partition for a new tenant and take it. It has no heap yet. */
 static int table_claim_locked(struct gvm_fence_table *table, u64 tenant, u64 declared,
 			      enum gvm_fence_mode mode,
@@ -183,7 +162,6 @@ static int table_claim_locked(struct gvm_fence_table *table, u64 tenant, u64 dec
 	partition->declared = declared;
 	partition->fence = fence;
 	partition->counts = (struct gvm_fence_counts){ 0 };
-	table_set_owner_locked(table, &fence, (u16)(partition - table->partitions + 1));
 	*ret_partition = partition;
 	return 0;
 }
@@ -191,7 +169,6 @@ static int table_claim_locked(struct gvm_fence_table *table, u64 tenant, u64 dec
 static void table_release_locked(struct gvm_fence_table *table,
 				 struct gvm_fence_partition *partition)
 {
-	table_set_owner_locked(table, &partition->fence, 0);
 	table_give_back_locked(table, partition->fence.base, partition->fence.bytes);
 	partition->taken = false;
 	partition->open = false;
@@ -338,19 +315,4 @@ struct gvm_fence_partition *gvm_fence_table_tenant(struct gvm_fence_table *table
 	partition = table_find_locked(table, tenant);
 	gvm_spin_unlock(&table->lock);
 	return partition;
-}
-
-bool gvm_fence_table_owner(struct gvm_fence_table *table, u64 address, u64 *ret_tenant)
-{
-	const struct gvm_fence_table_config *config = &table->config;
-	u16 owner = 0;
-
-	if (address < config->base || address - config->base >= config->bytes)
-		return false;
-	gvm_spin_lock(&table->lock);
-	owner = table->owners[table_granules(table, address - config->base)];
-	if (owner)
-		*ret_tenant = table->partitions[owner - 1].tenant;
-	gvm_spin_unlock(&table->lock);
-	return owner;
 }

@@ -71,6 +71,7 @@
 #include "gvm/clock.h"
 #include "gvm/shield.h"
 
+/* Add reserved bytes to the usage of a container and of its parent. */
 static void charge_add_locked(struct gvm_container *container, u64 bytes)
 {
 	struct gvm_container *parent = container->parent;
@@ -85,7 +86,7 @@ static void charge_add_locked(struct gvm_container *container, u64 bytes)
 	gvm_container_update_shield_locked(container);
 }
 
-/* Take bytes off the usage of a container, and of its parent. */
+/* Take bytes off the usage of a container and of its parent. Reservations stay. */
 static void charge_lower_locked(struct gvm_container *container, u64 bytes)
 {
 	container->charged_bytes -= bytes;
@@ -95,8 +96,8 @@ static void charge_lower_locked(struct gvm_container *container, u64 bytes)
 }
 
 /*
- * Charge, unless @refuser, a member of the family, has no room in its
- * gmem.limit.high. NULL: none.
+ * Charge, or refuse: @refuser is the member of the family whose gmem.limit.high has no room.
+ * NULL: all have.
  */
 static int charge_reserve_locked(struct gvm_container *container, u64 bytes,
 				 struct gvm_container *refuser)
@@ -207,7 +208,7 @@ static bool charge_add_bytes_locked(struct gvm_container *container, u32 chunk, 
 	return true;
 }
 
-/* Record the payer of a part. */
+/* Tie a reservation to pages of a chunk, and record their payer. */
 static void charge_allocate_locked(struct gvm_container *container, u32 chunk, u32 first_page,
 				   u32 pages)
 {
@@ -303,6 +304,19 @@ static void charge_bind_locked(struct gvm_container *container, u32 chunk)
 	}
 }
 
+static int charge_bind_part_locked(struct gvm_container *container, u32 chunk, u32 first_page,
+				   u32 pages)
+{
+	struct gvm_device *device = container->device;
+
+	if (device->chunks[chunk].state == GVM_CHUNK_EVICTING)
+		return -EBUSY;
+	charge_allocate_locked(container, chunk, first_page, pages);
+	if (device->chunks[chunk].state == GVM_CHUNK_ALLOCATED)
+		charge_bind_locked(container, chunk);
+	return device->dead ? -EIO : 0;
+}
+
 /* CONTEXT: atomic. */
 int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_page, u32 pages)
 {
@@ -311,16 +325,8 @@ int gvm_charge_bind_part(struct gvm_container *container, u32 chunk, u32 first_p
 
 	if (!gvm_books_lock(device))
 		return -EIO;
-	if (!charge_is_part_locked(device, chunk, first_page, pages))
-		goto out;
-	status = -EBUSY;
-	if (device->chunks[chunk].state == GVM_CHUNK_EVICTING)
-		goto out;
-	charge_allocate_locked(container, chunk, first_page, pages);
-	if (device->chunks[chunk].state == GVM_CHUNK_ALLOCATED)
-		charge_bind_locked(container, chunk);
-	status = device->dead ? -EIO : 0;
-out:
+	if (charge_is_part_locked(device, chunk, first_page, pages))
+		status = charge_bind_part_locked(container, chunk, first_page, pages);
 	gvm_spin_unlock(&device->lock);
 	return status;
 }

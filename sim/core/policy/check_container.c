@@ -76,7 +76,8 @@ static u64 check_host_bytes(const struct gvm_container *container)
 /* Has hmem.limit no room for one more chunk beside @used bytes? */
 static bool check_has_no_room(const struct gvm_container *container, u64 used)
 {
-	return container->hmem_bytes < used || container->hmem_bytes - used < GVM_CHUNK_BYTES;
+	return container->hmem_limit_bytes < used ||
+	       container->hmem_limit_bytes - used < GVM_CHUNK_BYTES;
 }
 
 /*

@@ -7,7 +7,7 @@
  *
  * Found by process group, kept by reference
  *
- * A container has two lifetimes. It can be found by its tgid from the first attach to the last
+ * A container has two lifetimes. It can be joined by its tgid from the first attach to the last
  * detach. It exists until the last reference is put, which may be later: a fault in service or
  * a reader of its files outlives the process. In between it is still on the device's list, so
  * that its charges stay on an account. A new process group with the same tgid gets a container
@@ -17,8 +17,8 @@
  * container with gvm_container_create() and joins it by pointer. The tgid is only a name for
  * people.
  *
- * The search goes through the list. There is an entry for each tenant, and only attach and the
- * opening of a control file search. The threads that service faults hold references.
+ * The search goes through the list. There is an entry for each tenant, and only an attach
+ * searches. The threads that service faults and the open control files hold references.
  *
  *
  * How it differs from the papers (GVM 4.2) and the published driver
@@ -54,7 +54,7 @@ struct gvm_container *gvm_container_alloc(struct gvm_device *device, u32 tgid)
 	container->device = device;
 	container->tgid = tgid;
 	container->gmem_high_bytes = GVM_NO_LIMIT;
-	container->hmem_bytes = GVM_NO_LIMIT;
+	container->hmem_limit_bytes = GVM_NO_LIMIT;
 	container->own.hand = GVM_NO_CHUNK;
 	container->shielded.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&container->node);
@@ -221,20 +221,6 @@ void gvm_container_detach(struct gvm_container *container)
 	gvm_spin_unlock(&device->lock);
 	gvm_watchers_wake_end(device, &wakers);
 	gvm_container_put(container);
-}
-
-/* CONTEXT: atomic. */
-struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid)
-{
-	struct gvm_container *container;
-
-	if (!gvm_books_lock(device))
-		return NULL;
-	container = container_find_locked(device, tgid);
-	if (container)
-		container->refs++;
-	gvm_spin_unlock(&device->lock);
-	return container;
 }
 
 /* CONTEXT: atomic. */

@@ -141,7 +141,7 @@ bool gvm_family_has_host_room(const struct gvm_container *container, u64 bytes)
 	const struct gvm_container *head = container->parent ? container->parent : container;
 	u64 used = gvm_family_host_bytes(head);
 
-	return used <= head->hmem_bytes && bytes <= head->hmem_bytes - used;
+	return used <= head->hmem_limit_bytes && bytes <= head->hmem_limit_bytes - used;
 }
 
 /* CONTEXT: atomic, device's lock held. */

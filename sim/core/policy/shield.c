@@ -140,8 +140,9 @@ static void shield_member(struct gvm_container *member, bool is_family_full)
 void gvm_shield_family_locked(struct gvm_container *container)
 {
 	struct gvm_container *head = container->parent ? container->parent : container;
-	bool limited = head->hmem_bytes != U64_MAX;
-	bool full = limited && gvm_family_host_bytes(head) + GVM_CHUNK_BYTES > head->hmem_bytes;
+	bool limited = head->hmem_limit_bytes != U64_MAX;
+	bool full = limited &&
+		    gvm_family_host_bytes(head) + GVM_CHUNK_BYTES > head->hmem_limit_bytes;
 	struct gvm_container *child;
 
 	if (full == head->is_family_full) {

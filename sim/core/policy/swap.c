@@ -41,7 +41,8 @@ int gvm_swap_reserve(struct gvm_container *container, u64 bytes)
 		return -EIO;
 	used = gvm_container_host_bytes(container);
 	/* A limit below the usage has room for nothing, but no bytes need no room. */
-	if (!bytes || (used <= container->hmem_bytes && bytes <= container->hmem_bytes - used &&
+	if (!bytes || (used <= container->hmem_limit_bytes &&
+		       bytes <= container->hmem_limit_bytes - used &&
 		       gvm_family_has_host_room(container, bytes))) {
 		container->swapped_bytes += bytes;
 		gvm_container_update_shield_locked(container);
@@ -99,7 +100,7 @@ void gvm_limit_set_hmem(struct gvm_container *container, u64 bytes)
 {
 	if (!gvm_books_lock(container->device))
 		return;
-	container->hmem_bytes = bytes;
+	container->hmem_limit_bytes = bytes;
 	gvm_container_update_shield_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 }

@@ -168,7 +168,8 @@ static int control_events_show(struct gvm_container *container, char *buf, size_
 
 static int control_hmem_show(struct gvm_container *container, char *buf, size_t size)
 {
-	return control_show_limit(buf, size, control_get(container, &container->hmem_bytes));
+	return control_show_limit(buf, size,
+				  control_get(container, &container->hmem_limit_bytes));
 }
 
 static int control_hmem_store(struct gvm_container *container, u64 bytes)

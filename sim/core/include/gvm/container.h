@@ -80,13 +80,13 @@ struct gvm_turn {
 	bool known;   /* it has used a block */
 	u32 last;     /* the slot of the block that it used last */
 	u32 cursor;   /* the slot up to which its next blocks have been looked at */
-	u32 ahead;    /* links between the two, at most */
+	u32 ahead;    /* links from last to cursor, at most */
 	u32 expected; /* prefetched blocks ahead of it */
 	u32 unproved; /* prefetched blocks that it is past, since the last probe */
-	u32 missed;   /* blocks that its present turn needed and did not find, or only since
-			   they were prefetched */
-	u32 budget;   /* as many of its last turn, less those prefetched since */
-	u32 right;    /* its predictions, the latest ones */
+	/* blocks that its present turn needed and that were away, or there only by prefetch */
+	u32 missed;
+	u32 budget; /* missed of its last turn, less those prefetched since */
+	u32 right;  /* its predictions, the latest ones */
 	u32 wrong;
 };
 
@@ -98,12 +98,12 @@ struct gvm_container {
 	struct list_head owner_node;
 	u32 tgid; /* of the process that it is named after, one of its own; 0: no name */
 	u32 refs;
-	bool attached; /* can be found by tgid; cleared when the last process detaches */
+	bool attached; /* can be joined by tgid; cleared when the last process detaches */
 	u32 processes; /* attached processes (address spaces) */
 
 	u64 gmem_high_bytes;	  /* gmem.limit.high */
 	u64 gmem_low_bytes;	  /* gmem.limit.low */
-	u64 hmem_bytes;		  /* hmem.limit */
+	u64 hmem_limit_bytes;	  /* hmem.limit */
 	u64 charged_bytes;	  /* reserved, bound and unevictable */
 	u64 reserved_bytes;	  /* of these, charged ahead of use: no chunk is bound yet */
 	u64 unevictable_bytes;	  /* of these, contexts and page tables: never a victim */
@@ -117,8 +117,8 @@ struct gvm_container {
 	u64 evicted_chunks; /* picked chunks that left, ever */
 
 	struct gvm_ring own; /* its chunks, GVM_ORDER_OWN */
-	struct gvm_ring
-		shielded;  /* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
+	/* its chunks that are off the global ring, GVM_ORDER_GLOBAL */
+	struct gvm_ring shielded;
 	bool is_protected; /* under gmem.limit.low with one chunk less */
 	/* hmem.limit has no room for one more chunk: only clean ones can go */
 	bool is_swap_full;
@@ -252,9 +252,6 @@ void gvm_container_rename(struct gvm_container *container, u32 tgid);
  * reference of gvm_container_attach(), create or join. CONTEXT: process.
  */
 void gvm_container_detach(struct gvm_container *container);
-
-/* Find the attached container of @tgid. Returns a reference, or NULL. CONTEXT: atomic. */
-struct gvm_container *gvm_container_find(struct gvm_device *device, u32 tgid);
 
 /* Take or drop a reference. CONTEXT: get: atomic; put: process (the last one frees). */
 void gvm_container_get(struct gvm_container *container);

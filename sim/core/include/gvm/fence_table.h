@@ -132,7 +132,6 @@ struct gvm_fence_table {
 	struct gvm_fence_partition *partitions;
 	struct gvm_fence_buddy buddy; /* of powers of two */
 	struct gvm_fence_heap heap;   /* of any size */
-	u16 *owners;		      /* by granule: 1 + its partition's number; 0: none */
 };
 
 /* Returns 0, -EINVAL or -ENOMEM. CONTEXT: process. */
@@ -192,11 +191,5 @@ void gvm_fence_table_count(struct gvm_fence_table *table, u64 tenant,
 
 /* The partition of a tenant, or NULL. Valid until its close. CONTEXT: atomic. */
 struct gvm_fence_partition *gvm_fence_table_tenant(struct gvm_fence_table *table, u64 tenant);
-
-/*
- * The tenant of an address, in constant time: of a fault, say. Returns false: no partition
- * holds it. CONTEXT: atomic.
- */
-bool gvm_fence_table_owner(struct gvm_fence_table *table, u64 address, u64 *ret_tenant);
 
 #endif

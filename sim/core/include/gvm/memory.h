@@ -42,8 +42,8 @@ struct gvm_range_config {
 	u64 va;	      /* bytes, aligned to a block */
 	u64 bytes;    /* at least 1; the last block may be partial */
 	bool on_host; /* the application wrote it on the CPU: first touches copy it in */
-	struct gvm_range_stats
-		*stats; /* the range counts here, one thread at a time; borrowed; or NULL */
+	/* the range counts here, one thread at a time; borrowed; or NULL */
+	struct gvm_range_stats *stats;
 };
 
 /* How to evict a chunk, and the result. */

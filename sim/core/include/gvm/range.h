@@ -68,8 +68,8 @@ struct gvm_block {
 
 /* A managed allocation: a run of blocks of one address space. */
 struct gvm_range {
-	struct rb_node
-		node; /* in gvm_memory.ranges, guarded by its lock; empty: no fault finds it */
+	/* in gvm_memory.ranges, guarded by its lock; empty: no fault finds it */
+	struct rb_node node;
 	struct gvm_container *container; /* a reference */
 	struct gvm_memory *memory;	 /* borrowed */
 	void *space;			 /* the device's cookie of the address space */

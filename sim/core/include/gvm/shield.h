@@ -35,7 +35,8 @@ static inline u64 gvm_container_host_bytes(const struct gvm_container *container
 /* Would one more chunk on the host exceed hmem.limit? CONTEXT: atomic, device's lock held. */
 static inline bool gvm_container_swap_is_full(const struct gvm_container *container)
 {
-	return gvm_container_host_bytes(container) + GVM_CHUNK_BYTES > container->hmem_bytes;
+	return gvm_container_host_bytes(container) + GVM_CHUNK_BYTES >
+	       container->hmem_limit_bytes;
 }
 
 /*
