@@ -52,6 +52,8 @@ struct gvm_nvidia_gpu {
 	/* Payer of a chunk of 4 KB in a page of another container, by address / 4 KB. */
 	struct xarray pieces;
 
+	/* Channels of a control call; guarded by the device's tsg_mutex. */
+	const struct gvm_uvm_channel *batch[GVM_UVM_CHANNELS_MAX];
 	struct mutex tsgs_lock;	    /* channels come and go; before the device's tsg_mutex */
 	struct xarray tsgs;	    /* gvm_nvidia_tsgs.c, by the core's id */
 	struct delayed_work frozen; /* gvm_nvidia_frozen.c */

@@ -23,10 +23,13 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 9u
+#define GVM_UVM_VERSION 10u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
+
+/* Channels that one control call of RM disables. */
+#define GVM_UVM_CHANNELS_MAX 64u
 
 struct gvm_uvm_channel;
 struct gvm_uvm_gpu;
@@ -56,16 +59,19 @@ struct gvm_uvm_services {
 	u32 (*kept_chunks)(void *pmm);
 
 	/*
-	 * RM's control calls about a channel, and about the TSG that it is in. Each returns 0,
-	 * -ENODEV (RM does not know it any more), -ENXIO (the GPU is lost), -ETIMEDOUT,
-	 * -EOPNOTSUPP, -ENOMEM or -EIO, and has changed nothing then. preempt asks the TSG to
-	 * leave the GPU. channel_disable takes a channel off the runlist, or puts it back; with
-	 * @preempt it leaves the GPU. CONTEXT: process.
+	 * RM's control calls about channels, and about the TSG that a channel is in. Each is
+	 * one call. Each returns 0, -ENODEV (RM does not know it any more), -ENXIO (the GPU is
+	 * lost), -ETIMEDOUT, -EOPNOTSUPP, -ENOMEM or -EIO, and has changed nothing then.
+	 * preempt asks the TSG to leave the GPU. channels_disable takes @count channels, 1 to
+	 * GVM_UVM_CHANNELS_MAX, of one client and subdevice off the runlist, or puts them back;
+	 * with @preempt they leave the GPU. -ENODEV: RM does not know one of them. After an
+	 * error about several channels it is not known which of them have changed. CONTEXT:
+	 * process.
 	 */
 	int (*tsg_set_timeslice)(const struct gvm_uvm_channel *channel, u64 timeslice_us);
 	int (*tsg_preempt)(const struct gvm_uvm_channel *channel);
-	int (*channel_disable)(const struct gvm_uvm_channel *channel, bool disable,
-			       bool preempt);
+	int (*channels_disable)(const struct gvm_uvm_channel *const *channels, u32 count,
+				bool disable, bool preempt);
 };
 
 /* A GPU that is managed. Made by nvidia-uvm, which frees it after gpu_remove(). */

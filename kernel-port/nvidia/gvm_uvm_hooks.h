@@ -75,7 +75,8 @@ struct gvm_uvm_space;
 /* gvm_uvm_channel.c: services, with the contracts of gvm_uvm_services. */
 int gvm_uvm_tsg_set_timeslice(const struct gvm_uvm_channel *channel, u64 timeslice_us);
 int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel);
-int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt);
+int gvm_uvm_channels_disable(const struct gvm_uvm_channel *const *channels, u32 count,
+			     bool disable, bool preempt);
 
 /* gvm_uvm_pmm_tail.c: all services. */
 extern const struct gvm_uvm_services gvm_uvm_services;

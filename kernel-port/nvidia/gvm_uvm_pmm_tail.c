@@ -145,7 +145,7 @@ const struct gvm_uvm_services gvm_uvm_services = {
 	.kept_chunks = gvm_uvm_kept_chunks,
 	.tsg_set_timeslice = gvm_uvm_tsg_set_timeslice,
 	.tsg_preempt = gvm_uvm_tsg_preempt,
-	.channel_disable = gvm_uvm_channel_disable,
+	.channels_disable = gvm_uvm_channels_disable,
 };
 
 /* The hooks. */

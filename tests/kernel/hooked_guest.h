@@ -107,6 +107,7 @@ void test_ahead(struct softgpu_tenant *tenant);
 void test_compute(struct softgpu_tenant *tenant);
 void test_hooked_lost(struct softgpu_tenant *tenant);
 void test_mps(struct softgpu_tenant *tenant);
+void test_many(struct softgpu_tenant *tenant);
 void test_storms(struct softgpu_tenant *tenant);
 void test_hooked_processes(struct softgpu_tenant *tenant);
 void test_hostile(void);

@@ -45,6 +45,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "again", true, "", "", test_again },
 	{ "compute", true, "", "", test_compute },
 	{ "mps", true, "", "", test_mps },
+	{ "batches", true, "", "", test_many },
 	{ "hmm", true, "", "", test_hmm_refused },
 	{ "storms", true, "", "", test_storms },
 	{ "processes", true, "", "", test_hooked_processes },
