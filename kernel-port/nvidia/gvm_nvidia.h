@@ -146,7 +146,8 @@ void gvm_nvidia_frozen_stop(struct gvm_nvidia_gpu *gpu);
 
 /* gvm_nvidia_victims.c. */
 extern const struct gvm_memory_ops gvm_nvidia_memory_ops;
-int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, bool own, u32 *ret_index);
+int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, u64 bytes, bool own,
+			 u32 *ret_index);
 void gvm_nvidia_used(struct gvm_uvm_gpu *gpu, u32 index, bool used);
 u32 gvm_nvidia_victim(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
 		      bool first_is_free);

@@ -95,10 +95,12 @@ static bool victim_may_try(struct gvm_nvidia_payer *payer, bool own)
 	return atomic_inc_return(&payer->tries) <= GVM_NVIDIA_TRIES_MAX;
 }
 
-int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own, u32 *ret_index)
+int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, u64 bytes, bool own, u32 *ret_index)
 {
 	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(uvm), va);
-	struct gvm_eviction eviction = { .keep = ret_index, .chunk = GVM_NO_CHUNK };
+	struct gvm_eviction eviction = { .keep = ret_index,
+					 .bytes = bytes,
+					 .chunk = GVM_NO_CHUNK };
 	int status = -ENOMEM;
 
 	if (victim_may_try(payer, own))

@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 10u
+#define GVM_UVM_VERSION 11u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -168,7 +168,7 @@ struct gvm_uvm_calls {
 	void (*cancel)(struct gvm_uvm_space *space, u64 va, u64 bytes);
 	int (*bind)(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes);
 	/*
-	 * Make room for a chunk: evict one of the payer's own (@own), or one of any container
+	 * Make room for a chunk of @bytes: evict one of the payer's own (@own), or one of any container
 	 * that may lose it. 0: try again. @ret_index: the caller wants a whole root chunk, and
 	 * on 0 has the victim's, whose copies may be in flight; or GVM_UVM_NO_CHUNK. NULL: it
 	 * wants less. These lose the access, and are counted as oom:
@@ -177,7 +177,8 @@ struct gvm_uvm_calls {
 	 * eviction that failed. Not counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT:
 	 * process, no VA-block lock.
 	 */
-	int (*make_room)(struct gvm_uvm_space *space, u64 va, bool own, u32 *ret_index);
+	int (*make_room)(struct gvm_uvm_space *space, u64 va, u64 bytes, bool own,
+			 u32 *ret_index);
 
 	/*
 	 * Does a fault bring in its whole VA block of 2 MB? CONTEXT: process, under a VA-block

@@ -605,6 +605,56 @@ START_TEST(a_container_without_a_chunk_of_its_own_has_no_victim)
 }
 END_TEST
 
+/* What a search for room within the limit says of a charge of @bytes; 0: of a chunk. */
+static int room_for(struct gvm_container *container, u64 bytes)
+{
+	struct gvm_eviction eviction = { .bytes = bytes };
+
+	return gvm_evict_for(container, GVM_NEED_CHARGE, &eviction);
+}
+
+/*
+ * A charge is refused, and then another thread frees a page. There is no victim. The charge fits
+ * now if it is of a page, and not if it is of more.
+ */
+START_TEST(a_small_charge_that_fits_by_now_is_not_refused)
+{
+	for (u32 chunk = 0; chunk < 2; chunk++) {
+		give(a, chunk, 0, HALF);
+		give(b, chunk, HALF, HALF);
+	}
+	gvm_limit_set_high(b, GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, GVM_PIECE_BYTES), -EDQUOT);
+	ck_assert_int_eq(room_for(b, GVM_PIECE_BYTES), -ENOENT);
+	gvm_uncharge_part(device, 0, HALF, 1);
+	ck_assert_int_eq(room_for(b, GVM_PIECE_BYTES), 0);
+	ck_assert_int_eq(room_for(b, PAGE), 0);
+	ck_assert_int_eq(room_for(b, PAGE + GVM_PIECE_BYTES), -ENOENT);
+	ck_assert_int_eq(room_for(b, 0), -ENOENT);
+	/* Room for less is no reason to wait for what is on its way in. */
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, GVM_PIECE_BYTES), 0);
+	ck_assert_int_eq(room_for(b, PAGE), -EAGAIN);
+	ck_assert_int_eq(room_for(b, PAGE - GVM_PIECE_BYTES), 0);
+	gvm_charge_cancel_bytes(b, GVM_PIECE_BYTES);
+	gvm_uncharge(device, 0);
+	gvm_uncharge(device, 1);
+}
+END_TEST
+
+/* The same where all of the container's memory is unevictable. */
+START_TEST(a_small_charge_fits_beside_unevictable_memory)
+{
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, GVM_CHUNK_BYTES), 0);
+	gvm_charge_bind_unevictable(a, GVM_CHUNK_BYTES);
+	gvm_limit_set_high(a, GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, GVM_PIECE_BYTES), -EDQUOT);
+	gvm_uncharge_unevictable(a, GVM_PIECE_BYTES);
+	ck_assert_int_eq(room_for(a, GVM_PIECE_BYTES), 0);
+	ck_assert_int_eq(room_for(a, PAGE), -ENOENT);
+	gvm_uncharge_unevictable(a, GVM_CHUNK_BYTES - GVM_PIECE_BYTES);
+}
+END_TEST
+
 /* Each chunk of the container's may hold one piece of its own: ports bound their tries by that. */
 START_TEST(room_may_take_an_eviction_for_each_piece)
 {
@@ -681,6 +731,8 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, parts_above_low_do_not_cost_a_chunk_below_it);
 	tcase_add_test(tests, a_part_is_no_room_where_all_are_protected);
 	tcase_add_test(tests, a_container_without_a_chunk_of_its_own_has_no_victim);
+	tcase_add_test(tests, a_small_charge_that_fits_by_now_is_not_refused);
+	tcase_add_test(tests, a_small_charge_fits_beside_unevictable_memory);
 	tcase_add_test(tests, room_may_take_an_eviction_for_each_piece);
 	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
 }

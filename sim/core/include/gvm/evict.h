@@ -18,7 +18,8 @@ enum gvm_need {
  * Evict one chunk so that @container can have one. The caller does not hold the charge that
  * needs the room. With @eviction->keep the chunk in @eviction->chunk, if there is one, is the
  * caller's. Returns
- *   0         a usage has fallen: try again
+ *   0         a usage has fallen, and with GVM_NEED_CHARGE a charge of @eviction->bytes may fit:
+ *             try again
  *   -EAGAIN   all candidates are in service or on their way in or out
  *   -ENOENT   there is no victim: all of the container's memory is unevictable; or, on a
  *             full device, no container has a bound chunk
