@@ -59,6 +59,7 @@ static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 		.memory = gpu,
 		.default_timeslice_us = NVIDIA_TIMESLICE_US,
 		.sub_chunks = true,
+		.byte_limits = true,
 	};
 	int status;
 

@@ -62,6 +62,20 @@ START_TEST(a_limit_counts_parts_to_the_byte)
 }
 END_TEST
 
+/* A page in each of four chunks: where limits hold for bytes, two chunks are room for that. */
+START_TEST(a_limit_of_bytes_counts_no_chunks)
+{
+	for (u32 chunk = 0; chunk < 4; chunk++)
+		give(a, chunk, 0, 1);
+	gvm_limit_set_high(a, 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_charge_excess(a), 2);
+	device->byte_limits = true;
+	ck_assert_uint_eq(gvm_charge_excess(a), 0);
+	gvm_limit_set_high(a, 3 * PAGE);
+	ck_assert_uint_eq(gvm_charge_excess(a), 1);
+}
+END_TEST
+
 START_TEST(another_payer_owns_the_chunk_when_the_owner_has_left)
 {
 	give(a, 5, 0, 1);
@@ -481,6 +495,26 @@ static void evict_by_halves(void)
 }
 
 /*
+ * Eight chunks with a page each, and a limit of bytes. One of two chunks costs nothing, and one of
+ * three pages takes five chunks, though the bytes above it are less than one chunk.
+ */
+START_TEST(a_lowered_limit_of_bytes_takes_as_many_chunks_as_it_has_to)
+{
+	device->byte_limits = true;
+	evict_by_halves();
+	for (u32 chunk = 0; chunk < 8; chunk++)
+		give(a, chunk, 0, 1);
+	gvm_limit_set_high(a, 2 * GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_reclaim(a), 0);
+	ck_assert_uint_eq(whole_evictions, 0);
+	gvm_limit_set_high(a, 3 * PAGE);
+	ck_assert_int_eq(gvm_reclaim(a), 0);
+	ck_assert_uint_eq(whole_evictions, 5);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 3 * PAGE);
+}
+END_TEST
+
+/*
  * A limit is one of bytes and of chunks. Four halves bring the charge two chunks down, but the
  * container still occupies four chunks: the write goes on until two of them have left.
  */
@@ -713,6 +747,7 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, each_part_is_paid_by_the_container_that_got_it);
 	tcase_add_test(tests, a_limit_counts_parts_to_the_byte);
+	tcase_add_test(tests, a_limit_of_bytes_counts_no_chunks);
 	tcase_add_test(tests, another_payer_owns_the_chunk_when_the_owner_has_left);
 	tcase_add_test(tests, an_eviction_of_a_part_leaves_the_rest_charged);
 	tcase_add_test(tests, an_owner_can_leave_while_its_chunk_is_evicted);
@@ -725,6 +760,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
 	tcase_add_test(tests, a_forced_chunk_counts_as_taken_when_it_leaves);
 	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
+	tcase_add_test(tests, a_lowered_limit_of_bytes_takes_as_many_chunks_as_it_has_to);
 	tcase_add_test(tests, a_limit_written_once_is_reached_by_parts);
 	tcase_add_test(tests, a_chunk_of_which_a_part_stays_is_not_handed_over);
 	tcase_add_test(tests, a_part_is_no_room_on_a_full_device);

@@ -44,7 +44,9 @@
  * page of such a chunk that has no payer is still of no use to other containers. So the number
  * of a container's chunks is limited, too: at most gmem.limit.high, rounded up to chunks,
  * however few pages it pays for. Otherwise a tenant could fill chunks with parts, discard all
- * but one part of each, and occupy 32 times its limit.
+ * but one part of each, and occupy 32 times its limit. In NVIDIA's driver that may happen: there
+ * parts of several containers share a chunk, so its port limits bytes alone
+ * (gvm_device_config.byte_limits).
  *
  * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. All its
  * pieces have one payer. A piece that goes to another container is refused, and the driver's
@@ -567,7 +569,8 @@ static u64 charge_chunks(u64 bytes)
 
 /*
  * Chunks by which the container is above its own gmem.limit.high. Two counts can be too high: the
- * bytes that it pays for, and the chunks that it occupies. The limit in chunks is rounded up.
+ * bytes that it pays for, and the chunks that it occupies, unless limits hold for bytes alone. The
+ * limit in chunks is rounded up.
  */
 static u32 charge_excess_locked(const struct gvm_container *container)
 {
@@ -576,6 +579,8 @@ static u32 charge_excess_locked(const struct gvm_container *container)
 	u64 occupied = charge_chunks(gvm_family_occupied_bytes(container));
 
 	charged = charge_chunks(charged - min(charged, limit));
+	if (container->device->byte_limits)
+		return (u32)charged;
 	occupied -= min(occupied, charge_chunks(limit));
 	return (u32)max(charged, occupied);
 }

@@ -312,17 +312,32 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 	return status;
 }
 
+/*
+ * How many chunks a reclaim may evict. Faults may charge more meanwhile: bounded by twice the
+ * excess. Where limits hold for bytes, each chunk may hold a piece only, so all may have to go.
+ */
+static u32 reclaim_most(struct gvm_container *container, u32 excess)
+{
+	u64 chunks = excess;
+
+	if (excess && container->device->byte_limits) {
+		gvm_spin_lock(&container->device->lock);
+		chunks += gvm_family_occupied_bytes(container) >> GVM_CHUNK_SHIFT;
+		gvm_spin_unlock(&container->device->lock);
+	}
+	return (u32)min(2 * chunks, (u64)U32_MAX);
+}
+
 int gvm_reclaim(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
 	u32 excess = gvm_charge_excess(container);
 	struct gvm_eviction eviction = { 0 };
 	/*
-	 * Faults may charge more meanwhile: bounded by twice the excess. An eviction
-	 * that leaves a part of its chunk has taken a page or more, so there are no
+	 * An eviction that leaves a part of its chunk has taken a page or more, so there are no
 	 * more of those than pages.
 	 */
-	u32 most = 2 * excess;
+	u32 most = reclaim_most(container, excess);
 	u64 most_parts = gvm_charged_bytes(container) >> GVM_PAGE_SHIFT;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);

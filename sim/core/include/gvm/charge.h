@@ -139,7 +139,7 @@ void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
 
 /*
  * By how many chunks, rounded up, a container is above its gmem.limit.high, in bytes or in
- * chunks (gvm_charge_reserve_chunk()). CONTEXT: atomic.
+ * chunks (gvm_charge_reserve_chunk()); with byte_limits in bytes alone. CONTEXT: atomic.
  */
 u32 gvm_charge_excess(struct gvm_container *container);
 
