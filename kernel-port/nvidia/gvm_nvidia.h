@@ -8,7 +8,7 @@
  * of 4 KB a piece of a page of it. A page has one payer. A chunk of 4 KB that nvidia-uvm puts
  * into a page of another container is charged as unevictable memory: its container's limit
  * does not evict it. When its root chunk is evicted, for whatever reason, it leaves too, and its
- * bytes are credited.
+ * bytes are credited. When the payer has left the page, it becomes an ordinary piece.
  */
 #ifndef GVM_NVIDIA_H
 #define GVM_NVIDIA_H

@@ -196,6 +196,45 @@ START_TEST(a_page_of_pieces_has_one_payer)
 }
 END_TEST
 
+/*
+ * A piece in a page of another container is unevictable until that one has left the page. Then it
+ * is its own container's as any other: that owns the chunk, and can lose it.
+ */
+START_TEST(a_piece_is_adopted_when_its_page_has_no_payer)
+{
+	ck_assert_int_eq(give_piece(a, 2, 3), 0);
+	ck_assert_int_eq(give_piece(a, 2, 3), 0);
+	for (u32 i = 0; i < 2; i++) {
+		ck_assert_int_eq(gvm_charge_reserve_bytes(b, GVM_PIECE_BYTES), 0);
+		gvm_charge_bind_unevictable(b, GVM_PIECE_BYTES);
+	}
+	gvm_uncharge_piece(device, 2, 3);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), -EEXIST);
+	ck_assert_uint_eq(b->unevictable_bytes, 2 * GVM_PIECE_BYTES);
+	world_check();
+	gvm_uncharge_piece(device, 2, 3);
+	ck_assert_uint_eq(state_of(2), GVM_CHUNK_FREE);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), 0);
+	ck_assert_ptr_eq(device->chunks[2].owner, b);
+	ck_assert_uint_eq(b->unevictable_bytes, GVM_PIECE_BYTES);
+	ck_assert_uint_eq(device->unevictable_bytes, GVM_PIECE_BYTES);
+	ck_assert_uint_eq(b->reserved_bytes, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 2 * GVM_PIECE_BYTES);
+	world_check();
+	/* It is picked, and nothing is bound to a chunk that leaves. */
+	ck_assert_uint_eq(world_pick_own(b, 2), 2);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), -EBUSY);
+	ck_assert_uint_eq(b->unevictable_bytes, GVM_PIECE_BYTES);
+	gvm_clock_putback(device, 2);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), 0);
+	ck_assert_uint_eq(b->unevictable_bytes, 0);
+	ck_assert_uint_eq(device->chunks[2].bytes, 2 * GVM_PIECE_BYTES);
+	world_check();
+	gvm_uncharge(device, 2);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 0);
+}
+END_TEST
+
 static u64 random_state = 12;
 
 static u32 draw(u32 below)
@@ -754,6 +793,7 @@ static void add_tests(TCase *tests)
 	tcase_add_test(tests, pieces_of_a_page_are_charged_to_the_byte);
 	tcase_add_test(tests, a_page_leaves_in_pieces_or_pieces_leave_as_a_page);
 	tcase_add_test(tests, a_page_of_pieces_has_one_payer);
+	tcase_add_test(tests, a_piece_is_adopted_when_its_page_has_no_payer);
 	tcase_add_test(tests, random_parts_agree_with_a_plain_array);
 	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
 	tcase_add_test(tests, a_part_of_a_chunk_that_is_being_evicted_is_not_bound);

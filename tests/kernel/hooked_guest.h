@@ -84,6 +84,7 @@ void hooked_migrate(int context, uint64_t va, uint64_t bytes, bool to_gpu);
 void test_hooked_limits(struct softgpu_tenant *tenant);
 void test_small(struct softgpu_tenant *tenant);
 void test_pieces(struct softgpu_tenant *tenant);
+void test_foreign(struct softgpu_tenant *tenant);
 void test_hooked_refused(struct softgpu_tenant *tenant);
 void test_refused_often(struct softgpu_tenant *tenant);
 void test_shared(struct softgpu_tenant *tenant);

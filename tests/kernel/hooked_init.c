@@ -27,6 +27,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "limits", true, "", "", test_hooked_limits },
 	{ "small", true, "", "", test_small },
 	{ "pieces", true, "", "", test_pieces },
+	{ "foreign", true, "", "", test_foreign },
 	{ "refused", true, "", "", test_hooked_refused },
 	{ "refusedoften", true, "", "", test_refused_often },
 	{ "shared", true, "", "", test_shared },

@@ -50,7 +50,8 @@
  *
  * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. All its
  * pieces have one payer. A piece that goes to another container is refused, and the driver's
- * port charges it to that container as unevictable memory. A payer for each piece would take 16
+ * port charges it to that container as unevictable memory, until the page has no payer any more
+ * (gvm_charge_adopt_piece()). A payer for each piece would take 16
  * times the memory, and only for containers with ranges of less than 64 KB.
  *
  *
@@ -545,6 +546,31 @@ void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes)
 		device->unevictable_bytes += bytes;
 	}
 	gvm_spin_unlock(&device->lock);
+}
+
+/* CONTEXT: atomic. */
+int gvm_charge_adopt_piece(struct gvm_container *container, u32 chunk, u32 page)
+{
+	struct gvm_device *device = container->device;
+	int status = -EIO;
+
+	if (!gvm_books_lock(device))
+		return -EIO;
+	if (!charge_is_part_locked(device, chunk, page, 1) ||
+	    gvm_is_broken(device, container->unevictable_bytes >= GVM_PIECE_BYTES))
+		goto out;
+	/* The binding takes a reservation. The bytes are charged all along. */
+	container->reserved_bytes += GVM_PIECE_BYTES;
+	status = charge_bind_piece_locked(container, chunk, page);
+	if (status) {
+		container->reserved_bytes -= GVM_PIECE_BYTES;
+		goto out;
+	}
+	container->unevictable_bytes -= GVM_PIECE_BYTES;
+	device->unevictable_bytes -= GVM_PIECE_BYTES;
+out:
+	gvm_spin_unlock(&device->lock);
+	return status;
 }
 
 /* CONTEXT: atomic. */
