@@ -149,6 +149,7 @@ extern const struct gvm_memory_ops gvm_nvidia_memory_ops;
 int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, u64 bytes, bool own,
 			 u32 *ret_index);
 void gvm_nvidia_used(struct gvm_uvm_gpu *gpu, u32 index, bool used);
+bool gvm_nvidia_split(struct gvm_uvm_gpu *gpu, u32 index);
 u32 gvm_nvidia_victim(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
 		      bool first_is_free);
 bool gvm_nvidia_is_picked(struct gvm_uvm_gpu *gpu, u32 index);

@@ -200,6 +200,7 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.swapped = gvm_nvidia_swapped,
 	.leaves = gvm_nvidia_leaves,
 	.used = gvm_nvidia_used,
+	.split = gvm_nvidia_split,
 	.victim = gvm_nvidia_victim,
 	.is_picked = gvm_nvidia_is_picked,
 	.putback = gvm_nvidia_putback,

@@ -133,6 +133,17 @@ void gvm_nvidia_used(struct gvm_uvm_gpu *uvm, u32 index, bool used)
 	gvm_spin_unlock(&gpu->lock);
 }
 
+bool gvm_nvidia_split(struct gvm_uvm_gpu *uvm, u32 index)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+	bool was_unused;
+
+	gvm_spin_lock(&gpu->lock);
+	was_unused = __test_and_clear_bit(index, gpu->unused);
+	gvm_spin_unlock(&gpu->lock);
+	return was_unused;
+}
+
 /* A picked root chunk counts as taken when it leaves, and not if it is put back as a whole. */
 static void victim_set_forced(struct gvm_nvidia_gpu *gpu, u32 index, bool forced)
 {

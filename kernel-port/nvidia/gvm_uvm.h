@@ -23,7 +23,7 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 11u
+#define GVM_UVM_VERSION 12u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
@@ -200,6 +200,12 @@ struct gvm_uvm_calls {
 	 * needed. CONTEXT: atomic.
 	 */
 	void (*used)(struct gvm_uvm_gpu *gpu, u32 index, bool used);
+	/*
+	 * A root chunk was split, and nothing tells when its parts are used: it does not count as
+	 * one without data any more. Returns whether it did. CONTEXT: atomic, under the PMM list
+	 * lock.
+	 */
+	bool (*split)(struct gvm_uvm_gpu *gpu, u32 index);
 
 	/*
 	 * nvidia-uvm is full and wants a victim. @first: the root chunk that the stock driver

@@ -23,6 +23,7 @@ void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm);
 /* uvm_pmm_gpu.c: see gvm_uvm_pmm_tail.c. */
 void gvm_uvm_chunk_freed(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_evicted(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_chunk_split(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_used(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_unused(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_discarded(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);

@@ -92,6 +92,7 @@ void test_denied(struct softgpu_tenant *tenant);
 void test_neighbour(struct softgpu_tenant *tenant);
 void test_hooked_protection(struct softgpu_tenant *tenant);
 void test_unused(struct softgpu_tenant *tenant);
+void test_cut(struct softgpu_tenant *tenant);
 void test_forced(struct softgpu_tenant *tenant);
 void test_forced_range(struct softgpu_tenant *tenant);
 void test_unforced(struct softgpu_tenant *tenant);

@@ -35,6 +35,7 @@ static const struct hooked_test hooked_tests[] = {
 	{ "neighbour", true, "", "", test_neighbour },
 	{ "protection", true, "", "", test_hooked_protection },
 	{ "unused", true, "", "", test_unused },
+	{ "cut", true, "", "", test_cut },
 	{ "forced", true, "", "", test_forced },
 	{ "forcedrange", true, "", "", test_forced_range },
 	{ "unforced", true, "", "", test_unforced },
