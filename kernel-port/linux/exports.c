@@ -93,6 +93,7 @@ EXPORT_SYMBOL_GPL(gvm_trace_wait);
  */
 
 /* Charges: reserve before the chunk is allocated, bind it, uncharge it when it is freed. */
+EXPORT_SYMBOL_GPL(gvm_charge_adopt_piece);
 EXPORT_SYMBOL_GPL(gvm_charge_reserve_bytes);
 EXPORT_SYMBOL_GPL(gvm_charge_reserve_chunk);
 EXPORT_SYMBOL_GPL(gvm_charge_cancel_bytes);

@@ -8,7 +8,7 @@
  * of 4 KB a piece of a page of it. A page has one payer. A chunk of 4 KB that nvidia-uvm puts
  * into a page of another container is charged as unevictable memory: its container's limit
  * does not evict it. When its root chunk is evicted, for whatever reason, it leaves too, and its
- * bytes are credited.
+ * bytes are credited. When the payer has left the page, it becomes an ordinary piece.
  */
 #ifndef GVM_NVIDIA_H
 #define GVM_NVIDIA_H
@@ -52,6 +52,8 @@ struct gvm_nvidia_gpu {
 	/* Payer of a chunk of 4 KB in a page of another container, by address / 4 KB. */
 	struct xarray pieces;
 
+	/* Channels of a control call; guarded by the device's tsg_mutex. */
+	const struct gvm_uvm_channel *batch[GVM_UVM_CHANNELS_MAX];
 	struct mutex tsgs_lock; /* channels come and go; before the device's tsg_mutex */
 	struct xarray tsgs;	/* gvm_nvidia_tsgs.c, by the core's id */
 	struct delayed_work tsgs_watch;
@@ -138,8 +140,10 @@ void gvm_nvidia_tsgs_unwatch(struct gvm_nvidia_gpu *gpu);
 
 /* gvm_nvidia_victims.c. */
 extern const struct gvm_memory_ops gvm_nvidia_memory_ops;
-int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, bool own, u32 *ret_index);
+int gvm_nvidia_make_room(struct gvm_uvm_space *space, u64 va, u64 bytes, bool own,
+			 u32 *ret_index);
 void gvm_nvidia_used(struct gvm_uvm_gpu *gpu, u32 index, bool used);
+bool gvm_nvidia_split(struct gvm_uvm_gpu *gpu, u32 index);
 u32 gvm_nvidia_victim(struct gvm_uvm_gpu *gpu, struct gvm_uvm_space *space, u32 first,
 		      bool first_is_free);
 bool gvm_nvidia_is_picked(struct gvm_uvm_gpu *gpu, u32 index);

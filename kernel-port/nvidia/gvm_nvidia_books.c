@@ -124,16 +124,22 @@ static int try_bind(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 	return status;
 }
 
-/* A piece of a page that another container pays for. */
+/*
+ * A piece of a page that another container pays for. It is charged before it can be found:
+ * adopt_pieces() takes it for charged.
+ */
 static int bind_foreign(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 			u64 address)
 {
-	int status = xa_err(
-		xa_store(&gpu->pieces, address / GVM_PIECE_BYTES, container, GFP_KERNEL));
+	unsigned long piece = address / GVM_PIECE_BYTES;
+	int status = xa_reserve(&gpu->pieces, piece, GFP_KERNEL);
 
-	if (!status)
-		gvm_charge_bind_unevictable(container, GVM_PIECE_BYTES);
-	return status;
+	if (status)
+		return status;
+	gvm_charge_bind_unevictable(container, GVM_PIECE_BYTES);
+	/* The entry is there, so no memory is needed. */
+	WARN_ON_ONCE(xa_err(xa_store(&gpu->pieces, piece, container, GFP_NOWAIT)));
+	return 0;
 }
 
 /*
@@ -206,6 +212,35 @@ static void pages_leave(struct gvm_nvidia_gpu *gpu, u32 index, u32 first, u32 pa
 }
 
 /*
+ * The payer of a page has left it. The first foreign piece makes its container the payer, and all
+ * pieces of that one are charged to it as any other from now on. A page whose root chunk is in
+ * eviction stays as it is: its pieces leave with it. If the eviction fails, they stay
+ * unevictable. A piece that leaves at the same time finds its entry in the xarray, or its bit
+ * here. Under the lock.
+ */
+static void adopt_pieces(struct gvm_nvidia_gpu *gpu, const struct gvm_nvidia_part *page)
+{
+	unsigned long first = (((unsigned long)page->index << GVM_CHUNK_SHIFT) +
+			       ((unsigned long)page->first << GVM_PAGE_SHIFT)) /
+			      GVM_PIECE_BYTES;
+
+	if (xa_empty(&gpu->pieces) ||
+	    !gpu->uvm->services->evictable(gpu->uvm->pmm, page->index))
+		return;
+	xa_lock(&gpu->pieces);
+	for (u32 piece = 0; piece < GVM_PIECES_PER_PAGE; piece++) {
+		struct gvm_nvidia_part part = { page->index, page->first, 0, piece };
+		struct gvm_container *container = xa_load(&gpu->pieces, first + piece);
+
+		if (!container || gvm_charge_adopt_piece(container, part.index, part.first))
+			continue;
+		__xa_erase(&gpu->pieces, first + piece);
+		mark_paid(gpu, &part);
+	}
+	xa_unlock(&gpu->pieces);
+}
+
+/*
  * A piece of 4 KB leaves: a chunk of its own, or one of those into which nvidia-uvm splits a
  * chunk when a process unmaps a part of it. A page has a payer as long as it has a piece.
  */
@@ -227,6 +262,8 @@ static void piece_leaves(struct gvm_nvidia_gpu *gpu, u64 address)
 		if (__test_and_clear_bit(part.index, gpu->forced))
 			gvm_clock_count_taken(gpu->device, part.index);
 		gvm_uncharge_piece(gpu->device, part.index, part.first);
+		if (!*paid)
+			adopt_pieces(gpu, &part);
 	}
 	gvm_spin_unlock(&gpu->lock);
 }

@@ -59,6 +59,7 @@ static int nvidia_gpu_add(struct gvm_uvm_gpu *uvm)
 		.memory = gpu,
 		.default_timeslice_us = NVIDIA_TIMESLICE_US,
 		.sub_chunks = true,
+		.byte_limits = true,
 	};
 	int status;
 
@@ -197,6 +198,7 @@ const struct gvm_uvm_calls gvm_uvm_calls = {
 	.swapped = gvm_nvidia_swapped,
 	.leaves = gvm_nvidia_leaves,
 	.used = gvm_nvidia_used,
+	.split = gvm_nvidia_split,
 	.victim = gvm_nvidia_victim,
 	.is_picked = gvm_nvidia_is_picked,
 	.putback = gvm_nvidia_putback,

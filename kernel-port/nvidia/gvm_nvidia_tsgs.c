@@ -48,15 +48,83 @@ static bool channel_may_run(const struct gvm_uvm_channel *channel)
 	return !channel->state || READ_ONCE(*channel->state) & NVIDIA_CHANNEL_ENABLE;
 }
 
+static struct gvm_uvm_channel *tsg_channel(struct gvm_nvidia_tsg *tsg)
+{
+	return list_first_entry(&tsg->channels, struct gvm_uvm_channel, node);
+}
+
+/*
+ * Put the next channels of a TSG, from @next on, into gpu->batch: as many as one call takes, and
+ * of one client, whose handle of the GPU makes the call. @may_run_only: pass over those that may
+ * not run. @next becomes the first channel of the next batch, or NULL. Returns their number.
+ */
+static u32 batch_fill(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg, bool may_run_only,
+		      struct gvm_uvm_channel **next)
+{
+	struct gvm_uvm_channel *channel = *next;
+	u32 count = 0;
+
+	*next = NULL;
+	list_for_each_entry_from(channel, &tsg->channels, node)
+	{
+		if (may_run_only && !channel_may_run(channel))
+			continue;
+		if (count == ARRAY_SIZE(gpu->batch) ||
+		    (count && (channel->client != gpu->batch[0]->client ||
+			       channel->subdevice != gpu->batch[0]->subdevice))) {
+			*next = channel;
+			break;
+		}
+		gpu->batch[count++] = channel;
+	}
+	return count;
+}
+
+/*
+ * One call for all channels of the batch. If RM does not know one of them, each gets a call of
+ * its own: RM's firmware decides what such a list does, and its source is closed. Returns 0,
+ * -ENODEV (all are gone) or another error. Some have changed then, and some have not.
+ */
+static int batch_disable(struct gvm_nvidia_gpu *gpu, u32 count, bool disable, bool preempt)
+{
+	const struct gvm_uvm_services *services = gpu->uvm->services;
+	int status = services->channels_disable(gpu->batch, count, disable, preempt);
+
+	if (status != -ENODEV || count == 1)
+		return status;
+	for (u32 i = 0; i < count; i++) {
+		int one = services->channels_disable(&gpu->batch[i], 1, disable, preempt);
+
+		if (one && one != -ENODEV)
+			return one;
+		if (!one)
+			status = 0;
+	}
+	return status;
+}
+
+/* Disable the channels of a TSG that may run. Returns whether the GPU is there. */
+static bool tsg_hold(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg)
+{
+	struct gvm_uvm_channel *next = tsg_channel(tsg);
+	bool lost = false;
+
+	while (next) {
+		u32 count = batch_fill(gpu, tsg, true, &next);
+
+		if (count)
+			lost |= batch_disable(gpu, count, true, true) == -ENXIO;
+	}
+	return !lost;
+}
+
 /*
  * Disable the channels of frozen TSGs that may run. Returns whether a TSG is frozen, on a GPU
  * that is still there.
  */
 static bool tsgs_hold(struct gvm_nvidia_gpu *gpu)
 {
-	const struct gvm_uvm_services *services = gpu->uvm->services;
 	bool frozen = false, lost = false;
-	struct gvm_uvm_channel *channel;
 	struct gvm_nvidia_tsg *tsg;
 	unsigned long id;
 
@@ -66,10 +134,7 @@ static bool tsgs_hold(struct gvm_nvidia_gpu *gpu)
 		if (!tsg->tsg.disabled)
 			continue;
 		frozen = true;
-		list_for_each_entry(channel, &tsg->channels, node)
-			if (channel_may_run(channel))
-				lost |= services->channel_disable(channel, true, true) ==
-					-ENXIO;
+		lost |= !tsg_hold(gpu, tsg);
 	}
 	gvm_mutex_unlock(&gpu->device->tsg_mutex);
 	mutex_unlock(&gpu->tsgs_lock);
@@ -107,11 +172,6 @@ void gvm_nvidia_tsgs_destroy(struct gvm_nvidia_gpu *gpu)
 	gvm_nvidia_tsgs_unwatch(gpu);
 	WARN_ON_ONCE(!xa_empty(&gpu->tsgs));
 	xa_destroy(&gpu->tsgs);
-}
-
-static struct gvm_uvm_channel *tsg_channel(struct gvm_nvidia_tsg *tsg)
-{
-	return list_first_entry(&tsg->channels, struct gvm_uvm_channel, node);
 }
 
 /*
@@ -155,23 +215,32 @@ static int nvidia_tsg_preempt(void *data, u32 id)
 	return status;
 }
 
+/* The batches of a TSG before the one that begins with @end get their old state back. */
+static void tsg_undo(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
+		     const struct gvm_uvm_channel *end, bool disable)
+{
+	struct gvm_uvm_channel *next = tsg_channel(tsg);
+
+	while (next != end)
+		(void)batch_disable(gpu, batch_fill(gpu, tsg, false, &next), disable, false);
+}
+
 /*
- * All channels of a TSG, or none: after an error those before it are as they were. Returns 0,
- * -ENODEV (all are gone) or another error.
+ * All channels of a TSG, or none: after an error all are as they were, those of the batch that
+ * has met it, too. Returns 0, -ENODEV (all are gone) or another error.
  */
 static int tsg_disable(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg, bool disable,
 		       bool preempt)
 {
-	const struct gvm_uvm_services *services = gpu->uvm->services;
-	struct gvm_uvm_channel *channel;
+	struct gvm_uvm_channel *next = tsg_channel(tsg);
 	int status = -ENODEV;
 
-	list_for_each_entry(channel, &tsg->channels, node) {
-		int one = services->channel_disable(channel, disable, preempt);
+	while (next) {
+		u32 count = batch_fill(gpu, tsg, false, &next);
+		int one = batch_disable(gpu, count, disable, preempt);
 
 		if (one && one != -ENODEV) {
-			list_for_each_entry_continue_reverse(channel, &tsg->channels, node)
-				services->channel_disable(channel, !disable, false);
+			tsg_undo(gpu, tsg, next, !disable);
 			return one;
 		}
 		if (!one)
@@ -236,6 +305,12 @@ const struct gvm_gpu_ops gvm_nvidia_gpu_ops = {
 
 /* Channels come and go. */
 
+static int channel_disable(struct gvm_nvidia_gpu *gpu, const struct gvm_uvm_channel *channel,
+			   bool disable)
+{
+	return gpu->uvm->services->channels_disable(&channel, 1, disable, false);
+}
+
 /*
  * The TSG of that channel, or NULL. By the hardware's numbers: a process may give another one a
  * handle of its TSG, and two TSGs may have had the same handle. tsgs_lock held.
@@ -286,7 +361,7 @@ static int tsg_new(struct gvm_nvidia_gpu *gpu, struct gvm_container *container,
 err_detach:
 	gvm_tsg_detach(&tsg->tsg);
 	if (tsg->tsg.disabled)
-		(void)services->channel_disable(channel, false, false);
+		(void)channel_disable(gpu, channel, false);
 err_erase:
 	xa_erase(&gpu->tsgs, tsg->id);
 err_free:
@@ -302,7 +377,7 @@ static int tsg_add(struct gvm_nvidia_gpu *gpu, struct gvm_nvidia_tsg *tsg,
 
 	gvm_mutex_lock(&gpu->device->tsg_mutex);
 	if (tsg->tsg.disabled) {
-		status = gpu->uvm->services->channel_disable(channel, true, false);
+		status = channel_disable(gpu, channel, true);
 		gvm_nvidia_tsgs_watch(gpu);
 	}
 	if (!status) {

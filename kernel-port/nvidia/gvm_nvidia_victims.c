@@ -95,10 +95,12 @@ static bool victim_may_try(struct gvm_nvidia_payer *payer, bool own)
 	return atomic_inc_return(&payer->tries) <= GVM_NVIDIA_TRIES_MAX;
 }
 
-int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, bool own, u32 *ret_index)
+int gvm_nvidia_make_room(struct gvm_uvm_space *uvm, u64 va, u64 bytes, bool own, u32 *ret_index)
 {
 	struct gvm_nvidia_payer *payer = gvm_nvidia_payer(gvm_nvidia_space(uvm), va);
-	struct gvm_eviction eviction = { .keep = ret_index, .chunk = GVM_NO_CHUNK };
+	struct gvm_eviction eviction = { .keep = ret_index,
+					 .bytes = bytes,
+					 .chunk = GVM_NO_CHUNK };
 	int status = -ENOMEM;
 
 	if (victim_may_try(payer, own))
@@ -129,6 +131,17 @@ void gvm_nvidia_used(struct gvm_uvm_gpu *uvm, u32 index, bool used)
 	gvm_spin_lock(&gpu->lock);
 	__assign_bit(index, gpu->unused, !used);
 	gvm_spin_unlock(&gpu->lock);
+}
+
+bool gvm_nvidia_split(struct gvm_uvm_gpu *uvm, u32 index)
+{
+	struct gvm_nvidia_gpu *gpu = gvm_nvidia_gpu(uvm);
+	bool was_unused;
+
+	gvm_spin_lock(&gpu->lock);
+	was_unused = __test_and_clear_bit(index, gpu->unused);
+	gvm_spin_unlock(&gpu->lock);
+	return was_unused;
 }
 
 /* A picked root chunk counts as taken when it leaves, and not if it is put back as a whole. */

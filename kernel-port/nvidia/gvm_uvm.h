@@ -23,10 +23,13 @@
 #include <linux/types.h>
 
 /* Changes with every change of a struct of this file. */
-#define GVM_UVM_VERSION 9u
+#define GVM_UVM_VERSION 12u
 
 /* No root chunk. */
 #define GVM_UVM_NO_CHUNK (~0u)
+
+/* Channels that one control call of RM disables. */
+#define GVM_UVM_CHANNELS_MAX 64u
 
 struct gvm_uvm_channel;
 struct gvm_uvm_gpu;
@@ -56,16 +59,19 @@ struct gvm_uvm_services {
 	u32 (*kept_chunks)(void *pmm);
 
 	/*
-	 * RM's control calls about a channel, and about the TSG that it is in. Each returns 0,
-	 * -ENODEV (RM does not know it any more), -ENXIO (the GPU is lost), -ETIMEDOUT,
-	 * -EOPNOTSUPP, -ENOMEM or -EIO, and has changed nothing then. preempt asks the TSG to
-	 * leave the GPU. channel_disable takes a channel off the runlist, or puts it back; with
-	 * @preempt it leaves the GPU. CONTEXT: process.
+	 * RM's control calls about channels, and about the TSG that a channel is in. Each is
+	 * one call. Each returns 0, -ENODEV (RM does not know it any more), -ENXIO (the GPU is
+	 * lost), -ETIMEDOUT, -EOPNOTSUPP, -ENOMEM or -EIO, and has changed nothing then.
+	 * preempt asks the TSG to leave the GPU. channels_disable takes @count channels, 1 to
+	 * GVM_UVM_CHANNELS_MAX, of one client and subdevice off the runlist, or puts them back;
+	 * with @preempt they leave the GPU. -ENODEV: RM does not know one of them. After an
+	 * error about several channels it is not known which of them have changed. CONTEXT:
+	 * process.
 	 */
 	int (*tsg_set_timeslice)(const struct gvm_uvm_channel *channel, u64 timeslice_us);
 	int (*tsg_preempt)(const struct gvm_uvm_channel *channel);
-	int (*channel_disable)(const struct gvm_uvm_channel *channel, bool disable,
-			       bool preempt);
+	int (*channels_disable)(const struct gvm_uvm_channel *const *channels, u32 count,
+				bool disable, bool preempt);
 };
 
 /* A GPU that is managed. Made by nvidia-uvm, which frees it after gpu_remove(). */
@@ -162,7 +168,7 @@ struct gvm_uvm_calls {
 	void (*cancel)(struct gvm_uvm_space *space, u64 va, u64 bytes);
 	int (*bind)(struct gvm_uvm_space *space, u64 va, u64 address, u64 bytes);
 	/*
-	 * Make room for a chunk: evict one of the payer's own (@own), or one of any container
+	 * Make room for a chunk of @bytes: evict one of the payer's own (@own), or one of any container
 	 * that may lose it. 0: try again. @ret_index: the caller wants a whole root chunk, and
 	 * on 0 has the victim's, whose copies may be in flight; or GVM_UVM_NO_CHUNK. NULL: it
 	 * wants less. These lose the access, and are counted as oom:
@@ -171,7 +177,8 @@ struct gvm_uvm_calls {
 	 * eviction that failed. Not counted: -EINTR; -ENODEV, the GPU is lost. CONTEXT:
 	 * process, no VA-block lock.
 	 */
-	int (*make_room)(struct gvm_uvm_space *space, u64 va, bool own, u32 *ret_index);
+	int (*make_room)(struct gvm_uvm_space *space, u64 va, u64 bytes, bool own,
+			 u32 *ret_index);
 
 	/*
 	 * Does a fault bring in its whole VA block of 2 MB? CONTEXT: process, under a VA-block
@@ -193,6 +200,12 @@ struct gvm_uvm_calls {
 	 * needed. CONTEXT: atomic.
 	 */
 	void (*used)(struct gvm_uvm_gpu *gpu, u32 index, bool used);
+	/*
+	 * A root chunk was split, and nothing tells when its parts are used: it does not count as
+	 * one without data any more. Returns whether it did. CONTEXT: atomic, under the PMM list
+	 * lock.
+	 */
+	bool (*split)(struct gvm_uvm_gpu *gpu, u32 index);
 
 	/*
 	 * nvidia-uvm is full and wants a victim. @first: the root chunk that the stock driver

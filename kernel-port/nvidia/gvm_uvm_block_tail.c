@@ -20,8 +20,8 @@ static NV_STATUS gvm_uvm_make_room(uvm_va_block_t *block, uvm_va_block_retry_t *
 	NV_STATUS status;
 
 	uvm_mutex_unlock(&block->lock);
-	status = gvm_uvm_status(
-		space->gpu->calls->make_room(space, block->start, own, whole ? &index : NULL));
+	status = gvm_uvm_status(space->gpu->calls->make_room(space, block->start, size, own,
+							     whole ? &index : NULL));
 	if (index != GVM_UVM_NO_CHUNK)
 		status = gvm_uvm_chunk_take(&gpu->pmm, index, &retry->tracker, &chunk);
 	uvm_mutex_lock(&block->lock);

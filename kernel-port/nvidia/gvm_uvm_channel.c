@@ -70,18 +70,22 @@ int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel)
 			       sizeof(params));
 }
 
-int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt)
+int gvm_uvm_channels_disable(const struct gvm_uvm_channel *const *channels, u32 count,
+			     bool disable, bool preempt)
 {
 	struct gvm_rm_disable_channels params = {
 		.disable = disable,
-		.count = 1,
+		.count = count,
 		.only_scheduling = !preempt,
-		.client = { channel->client },
-		.channel = { channel->object },
 	};
 
-	return gvm_uvm_control(channel->client, channel->subdevice, GVM_RM_DISABLE_CHANNELS,
-			       &params, sizeof(params));
+	BUILD_BUG_ON(GVM_UVM_CHANNELS_MAX != GVM_RM_DISABLE_CHANNELS_MAX);
+	for (u32 i = 0; i < count; i++) {
+		params.client[i] = channels[i]->client;
+		params.channel[i] = channels[i]->object;
+	}
+	return gvm_uvm_control(channels[0]->client, channels[0]->subdevice,
+			       GVM_RM_DISABLE_CHANNELS, &params, sizeof(params));
 }
 
 static int gvm_uvm_parent_of(u32 client, u32 object, u32 *ret_parent)

@@ -23,6 +23,7 @@ void gvm_uvm_gpu_remove(uvm_pmm_gpu_t *pmm);
 /* uvm_pmm_gpu.c: see gvm_uvm_pmm_tail.c. */
 void gvm_uvm_chunk_freed(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_evicted(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
+void gvm_uvm_chunk_split(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_used(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_unused(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
 void gvm_uvm_chunk_discarded(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk);
@@ -75,7 +76,8 @@ struct gvm_uvm_space;
 /* gvm_uvm_channel.c: services, with the contracts of gvm_uvm_services. */
 int gvm_uvm_tsg_set_timeslice(const struct gvm_uvm_channel *channel, u64 timeslice_us);
 int gvm_uvm_tsg_preempt(const struct gvm_uvm_channel *channel);
-int gvm_uvm_channel_disable(const struct gvm_uvm_channel *channel, bool disable, bool preempt);
+int gvm_uvm_channels_disable(const struct gvm_uvm_channel *const *channels, u32 count,
+			     bool disable, bool preempt);
 
 /* gvm_uvm_pmm_tail.c: all services. */
 extern const struct gvm_uvm_services gvm_uvm_services;

@@ -145,7 +145,7 @@ const struct gvm_uvm_services gvm_uvm_services = {
 	.kept_chunks = gvm_uvm_kept_chunks,
 	.tsg_set_timeslice = gvm_uvm_tsg_set_timeslice,
 	.tsg_preempt = gvm_uvm_tsg_preempt,
-	.channel_disable = gvm_uvm_channel_disable,
+	.channels_disable = gvm_uvm_channels_disable,
 };
 
 /* The hooks. */
@@ -166,6 +166,25 @@ void gvm_uvm_chunk_freed(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
 void gvm_uvm_chunk_evicted(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
 {
 	gvm_uvm_chunk_leaves(pmm, chunk);
+}
+
+/*
+ * A VA block is cut in two, and with it its chunk, or a walk that failed has put that back. The
+ * driver tells the PMM of blocks of 2 MB whether they have data, and of others not. So a root
+ * chunk that had none would stay on the list of those, the first ones to be evicted, while its
+ * parts are used. Put it back on the list of the others, as the driver does when a part of it is
+ * freed. A root chunk in eviction is on no list.
+ */
+void gvm_uvm_chunk_split(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)
+{
+	struct gvm_uvm_gpu *gpu = gvm_uvm_find(pmm);
+
+	if (!gpu)
+		return;
+	uvm_spin_lock(&pmm->list_lock);
+	if (gpu->calls->split(gpu, gvm_uvm_index(chunk)) && !chunk_is_in_eviction(pmm, chunk))
+		chunk_update_lists_locked(pmm, chunk);
+	uvm_spin_unlock(&pmm->list_lock);
 }
 
 void gvm_uvm_chunk_used(uvm_pmm_gpu_t *pmm, uvm_gpu_chunk_t *chunk)

@@ -214,13 +214,12 @@ NV_STATUS softgpu_control(struct softgpu *gpu, u32 client, u32 object, u32 comma
 }
 
 /*
- * Whether the GPU has the object of a call: a channel, a TSG, a device, or the first channel
- * that a list names. LOCKING: softgpu.lock.
+ * Whether the GPU has the object of a call: a channel, a TSG, a device or a subdevice. LOCKING:
+ * softgpu.lock.
  */
 static bool softgpu_rmapi_has(struct softgpu *gpu, const struct gvm_rm_control *control)
 {
 	const void *params = (const void *)(uintptr_t)control->params;
-	const struct gvm_rm_disable_channels *list = params;
 	const struct gvm_rm_handle_info *info = params;
 	const struct gvm_rm_child_handle *child = params;
 
@@ -231,7 +230,7 @@ static bool softgpu_rmapi_has(struct softgpu *gpu, const struct gvm_rm_control *
 	case GVM_RM_CLIENT_GET_CHILD_HANDLE:
 		return child->parent == SOFTGPU_DEVICE + gpu->number;
 	case GVM_RM_DISABLE_CHANNELS:
-		return softgpu_user_channel_find(gpu, list->client[0], list->channel[0]);
+		return control->object == SOFTGPU_SUBDEVICE + gpu->number;
 	default:
 		return softgpu_channel_in(gpu, control->client, control->object);
 	}
@@ -253,19 +252,32 @@ static struct softgpu *softgpu_rmapi_gpu(const struct gvm_rm_control *control)
 	return softgpu_rm_gpu(0);
 }
 
+static void softgpu_rmapi_count(struct softgpu *gpu, u32 command)
+{
+	mutex_lock(&gpu->lock);
+	gpu->stats.disables += command == GVM_RM_DISABLE_CHANNELS;
+	gpu->stats.preempts += command == GVM_RM_TSG_PREEMPT;
+	mutex_unlock(&gpu->lock);
+}
+
 static void softgpu_rmapi_op(nvidia_modeset_stack_ptr stack, void *data)
 {
 	struct gvm_rm_control *control = data;
 	u32 bytes = softgpu_control_bytes(control->command);
+	struct softgpu *gpu;
 
-	if (control->op != GVM_RM_CONTROL || !bytes)
+	if (control->op != GVM_RM_CONTROL || !bytes) {
 		control->status = NV_ERR_NOT_SUPPORTED;
-	else if (control->params_bytes != bytes)
+		return;
+	}
+	if (control->params_bytes != bytes) {
 		control->status = NV_ERR_INVALID_ARGUMENT;
-	else
-		control->status = softgpu_control(softgpu_rmapi_gpu(control), control->client,
-						  control->object, control->command,
-						  (void *)(uintptr_t)control->params);
+		return;
+	}
+	gpu = softgpu_rmapi_gpu(control);
+	softgpu_rmapi_count(gpu, control->command);
+	control->status = softgpu_control(gpu, control->client, control->object,
+					  control->command, (void *)(uintptr_t)control->params);
 }
 
 static int softgpu_rmapi_alloc_stack(nvidia_modeset_stack_ptr *ret_stack)

@@ -61,7 +61,7 @@ struct softgpu_access {
  * A channel that is registered with a number of this or more is one of the copy engine. It runs
  * pushes, and its faults cannot be replayed.
  */
-#define SOFTGPU_COPY_CHANNELS 0x100u
+#define SOFTGPU_COPY_CHANNELS 0x1000u
 
 /*
  * Channels of SMs whose numbers are equal modulo this one are in one TSG of their client: 1, 17
@@ -105,6 +105,7 @@ struct softgpu_stats {
 	__u64 peer_accesses;		    /* of kernels to the other GPU's memory */
 	__u64 engine_faults, engine_kills; /* of pushes; channels that UVM had killed for one */
 	__u64 replay_wait_ms;		   /* that an access waited for a replay: most */
+	__u64 disables, preempts;	   /* control calls of modules, failed ones, too */
 };
 
 enum softgpu_event_kind {

@@ -399,6 +399,11 @@ START_TEST(a_siblings_chunk_on_its_way_out_is_waited_for)
 	gvm_charge_cancel(sibling);
 	gvm_limit_set_high(one, 0);
 	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), -ENOENT);
+	/* Room for less than a chunk is enough for a small charge. */
+	gvm_limit_set_high(one, GVM_PAGE_BYTES);
+	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), -ENOENT);
+	eviction.bytes = GVM_PIECE_BYTES;
+	ck_assert_int_eq(gvm_evict_for(child, GVM_NEED_CHARGE, &eviction), 0);
 	end_family(child, sibling);
 }
 END_TEST

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
-/* The background evictor of a child keeps part of the child's own limit free. */
+/*
+ * The background evictor of a container keeps part of its limit free: of a child's own limit, and
+ * of a limit that holds for bytes.
+ */
 #include "core_world.h"
 #include "gvm/child.h"
 #include "gvm/evictor.h"
@@ -52,4 +55,45 @@ START_TEST(the_evictor_of_a_child_takes_chunks_of_that_child_only)
 }
 END_TEST
 
-TEST_MAIN("child_evictor", the_evictor_of_a_child_takes_chunks_of_that_child_only)
+/* Is the container's evictor woken? Its thread does not run by itself. */
+static bool is_kicked(struct gvm_container *container)
+{
+	container->evictor->kicked = false;
+	gvm_evictors_kick(container, 0);
+	return container->evictor->kicked;
+}
+
+/*
+ * A limit of 32 chunks, and a page in each of 32 chunks. Where the limit holds for bytes, the
+ * container has used 2 MB of it, and no chunk of it has to leave ahead of need. Where it holds
+ * for chunks as well, none is free.
+ */
+START_TEST(a_limit_of_bytes_has_room_beside_pages_in_many_chunks)
+{
+	struct gvm_container *container;
+
+	world_init_with(64, true);
+	container = world_attach(1);
+	gvm_limit_set_high(container, 32 * CHUNK);
+	ck_assert_int_eq(gvm_container_evictor_get(container), 0);
+	for (u32 chunk = 0; chunk < 32; chunk++) {
+		ck_assert_int_eq(gvm_charge_reserve_bytes(container, GVM_PAGE_BYTES), 0);
+		ck_assert_int_eq(gvm_charge_bind_part(container, chunk, 7, 1), 0);
+	}
+	ck_assert(is_kicked(container));
+	world.device.byte_limits = true;
+	ck_assert(!is_kicked(container));
+	/* Its watermark is one chunk. */
+	ck_assert_int_eq(gvm_charge_reserve_bytes(container, 30 * CHUNK), 0);
+	ck_assert(!is_kicked(container));
+	ck_assert_int_eq(gvm_charge_reserve_bytes(container, GVM_PIECE_BYTES), 0);
+	ck_assert(is_kicked(container));
+	gvm_charge_cancel_bytes(container, 30 * CHUNK + GVM_PIECE_BYTES);
+	gvm_container_evictor_put(container);
+	world_detach(container);
+	world_destroy();
+}
+END_TEST
+
+TEST_MAIN("child_evictor", the_evictor_of_a_child_takes_chunks_of_that_child_only,
+	  a_limit_of_bytes_has_room_beside_pages_in_many_chunks)

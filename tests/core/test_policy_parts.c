@@ -62,6 +62,20 @@ START_TEST(a_limit_counts_parts_to_the_byte)
 }
 END_TEST
 
+/* A page in each of four chunks: where limits hold for bytes, two chunks are room for that. */
+START_TEST(a_limit_of_bytes_counts_no_chunks)
+{
+	for (u32 chunk = 0; chunk < 4; chunk++)
+		give(a, chunk, 0, 1);
+	gvm_limit_set_high(a, 2 * GVM_CHUNK_BYTES);
+	ck_assert_uint_eq(gvm_charge_excess(a), 2);
+	device->byte_limits = true;
+	ck_assert_uint_eq(gvm_charge_excess(a), 0);
+	gvm_limit_set_high(a, 3 * PAGE);
+	ck_assert_uint_eq(gvm_charge_excess(a), 1);
+}
+END_TEST
+
 START_TEST(another_payer_owns_the_chunk_when_the_owner_has_left)
 {
 	give(a, 5, 0, 1);
@@ -179,6 +193,45 @@ START_TEST(a_page_of_pieces_has_one_payer)
 	gvm_uncharge_piece(device, 2, 4);
 	ck_assert_uint_eq(b->evicted_chunks, 1);
 	ck_assert_uint_eq(device->evicting_chunks, 0);
+}
+END_TEST
+
+/*
+ * A piece in a page of another container is unevictable until that one has left the page. Then it
+ * is its own container's as any other: that owns the chunk, and can lose it.
+ */
+START_TEST(a_piece_is_adopted_when_its_page_has_no_payer)
+{
+	ck_assert_int_eq(give_piece(a, 2, 3), 0);
+	ck_assert_int_eq(give_piece(a, 2, 3), 0);
+	for (u32 i = 0; i < 2; i++) {
+		ck_assert_int_eq(gvm_charge_reserve_bytes(b, GVM_PIECE_BYTES), 0);
+		gvm_charge_bind_unevictable(b, GVM_PIECE_BYTES);
+	}
+	gvm_uncharge_piece(device, 2, 3);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), -EEXIST);
+	ck_assert_uint_eq(b->unevictable_bytes, 2 * GVM_PIECE_BYTES);
+	world_check();
+	gvm_uncharge_piece(device, 2, 3);
+	ck_assert_uint_eq(state_of(2), GVM_CHUNK_FREE);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), 0);
+	ck_assert_ptr_eq(device->chunks[2].owner, b);
+	ck_assert_uint_eq(b->unevictable_bytes, GVM_PIECE_BYTES);
+	ck_assert_uint_eq(device->unevictable_bytes, GVM_PIECE_BYTES);
+	ck_assert_uint_eq(b->reserved_bytes, 0);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 2 * GVM_PIECE_BYTES);
+	world_check();
+	/* It is picked, and nothing is bound to a chunk that leaves. */
+	ck_assert_uint_eq(world_pick_own(b, 2), 2);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), -EBUSY);
+	ck_assert_uint_eq(b->unevictable_bytes, GVM_PIECE_BYTES);
+	gvm_clock_putback(device, 2);
+	ck_assert_int_eq(gvm_charge_adopt_piece(b, 2, 3), 0);
+	ck_assert_uint_eq(b->unevictable_bytes, 0);
+	ck_assert_uint_eq(device->chunks[2].bytes, 2 * GVM_PIECE_BYTES);
+	world_check();
+	gvm_uncharge(device, 2);
+	ck_assert_uint_eq(gvm_charged_bytes(b), 0);
 }
 END_TEST
 
@@ -481,6 +534,26 @@ static void evict_by_halves(void)
 }
 
 /*
+ * Eight chunks with a page each, and a limit of bytes. One of two chunks costs nothing, and one of
+ * three pages takes five chunks, though the bytes above it are less than one chunk.
+ */
+START_TEST(a_lowered_limit_of_bytes_takes_as_many_chunks_as_it_has_to)
+{
+	device->byte_limits = true;
+	evict_by_halves();
+	for (u32 chunk = 0; chunk < 8; chunk++)
+		give(a, chunk, 0, 1);
+	gvm_limit_set_high(a, 2 * GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_reclaim(a), 0);
+	ck_assert_uint_eq(whole_evictions, 0);
+	gvm_limit_set_high(a, 3 * PAGE);
+	ck_assert_int_eq(gvm_reclaim(a), 0);
+	ck_assert_uint_eq(whole_evictions, 5);
+	ck_assert_uint_eq(gvm_charged_bytes(a), 3 * PAGE);
+}
+END_TEST
+
+/*
  * A limit is one of bytes and of chunks. Four halves bring the charge two chunks down, but the
  * container still occupies four chunks: the write goes on until two of them have left.
  */
@@ -605,6 +678,56 @@ START_TEST(a_container_without_a_chunk_of_its_own_has_no_victim)
 }
 END_TEST
 
+/* What a search for room within the limit says of a charge of @bytes; 0: of a chunk. */
+static int room_for(struct gvm_container *container, u64 bytes)
+{
+	struct gvm_eviction eviction = { .bytes = bytes };
+
+	return gvm_evict_for(container, GVM_NEED_CHARGE, &eviction);
+}
+
+/*
+ * A charge is refused, and then another thread frees a page. There is no victim. The charge fits
+ * now if it is of a page, and not if it is of more.
+ */
+START_TEST(a_small_charge_that_fits_by_now_is_not_refused)
+{
+	for (u32 chunk = 0; chunk < 2; chunk++) {
+		give(a, chunk, 0, HALF);
+		give(b, chunk, HALF, HALF);
+	}
+	gvm_limit_set_high(b, GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, GVM_PIECE_BYTES), -EDQUOT);
+	ck_assert_int_eq(room_for(b, GVM_PIECE_BYTES), -ENOENT);
+	gvm_uncharge_part(device, 0, HALF, 1);
+	ck_assert_int_eq(room_for(b, GVM_PIECE_BYTES), 0);
+	ck_assert_int_eq(room_for(b, PAGE), 0);
+	ck_assert_int_eq(room_for(b, PAGE + GVM_PIECE_BYTES), -ENOENT);
+	ck_assert_int_eq(room_for(b, 0), -ENOENT);
+	/* Room for less is no reason to wait for what is on its way in. */
+	ck_assert_int_eq(gvm_charge_reserve_bytes(b, GVM_PIECE_BYTES), 0);
+	ck_assert_int_eq(room_for(b, PAGE), -EAGAIN);
+	ck_assert_int_eq(room_for(b, PAGE - GVM_PIECE_BYTES), 0);
+	gvm_charge_cancel_bytes(b, GVM_PIECE_BYTES);
+	gvm_uncharge(device, 0);
+	gvm_uncharge(device, 1);
+}
+END_TEST
+
+/* The same where all of the container's memory is unevictable. */
+START_TEST(a_small_charge_fits_beside_unevictable_memory)
+{
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, GVM_CHUNK_BYTES), 0);
+	gvm_charge_bind_unevictable(a, GVM_CHUNK_BYTES);
+	gvm_limit_set_high(a, GVM_CHUNK_BYTES);
+	ck_assert_int_eq(gvm_charge_reserve_bytes(a, GVM_PIECE_BYTES), -EDQUOT);
+	gvm_uncharge_unevictable(a, GVM_PIECE_BYTES);
+	ck_assert_int_eq(room_for(a, GVM_PIECE_BYTES), 0);
+	ck_assert_int_eq(room_for(a, PAGE), -ENOENT);
+	gvm_uncharge_unevictable(a, GVM_CHUNK_BYTES - GVM_PIECE_BYTES);
+}
+END_TEST
+
 /* Each chunk of the container's may hold one piece of its own: ports bound their tries by that. */
 START_TEST(room_may_take_an_eviction_for_each_piece)
 {
@@ -663,24 +786,29 @@ static void add_tests(TCase *tests)
 {
 	tcase_add_test(tests, each_part_is_paid_by_the_container_that_got_it);
 	tcase_add_test(tests, a_limit_counts_parts_to_the_byte);
+	tcase_add_test(tests, a_limit_of_bytes_counts_no_chunks);
 	tcase_add_test(tests, another_payer_owns_the_chunk_when_the_owner_has_left);
 	tcase_add_test(tests, an_eviction_of_a_part_leaves_the_rest_charged);
 	tcase_add_test(tests, an_owner_can_leave_while_its_chunk_is_evicted);
 	tcase_add_test(tests, pieces_of_a_page_are_charged_to_the_byte);
 	tcase_add_test(tests, a_page_leaves_in_pieces_or_pieces_leave_as_a_page);
 	tcase_add_test(tests, a_page_of_pieces_has_one_payer);
+	tcase_add_test(tests, a_piece_is_adopted_when_its_page_has_no_payer);
 	tcase_add_test(tests, random_parts_agree_with_a_plain_array);
 	tcase_add_test(tests, an_allocated_chunk_is_charged_and_is_no_victim);
 	tcase_add_test(tests, a_part_of_a_chunk_that_is_being_evicted_is_not_bound);
 	tcase_add_test(tests, a_range_is_taken_whatever_the_limits_say);
 	tcase_add_test(tests, a_forced_chunk_counts_as_taken_when_it_leaves);
 	tcase_add_test(tests, a_forced_take_is_a_line_of_gmem_events);
+	tcase_add_test(tests, a_lowered_limit_of_bytes_takes_as_many_chunks_as_it_has_to);
 	tcase_add_test(tests, a_limit_written_once_is_reached_by_parts);
 	tcase_add_test(tests, a_chunk_of_which_a_part_stays_is_not_handed_over);
 	tcase_add_test(tests, a_part_is_no_room_on_a_full_device);
 	tcase_add_test(tests, parts_above_low_do_not_cost_a_chunk_below_it);
 	tcase_add_test(tests, a_part_is_no_room_where_all_are_protected);
 	tcase_add_test(tests, a_container_without_a_chunk_of_its_own_has_no_victim);
+	tcase_add_test(tests, a_small_charge_that_fits_by_now_is_not_refused);
+	tcase_add_test(tests, a_small_charge_fits_beside_unevictable_memory);
 	tcase_add_test(tests, room_may_take_an_eviction_for_each_piece);
 	tcase_add_test(tests, a_credit_too_many_of_swap_clamps_at_zero);
 }

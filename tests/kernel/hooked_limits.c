@@ -160,6 +160,72 @@ void test_pieces(struct softgpu_tenant *tenant)
 	munmap(p, bytes);
 }
 
+/* Has a piece of 4 KB, until it is told to go on. */
+static int payer_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+	uint64_t *p = softgpu_managed(&tenant, SOFTGPU_PAGE);
+
+	failed += !hooked_write(&tenant, p, SOFTGPU_PAGE, number);
+	hooked_ready();
+	failed += !hooked_cpu_reads(p, SOFTGPU_PAGE, number);
+	munmap(p, SOFTGPU_PAGE);
+	hooked_ready();
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+/* The limit becomes 0: what leaves, and what stays, in pages. */
+static void check_evictable(pid_t me, long long leave, long long stay, const char *when)
+{
+	guest_check(hooked_set(me, "gmem.limit.high", "0") == 0 &&
+			    hooked_get(me, "gmem.current") == stay * (long long)SOFTGPU_PAGE &&
+			    hooked_get(me, "gmem.swap.current") ==
+				    leave * (long long)SOFTGPU_PAGE,
+		    "%s a limit of 0 leaves %lld bytes, and evicts %lld", when,
+		    hooked_get(me, "gmem.current"), hooked_get(me, "gmem.swap.current"));
+	guest_check(hooked_set(me, "gmem.limit.high", "max") == 0, "no limit");
+}
+
+/*
+ * Pieces in a page that another container pays for do not leave for their own container's limit.
+ * When that one has left the page, they do.
+ */
+void test_foreign(struct softgpu_tenant *tenant)
+{
+	struct hooked_process payer = hooked_start(payer_life, 7);
+	uint64_t *pieces[3];
+	pid_t me = getpid();
+	bool right = true;
+
+	hooked_wait_ready(&payer);
+	for (unsigned int i = 0; i < 3; i++) {
+		pieces[i] = softgpu_managed(tenant, SOFTGPU_PAGE);
+		right = hooked_write(tenant, pieces[i], SOFTGPU_PAGE, 3 + i) && right;
+	}
+	guest_check(right && hooked_get(me, "gmem.current") == 3 * (long long)SOFTGPU_PAGE,
+		    "three pieces are charged: %lld", hooked_get(me, "gmem.current"));
+	check_evictable(me, 0, 3, "beside their page's payer");
+	munmap(pieces[1], SOFTGPU_PAGE);
+	guest_check(hooked_get(me, "gmem.current") == 2 * (long long)SOFTGPU_PAGE,
+		    "one of them goes: %lld", hooked_get(me, "gmem.current"));
+	hooked_go(&payer);
+	hooked_wait_ready(&payer);
+	check_evictable(me, 2, 0, "after their page's payer has left");
+	guest_check(hooked_read(tenant, pieces[0], SOFTGPU_PAGE, 3) &&
+			    hooked_read(tenant, pieces[2], SOFTGPU_PAGE, 5),
+		    "both come back, and are right");
+	check_evictable(me, 2, 0, "alone in their page");
+	munmap(pieces[0], SOFTGPU_PAGE);
+	munmap(pieces[2], SOFTGPU_PAGE);
+	guest_check(hooked_get(me, "gmem.current") == 0 &&
+			    hooked_get(me, "gmem.swap.current") == 0,
+		    "nothing is left");
+	hooked_go(&payer);
+	guest_check(hooked_end(&payer) == 0, "the payer had its data");
+}
+
 /* A tenant of 32 MB that stays as it is. */
 static int quiet_life(unsigned int number)
 {

@@ -200,6 +200,72 @@ void test_unused(struct softgpu_tenant *tenant)
 	}
 }
 
+#define CUT_MB	 12ul
+#define CUT_LIFE 40u
+#define OLD_MB	 64ul
+#define NEW_MB	 (HOOKED_MB - OLD_MB - CUT_MB + 8)
+
+/*
+ * A tenant of 12 MB, whose chunks hold no data: the CPU has taken it back. Then each of its
+ * blocks is cut in two, and the GPU uses both halves, in the same chunks.
+ */
+static int cut_life(unsigned int number)
+{
+	struct softgpu_tenant tenant;
+	size_t bytes = CUT_MB * SOFTGPU_MB;
+	int failed = softgpu_attach(&tenant, 3000 + number) != 0;
+	uint64_t *p = softgpu_managed(&tenant, bytes);
+
+	failed += !hooked_write(&tenant, p, bytes, number);
+	for (size_t at = 0; at < bytes; at += SOFTGPU_PAGE)
+		p[at / 8] = number + at / SOFTGPU_PAGE;
+	for (size_t at = SOFTGPU_MB; at < bytes; at += SOFTGPU_MB) {
+		UVM_TEST_VA_RANGE_SPLIT_PARAMS cut = { .split_address = (uintptr_t)p + at - 1 };
+
+		failed += softgpu_uvm(tenant.fd, UVM_TEST_VA_RANGE_SPLIT, &cut) != 0;
+	}
+	failed += !hooked_read(&tenant, p, bytes, number);
+	hooked_ready();
+	failed += !hooked_cpu_reads(p, bytes, number);
+	softgpu_detach(&tenant);
+	return failed;
+}
+
+/*
+ * A root chunk without data is split, and its parts are used: it is no easy victim any more. A
+ * neighbour's older memory leaves instead.
+ */
+void test_cut(struct softgpu_tenant *tenant)
+{
+	uint64_t *old = softgpu_managed(tenant, OLD_MB * SOFTGPU_MB);
+	struct hooked_process owner;
+	uint64_t *p = softgpu_managed(tenant, NEW_MB * SOFTGPU_MB);
+	long long left;
+
+	guest_check(hooked_write(tenant, old, OLD_MB * SOFTGPU_MB, 5), "the GPU writes %lu MB",
+		    OLD_MB);
+	owner = hooked_start(cut_life, CUT_LIFE);
+	hooked_wait_ready(&owner);
+	left = hooked_get(owner.pid, "gmem.current");
+	guest_check(left == (long long)CUT_MB * mb,
+		    "a neighbour has %lld bytes in halves of blocks", left);
+	guest_check(hooked_write(tenant, p, NEW_MB * SOFTGPU_MB, 6),
+		    "the GPU writes %lu MB more, for which 8 MB have to leave", NEW_MB);
+	left = hooked_get(owner.pid, "gmem.current");
+	guest_check(left == (long long)CUT_MB * mb &&
+			    hooked_get(owner.pid, "gmem.swap.current") == 0,
+		    "none of the neighbour's left, which were used last: it has %lld", left);
+	guest_check(hooked_get(getpid(), "gmem.swap.current") >= 8 * mb,
+		    "older memory did: %lld", hooked_get(getpid(), "gmem.swap.current"));
+	hooked_go(&owner);
+	guest_check(hooked_end(&owner) == 0, "the neighbour's data is right");
+	guest_check(hooked_read(tenant, old, OLD_MB * SOFTGPU_MB, 5) &&
+			    hooked_read(tenant, p, NEW_MB * SOFTGPU_MB, 6),
+		    "and all other");
+	munmap(old, OLD_MB * SOFTGPU_MB);
+	munmap(p, NEW_MB * SOFTGPU_MB);
+}
+
 void test_forced(struct softgpu_tenant *tenant)
 {
 	struct hooked_process owner = hooked_start(protected_life, 3);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0
 /*
- * A TSG with several channels: of one process; of two processes of one container, as with MPS;
- * and of processes of two containers, which is refused.
+ * A TSG with several channels: of one process, also with more of them than a call of RM takes; of
+ * two processes of one container, as with MPS; and of processes of two containers, which is
+ * refused.
  */
 #define _GNU_SOURCE
 #include "softgpu_kernel.h"
@@ -18,6 +19,9 @@
 #define MORE	  SOFTGPU_TSG_CHANNELS
 #define WORK	  100000ull
 #define FROZEN_US 100000
+#define MANY	  130u /* channels of a TSG */
+#define OF_CALL	  GVM_RM_DISABLE_CHANNELS_MAX
+#define CALLS	  ((MANY + OF_CALL - 1) / OF_CALL)
 #define REFUSAL	  "its TSG is in another container"
 
 static const long long mb = SOFTGPU_MB;
@@ -74,7 +78,9 @@ static void own_channels(struct softgpu_tenant *tenant)
 		    guest_error_name(status));
 	guest_check(hooked_set(me, "compute.freeze", "1") == 0, "it is frozen");
 	thaw(&kernel, &other);
-	softgpu_fail(SOFTGPU_FAIL_CONTROL, 1, 1);
+	/* RM does not know one of both, so each gets a call. */
+	softgpu_fail(SOFTGPU_FAIL_HANDLE, 0, 1);
+	softgpu_fail(SOFTGPU_FAIL_CONTROL, 2, 1);
 	status = hooked_set(me, "compute.freeze", "1");
 	guest_check(status == ETIMEDOUT && hooked_get(me, "compute.freeze") == 0,
 		    "RM refuses to disable the second channel: %s", guest_error_name(status));
@@ -86,6 +92,94 @@ static void own_channels(struct softgpu_tenant *tenant)
 	thaw(&kernel, &other);
 	softgpu_kernel_free(&kernel);
 	softgpu_kernel_free(&other);
+}
+
+/* The control calls of a write of compute.freeze. */
+struct calls {
+	int status;
+	uint64_t disables, preempts;
+};
+
+static struct calls set_frozen(const char *text)
+{
+	struct softgpu_stats before = softgpu_stats(), after;
+	struct calls calls = { .status = hooked_set(getpid(), "compute.freeze", text) };
+
+	after = softgpu_stats();
+	calls.disables = after.disables - before.disables;
+	calls.preempts = after.preempts - before.preempts;
+	return calls;
+}
+
+static void check_calls(struct calls calls, int status, uint64_t disables, const char *what)
+{
+	guest_check(calls.status == status && calls.disables == disables,
+		    "%s: %s, %llu calls disable or enable channels, %llu are due", what,
+		    guest_error_name(calls.status), (unsigned long long)calls.disables,
+		    (unsigned long long)disables);
+}
+
+/* Neither the first batch, which RM has taken back, nor the second, which it has refused, is off. */
+static void check_none_is_off(struct softgpu_kernel *first, struct softgpu_kernel *middle)
+{
+	softgpu_kernel_begin(first, WORK);
+	softgpu_kernel_wait(first);
+	softgpu_kernel_begin(middle, WORK);
+	softgpu_kernel_wait(middle);
+	guest_check(first->done.sum == WORK && middle->done.sum == WORK, "none is off");
+}
+
+/* Its process schedules a frozen TSG, and one look or two disable it again. */
+static void scheduled_many(void)
+{
+	uint64_t before = softgpu_stats().disables, calls;
+
+	guest_check(softgpu_schedule_tsg(FIRST) == 0, "its process schedules it");
+	usleep(10 * FROZEN_US);
+	calls = softgpu_stats().disables - before;
+	guest_check(calls >= CALLS && calls <= 2 * CALLS, "%llu calls disable it again",
+		    (unsigned long long)calls);
+}
+
+/*
+ * A TSG has more channels than RM disables by one call. Each call has as many as it can.
+ */
+void test_many(struct softgpu_tenant *tenant)
+{
+	struct softgpu_kernel first, middle, last;
+	struct softgpu_tenant other = *tenant;
+	struct calls calls;
+
+	softgpu_kernel_init(&first, tenant);
+	softgpu_kernel_init(&middle, tenant);
+	softgpu_kernel_init(&last, tenant);
+	for (unsigned int i = 1; i < MANY; i++) {
+		other = more(tenant, i * MORE);
+		if (i == OF_CALL)
+			middle.tenant = other;
+	}
+	last.tenant = other;
+	calls = set_frozen("1");
+	check_calls(calls, 0, CALLS, "a freeze");
+	guest_check(calls.preempts == 1, "it is one preempt: %llu",
+		    (unsigned long long)calls.preempts);
+	thaw(&first, &last);
+	softgpu_fail(SOFTGPU_FAIL_CONTROL, 1, 1);
+	check_calls(set_frozen("1"), ETIMEDOUT, 2 + 2, "RM refuses the second call");
+	check_none_is_off(&first, &middle);
+	softgpu_fail(SOFTGPU_FAIL_HANDLE, 1, 1);
+	check_calls(set_frozen("1"), 0, CALLS + OF_CALL, "RM does not know one of the second");
+	thaw(&middle, &last);
+	check_calls(set_frozen("1"), 0, CALLS, "a freeze");
+	scheduled_many();
+	softgpu_fail(SOFTGPU_FAIL_CONTROL, 1, 1);
+	check_calls(set_frozen("0"), ETIMEDOUT, 2 + 2, "RM refuses the second call of a thaw");
+	thaw(&first, &middle);
+	check_calls(set_frozen("1"), 0, CALLS, "a freeze");
+	check_calls(set_frozen("0"), 0, CALLS, "a thaw");
+	softgpu_kernel_free(&first);
+	softgpu_kernel_free(&middle);
+	softgpu_kernel_free(&last);
 }
 
 /* Run a kernel after each ready. */

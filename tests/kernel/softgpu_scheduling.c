@@ -152,6 +152,39 @@ static void preempted(struct softgpu_kernel *first)
 	guest_check(first->done.sum == LONG_ACCESSES, "its kernel has done all its work");
 }
 
+static unsigned int set_list_disabled(unsigned int channel, unsigned int other, bool disabled)
+{
+	struct gvm_rm_disable_channels list = { .disable = disabled,
+						.count = 2,
+						.client = { FIRST, FIRST },
+						.channel = { channel, other } };
+
+	return softgpu_rm_control(FIRST, softgpu_subdevice_of(FIRST), GVM_RM_DISABLE_CHANNELS,
+				  &list, sizeof(list));
+}
+
+/* A call takes a list of channels. One that is not there makes it fail as a whole. */
+static void lists(struct softgpu_kernel *first, struct softgpu_kernel *second,
+		  unsigned int object)
+{
+	guest_check(set_list_disabled(1, 7, true) == NV_ERR_OBJECT_NOT_FOUND &&
+			    set_list_disabled(7, 1, true) == NV_ERR_OBJECT_NOT_FOUND,
+		    "a list with a channel that is not there is refused");
+	softgpu_kernel_begin(first, ACCESSES);
+	softgpu_kernel_wait(first);
+	guest_check(set_list_disabled(1, object, true) == 0, "one call disables two channels");
+	softgpu_switches(FIRST);
+	softgpu_kernel_begin(first, ACCESSES);
+	softgpu_kernel_begin(second, ACCESSES);
+	usleep(100000);
+	guest_check(softgpu_switches(FIRST) == 0 && !softgpu_kernel_is_over(first) &&
+			    !softgpu_kernel_is_over(second),
+		    "neither of both runs");
+	guest_check(set_list_disabled(1, object, false) == 0, "and one call enables both");
+	softgpu_kernel_wait(first);
+	softgpu_kernel_wait(second);
+}
+
 /*
  * Two channels of a TSG run together: when one has ended the other one is well on its way, and
  * the TSG never left the SMs. A disabled one does not run, and the other one does.
@@ -170,6 +203,7 @@ static void together(struct softgpu_tenant *tenant, struct softgpu_kernel *first
 				    sizeof(info));
 	guest_check(status == 0 && info.result == softgpu_tsg_of(FIRST), "in the same TSG");
 	softgpu_kernel_init(&second, &more);
+	lists(first, &second, info.object);
 	guest_check(set_channel_disabled(FIRST, info.object, true) == 0, "it is disabled");
 	softgpu_kernel_begin(&second, LONG_ACCESSES);
 	softgpu_kernel_begin(first, ACCESSES);

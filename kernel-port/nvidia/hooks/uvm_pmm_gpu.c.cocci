@@ -41,6 +41,16 @@
  	...>
  }
 
+@split@
+@@
+ uvm_pmm_gpu_split_chunk(...)
+ {
+ 	<...
++	gvm_uvm_chunk_split(pmm, chunk);
+ 	uvm_mutex_unlock(&pmm->lock);
+ 	...>
+ }
+
 @victim@
 @@
  pick_root_chunk_to_evict(...)

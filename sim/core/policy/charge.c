@@ -44,11 +44,14 @@
  * page of such a chunk that has no payer is still of no use to other containers. So the number
  * of a container's chunks is limited, too: at most gmem.limit.high, rounded up to chunks,
  * however few pages it pays for. Otherwise a tenant could fill chunks with parts, discard all
- * but one part of each, and occupy 32 times its limit.
+ * but one part of each, and occupy 32 times its limit. In NVIDIA's driver that may happen: there
+ * parts of several containers share a chunk, so its port limits bytes alone
+ * (gvm_device_config.byte_limits).
  *
  * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. All its
  * pieces have one payer. A piece that goes to another container is refused, and the driver's
- * port charges it to that container as unevictable memory. A payer for each piece would take 16
+ * port charges it to that container as unevictable memory, until the page has no payer any more
+ * (gvm_charge_adopt_piece()). A payer for each piece would take 16
  * times the memory, and only for containers with ranges of less than 64 KB.
  *
  *
@@ -552,6 +555,31 @@ void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes)
 }
 
 /* CONTEXT: atomic. */
+int gvm_charge_adopt_piece(struct gvm_container *container, u32 chunk, u32 page)
+{
+	struct gvm_device *device = container->device;
+	int status = -EIO;
+
+	if (!gvm_books_lock(device))
+		return -EIO;
+	if (!charge_is_part_locked(device, chunk, page, 1) ||
+	    gvm_is_broken(device, container->unevictable_bytes >= GVM_PIECE_BYTES))
+		goto out;
+	/* The binding takes a reservation. The bytes are charged all along. */
+	container->reserved_bytes += GVM_PIECE_BYTES;
+	status = charge_bind_piece_locked(container, chunk, page);
+	if (status) {
+		container->reserved_bytes -= GVM_PIECE_BYTES;
+		goto out;
+	}
+	container->unevictable_bytes -= GVM_PIECE_BYTES;
+	device->unevictable_bytes -= GVM_PIECE_BYTES;
+out:
+	gvm_spin_unlock(&device->lock);
+	return status;
+}
+
+/* CONTEXT: atomic. */
 void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes)
 {
 	struct gvm_device *device = container->device;
@@ -573,7 +601,8 @@ static u64 charge_chunks(u64 bytes)
 
 /*
  * Chunks by which the container is above its own gmem.limit.high. Two counts can be too high: the
- * bytes that it pays for, and the chunks that it occupies. The limit in chunks is rounded up.
+ * bytes that it pays for, and the chunks that it occupies, unless limits hold for bytes alone. The
+ * limit in chunks is rounded up.
  */
 static u32 charge_excess_locked(const struct gvm_container *container)
 {
@@ -582,6 +611,8 @@ static u32 charge_excess_locked(const struct gvm_container *container)
 	u64 occupied = charge_chunks(gvm_family_occupied_bytes(container));
 
 	charged = charge_chunks(charged - min(charged, limit));
+	if (container->device->byte_limits)
+		return (u32)charged;
 	occupied -= min(occupied, charge_chunks(limit));
 	return (u32)max(charged, occupied);
 }

@@ -68,6 +68,7 @@ int gvm_device_init(struct gvm_device *device, const struct gvm_device_config *c
 	device->memory = config->memory;
 	device->default_timeslice_us = config->default_timeslice_us;
 	device->features = config->features;
+	device->byte_limits = config->byte_limits;
 	device->chunk_count = config->chunk_count;
 	device->global.hand = GVM_NO_CHUNK;
 	INIT_LIST_HEAD(&device->containers);

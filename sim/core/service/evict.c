@@ -146,33 +146,46 @@ static int evict_none_own_locked(struct gvm_container *container)
 	return -ENOSPC;
 }
 
+/*
+ * Would the refused charge fit by now? Memory has been freed since then, and maybe less than a
+ * chunk. Of a container without a family. Device's lock held.
+ */
+static bool evict_own_fits_locked(struct gvm_container *container,
+				  const struct gvm_eviction *eviction)
+{
+	u64 used;
+
+	if (eviction->bytes)
+		return !gvm_family_refuser_locked(container, eviction->bytes);
+	/* A container that pays for parts of others' chunks occupies less than it pays for. */
+	used = max(gvm_container_occupied_bytes(container), container->charged_bytes);
+	return used + GVM_CHUNK_BYTES <= container->gmem_high_bytes;
+}
+
 /* Make room within the container's own limit. */
 static int evict_own(struct gvm_container *container, struct gvm_eviction *eviction)
 {
 	int status = evict_search(container, EVICT_OWN, GVM_NEED_CHARGE, eviction);
-	u64 used;
 
 	if (status != -ENOENT)
 		return status;
 	gvm_spin_lock(&container->device->lock);
-	/* A container that pays for parts of others' chunks occupies less than it pays for. */
-	used = max(gvm_container_occupied_bytes(container), container->charged_bytes);
-	/* Has the container freed memory since its charge was refused? */
-	status = used + GVM_CHUNK_BYTES <= container->gmem_high_bytes ?
-			 0 :
-			 evict_none_own_locked(container);
+	status = evict_own_fits_locked(container, eviction) ? 0 :
+							      evict_none_own_locked(container);
 	gvm_spin_unlock(&container->device->lock);
 	return status;
 }
 
 /* No member could give a chunk. Returns the status of gvm_evict_for() for the reason. */
-static int evict_none_in_family(struct gvm_container *container)
+static int evict_none_in_family(struct gvm_container *container,
+				const struct gvm_eviction *eviction)
 {
 	const struct gvm_container *refuser;
 	int status = -ENOENT;
 
 	gvm_spin_lock(&container->device->lock);
-	refuser = gvm_family_chunk_refuser_locked(container, GVM_CHUNK_BYTES);
+	refuser = eviction->bytes ? gvm_family_refuser_locked(container, eviction->bytes) :
+				    gvm_family_chunk_refuser_locked(container, GVM_CHUNK_BYTES);
 	if (!refuser) {
 		/* The family has freed memory since the charge was refused. */
 		status = 0;
@@ -197,7 +210,7 @@ static int evict_in_family(struct gvm_container *container, struct gvm_eviction 
 	if (status == -ENOENT && giver != container)
 		status = evict_search(container, EVICT_OWN, GVM_NEED_CHARGE, eviction);
 	gvm_container_put(giver);
-	return status == -ENOENT ? evict_none_in_family(container) : status;
+	return status == -ENOENT ? evict_none_in_family(container, eviction) : status;
 }
 
 /* Has any container that is not shielded a chunk? Such a chunk may go, now or later. */
@@ -299,17 +312,32 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 	return status;
 }
 
+/*
+ * How many chunks a reclaim may evict. Faults may charge more meanwhile: bounded by twice the
+ * excess. Where limits hold for bytes, each chunk may hold a piece only, so all may have to go.
+ */
+static u32 reclaim_most(struct gvm_container *container, u32 excess)
+{
+	u64 chunks = excess;
+
+	if (excess && container->device->byte_limits) {
+		gvm_spin_lock(&container->device->lock);
+		chunks += gvm_family_occupied_bytes(container) >> GVM_CHUNK_SHIFT;
+		gvm_spin_unlock(&container->device->lock);
+	}
+	return (u32)min(2 * chunks, (u64)U32_MAX);
+}
+
 int gvm_reclaim(struct gvm_container *container)
 {
 	struct gvm_device *device = container->device;
 	u32 excess = gvm_charge_excess(container);
 	struct gvm_eviction eviction = { 0 };
 	/*
-	 * Faults may charge more meanwhile: bounded by twice the excess. An eviction
-	 * that leaves a part of its chunk has taken a page or more, so there are no
+	 * An eviction that leaves a part of its chunk has taken a page or more, so there are no
 	 * more of those than pages.
 	 */
-	u32 most = 2 * excess;
+	u32 most = reclaim_most(container, excess);
 	u64 most_parts = gvm_charged_bytes(container) >> GVM_PAGE_SHIFT;
 
 	gvm_pressure_post(container, (u64)excess << GVM_CHUNK_SHIFT);

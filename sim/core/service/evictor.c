@@ -41,8 +41,10 @@
 #include "gvm/pressure.h"
 
 /*
- * Free chunks of an evictor's container or device; *ret_total: all its chunks. Device's lock
- * held.
+ * Free chunks of an evictor's container or device; *ret_total: all its chunks. Those of a container
+ * are what its limit leaves. Where it holds for bytes alone, chunks of which the container pays for
+ * a part count as that part: else a container with small parts would be full long before its limit,
+ * and its evictor would take all but a few of its chunks. Device's lock held.
  */
 static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total)
 {
@@ -57,8 +59,9 @@ static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total
 	used = device->bound_chunks + (device->unevictable_bytes >> GVM_CHUNK_SHIFT);
 	if (evictor->container) {
 		limit = evictor->container->gmem_high_bytes >> GVM_CHUNK_SHIFT;
-		used = (gvm_family_occupied_bytes(evictor->container) + GVM_CHUNK_BYTES - 1) >>
-		       GVM_CHUNK_SHIFT;
+		used = device->byte_limits ? gvm_family_bytes(evictor->container) :
+					     gvm_family_occupied_bytes(evictor->container);
+		used = (used + GVM_CHUNK_BYTES - 1) >> GVM_CHUNK_SHIFT;
 	}
 	*ret_total = (u32)min(limit, (u64)U32_MAX);
 	return used < *ret_total ? *ret_total - (u32)used : 0;

@@ -32,6 +32,7 @@
  *
  *   gvm_charge_bind_piece()     a piece of a page for which no other container pays
  *   gvm_uncharge_piece()        one piece less of a page, also of one charged as a whole
+ *   gvm_charge_adopt_piece()    a piece that was unevictable, since the page had a payer
  *
  * Contexts and page tables are charged as unevictable memory, which no clock sees:
  *
@@ -133,13 +134,20 @@ void gvm_uncharge_part(struct gvm_device *device, u32 chunk, u32 first_page, u32
  */
 void gvm_uncharge_piece(struct gvm_device *device, u32 chunk, u32 page);
 
+/*
+ * With sub_chunks: a piece of a page that was charged as unevictable memory, since another
+ * container paid for the page, becomes one that gvm_charge_bind_piece() has charged. Returns as
+ * that call; unless 0, the piece is unevictable as before. CONTEXT: atomic.
+ */
+int gvm_charge_adopt_piece(struct gvm_container *container, u32 chunk, u32 page);
+
 /* bind: reserved bytes become unevictable memory. uncharge: give it back. CONTEXT: atomic. */
 void gvm_charge_bind_unevictable(struct gvm_container *container, u64 bytes);
 void gvm_uncharge_unevictable(struct gvm_container *container, u64 bytes);
 
 /*
  * By how many chunks, rounded up, a container is above its gmem.limit.high, in bytes or in
- * chunks (gvm_charge_reserve_chunk()). CONTEXT: atomic.
+ * chunks (gvm_charge_reserve_chunk()); with byte_limits in bytes alone. CONTEXT: atomic.
  */
 u32 gvm_charge_excess(struct gvm_container *container);
 

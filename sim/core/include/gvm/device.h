@@ -120,6 +120,11 @@ struct gvm_device_config {
 	u64 default_timeslice_us; /* timeslice of a new TSG */
 	u32 features;		  /* set of enum gvm_feature */
 	bool sub_chunks; /* containers may get parts of a chunk: each page has a payer */
+	/*
+	 * With sub_chunks: all charges are gvm_charge_reserve_bytes(), so gmem.limit.high holds for
+	 * bytes, however many chunks they lie in.
+	 */
+	bool byte_limits;
 };
 
 /* One GPU. */
@@ -130,7 +135,8 @@ struct gvm_device {
 	const struct gvm_memory_ops *memory_ops;
 	void *memory;
 	u64 default_timeslice_us;
-	u32 features; /* set of enum gvm_feature; never changes */
+	u32 features;	  /* set of enum gvm_feature; never changes */
+	bool byte_limits; /* as in the configuration */
 	u32 chunk_count;
 
 	struct gvm_mutex tsg_mutex;

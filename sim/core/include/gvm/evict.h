@@ -18,7 +18,8 @@ enum gvm_need {
  * Evict one chunk so that @container can have one. The caller does not hold the charge that
  * needs the room. With @eviction->keep the chunk in @eviction->chunk, if there is one, is the
  * caller's. Returns
- *   0         a usage has fallen: try again
+ *   0         a usage has fallen, and with GVM_NEED_CHARGE a charge of @eviction->bytes may fit:
+ *             try again
  *   -EAGAIN   all candidates are in service or on their way in or out
  *   -ENOENT   there is no victim: all of the container's memory is unevictable; or, on a
  *             full device, no container has a bound chunk
@@ -43,7 +44,8 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 
 /*
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
- * Its listeners are told at the beginning. The work is bounded: at most twice the excess.
+ * Its listeners are told at the beginning. The work is bounded: at most twice the excess, with
+ * byte_limits twice the container's chunks more.
  * Faults are served meanwhile and held to the limit. Chunks in service leave with their batch.
  * Returns 0, or an error if it ended early, and the container's next faults do the rest:
  * -EINTR: the thread is being killed; -EAGAIN: the device is being quiesced; -ENODEV: the GPU

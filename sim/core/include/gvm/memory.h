@@ -53,6 +53,11 @@ struct gvm_eviction {
 	 * caller gives it to a block, or back with gvm_memory_ops.release.
 	 */
 	bool keep;
+	/*
+	 * Of gvm_evict_for() with GVM_NEED_CHARGE: the bytes that gvm_charge_reserve_bytes()
+	 * has refused; 0: gvm_charge_reserve_chunk() has refused a chunk or a part of one.
+	 */
+	u64 bytes;
 	u64 left_bytes; /* out: bytes that could not go; the chunk stays charged for them */
 	u32 chunk;	/* out, gvm_evict_for() with keep: the chunk, or GVM_NO_CHUNK */
 	/*
