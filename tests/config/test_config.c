@@ -234,7 +234,7 @@ START_TEST(a_profile_of_ours_can_be_extended)
 	load("gpu.profile=a100-80g", NULL);
 	ck_assert_uint_eq(config.gpu.memory, 32 << 20);
 	load("gpu.profile=a100-pcie-80g", NULL);
-	ck_assert_uint_eq(config.gpu.memory_bandwidth, 1935000000000);
+	ck_assert_uint_eq(config.gpu.memory_bandwidth, 1752000000000);
 	ck_assert_uint_gt(config.gpu.memory, 32 << 20);
 }
 END_TEST

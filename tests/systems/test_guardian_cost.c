@@ -120,9 +120,21 @@ START_TEST(cycles_of_an_rtx_a4000_are_the_papers)
 
 	assert_kernels("rtx-a4000-16g", kernels, ARRAY_SIZE(kernels));
 	assert_kernels("rtx-3080ti-12g", kernels, ARRAY_SIZE(kernels));
-	/* Profiles that do not know better. */
-	assert_kernels("a100-40g", kernels, ARRAY_SIZE(kernels));
+	/* A profile that does not know better. */
 	assert_kernels("rtx4090-24g", kernels, ARRAY_SIZE(kernels));
+}
+END_TEST
+
+/* The latencies are its own, and the fences an RTX A4000's. */
+START_TEST(cycles_of_an_a100_are_published_ones)
+{
+	static const struct kernel kernels[] = {
+		{ CFG_PPM, 0, 0, 36000, { 44000, 44000, 40000, 196000, 64000, 56000 } },
+		{ 0, CFG_PPM, 0, 213000, { 221000, 221000, 217000, 373000, 241000, 233000 } },
+		{ 0, 0, 0, 574000, { 582000, 582000, 578000, 734000, 602000, 594000 } },
+	};
+
+	assert_kernels("a100-40g", kernels, ARRAY_SIZE(kernels));
 }
 END_TEST
 
@@ -153,4 +165,5 @@ END_TEST
 
 TEST_MAIN("guardian_cost", a_fence_lengthens_kernels_of_any_length_alike,
 	  a_kernel_with_room_on_its_sms_needs_more_of_them_first,
-	  cycles_of_an_rtx_a4000_are_the_papers, cycles_of_an_h200_are_the_measured_ones)
+	  cycles_of_an_rtx_a4000_are_the_papers, cycles_of_an_a100_are_published_ones,
+	  cycles_of_an_h200_are_the_measured_ones)
