@@ -33,6 +33,7 @@
 	X(test_predictor)         \
 	X(test_quiesce)           \
 	X(test_reclaim)           \
+	X(test_room_parts)        \
 	X(test_sched)             \
 	X(test_sched_random)      \
 	X(test_race_books)        \

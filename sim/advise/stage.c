@@ -232,9 +232,9 @@ static int check_killed(const struct sweep_runs *runs, struct sim_error *err)
 		if (!runs->runs[i].run.killed)
 			continue;
 		sweep_describe_mistake(runs, i, text, sizeof(text));
-		return sim_runtime_error(err,
-					 "%s: %.700s; the same command runs what is missing",
-					 runs->sweep->file, text);
+		return sim_runtime_error(
+			err, "%s: %.700s; run the command again to make the missing runs",
+			runs->sweep->file, text);
 	}
 	return 0;
 }

@@ -433,8 +433,9 @@ static void begin_ping_pong(struct transfer *transfer)
 }
 
 /*
- * Are all rounds equal? Not where others are on the links, nor of two devices that poll. A stop
- * waits for what is under way, so an event of the container wants to find it.
+ * Are all rounds equal? They are not if another container uses the links, and two devices that
+ * poll meet at different times. A container that an event may stop needs real TLPs, since a stop
+ * waits for those on the links.
  */
 static bool rounds_are_equal(const struct transfer *transfer)
 {
@@ -446,7 +447,7 @@ static bool rounds_are_equal(const struct transfer *transfer)
 	return transfer->shared->users == 1 && transfer->cfg->operation != TRANSFER_PING_PONG;
 }
 
-/* Blocking: a write, a read or a command. The first one that is like all others is timed. */
+/* Blocking: a write, a read or a command. Of equal rounds the first one is simulated and timed. */
 static int device_round(struct transfer *transfer)
 {
 	bool repeats = transfer->repeats && fabric_is_idle(&transfer->shared->fabric);

@@ -222,7 +222,7 @@ static int check_mistakes(const struct sweep_runs *runs, const struct sweep_part
 		return 0;
 	sim_user_error(err, "%s: %zu of %zu points could not be run, see above%s",
 		       runs->sweep->file, count, runs->sweep->point_count,
-		       killed ? "; the same command runs what is missing" : "");
+		       killed ? "; run the command again to make the missing runs" : "");
 	return killed ? -SIM_EXIT_RUNTIME : -SIM_EXIT_USER;
 }
 

@@ -48,8 +48,8 @@ void fabric_begin_waited(struct fabric *fabric, struct fabric_transfer *transfer
 			 struct fabric_waiter *waiter);
 
 /*
- * Blocking: wait for the end of such a transfer. An interrupt cancels it; what is under way still
- * comes to its end. Returns its status.
+ * Blocking: wait for the end of a transfer of fabric_begin_waited(). An interrupt cancels the
+ * transfer: it sends no more, and ends when its TLPs on the links have arrived. Returns its status.
  */
 int fabric_wait(struct fabric_transfer *transfer);
 

@@ -194,11 +194,10 @@ static bool is_whole(const char *path)
 static int not_drawn(const char *path, struct sim_error *err)
 {
 	static const char pages[4 * 4096];
-	const char *slash = strrchr(path, '/'), *name = slash ? slash : path;
+	const char *slash = strrchr(path, '/');
+	const char *suffix = strstr(slash ? slash : path, ".tmp-");
 	/* A user knows the picture, not the temporary file that becomes it. */
-	int length = (int)(name - path) + (int)(strstr(name, ".tmp-") ?
-							(size_t)(strstr(name, ".tmp-") - name) :
-							strlen(name));
+	int length = (int)(suffix ? suffix - path : (ptrdiff_t)strlen(path));
 	FILE *stream = fopen(path, "ab");
 	int error = stream ? 0 : errno;
 

@@ -174,8 +174,8 @@ static void describe_point(const struct cached_run *run, char *text, size_t size
 }
 
 /*
- * The signal that has ended a child; 0: none has. A child that catches it ends with
- * SIM_EXIT_INTERRUPTED, for any of those that it catches, or with 128 and its number.
+ * The signal that has ended a child; 0: none has. A child may catch a signal. Then its status says
+ * so: SIM_EXIT_INTERRUPTED, which is 128 + SIGINT, or 128 + the signal's number.
  */
 static int ended_by(int child_status)
 {
@@ -184,7 +184,7 @@ static int ended_by(int child_status)
 	return WEXITSTATUS(child_status) > 128 ? WEXITSTATUS(child_status) - 128 : 0;
 }
 
-/* A run that a signal has ended. Nobody knows more: a child that is killed says nothing. */
+/* The error of a run that a signal has ended. A child that is killed prints nothing. */
 static int killed_error(struct cached_run *run, const char *point, int child_status,
 			struct sim_error *err)
 {

@@ -115,8 +115,8 @@ size_t sweep_runs_missing(const struct sweep_runs *runs, const struct sweep_part
 /*
  * Make the missing runs of a part, as many at a time as there are cores. @shared: other hosts
  * may work in the folder. A mistake of the user in a run, or a signal that ends it, is kept in
- * run.why, and the others go on. Any other failure ends them, and so does one of @signals. Returns 0 and the wall time, or a
- * negative enum sim_exit; finished runs stay.
+ * run.why, and the others go on. Any other failure ends them, and so does one of @signals.
+ * Returns 0 and the wall time, or a negative enum sim_exit; finished runs stay.
  */
 int sweep_runs_make(struct sweep_runs *runs, const struct sweep_part *part, bool shared,
 		    const struct signals *signals, double *ret_seconds, struct sim_error *err);

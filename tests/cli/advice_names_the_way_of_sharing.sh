@@ -171,7 +171,7 @@ cc -shared -fPIC -o crash.so crash.c
 status=0
 LD_PRELOAD=$PWD/crash.so "$gvmsim" advise three-tenants --set duration=5s --runs 13 --seeds 1 --out crashed >table 2>.err || status=$?
 [ $status = 1 ] || fail "a run that crashes: exit code $status: $(cat .err)"
-grep -q "its run was killed by SIGABRT; the same command runs what is missing$" .err || fail "a run that crashes: $(cat .err)"
+grep -q "its run was killed by SIGABRT; run the command again to make the missing runs$" .err || fail "a run that crashes: $(cat .err)"
 
 # All do equally well but in the fourth digit of a rate: the advice is what needs nothing installed.
 cat >equal.json <<'END'

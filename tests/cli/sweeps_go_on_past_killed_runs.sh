@@ -49,7 +49,7 @@ killed() {
 	[ "$status" = 1 ] || fail "$1: the status is $status: $(cat .err)"
 	[ "$(grep -c "^gvmsim: s.json: point 2 (duration=100000s): $2" .err)" = 1 ] || fail "$1: $(cat .err)"
 	[ "$(grep -c "point [1-4]" .err)" = 1 ] || fail "$1, one line: $(cat .err)"
-	[ "$(tail -n 1 .err)" = "gvmsim: s.json: 1 of 4 points could not be run, see above; the same command runs what is missing" ] || fail "$1, the end: $(cat .err)"
+	[ "$(tail -n 1 .err)" = "gvmsim: s.json: 1 of 4 points could not be run, see above; run the command again to make the missing runs" ] || fail "$1, the end: $(cat .err)"
 	grep -qE '^2 +100000s +not run$' table || fail "$1: $(cat table)"
 	[ "$(grep -cE '^[134],,runs/[0-9a-f]+,.*,$' out/sweep.csv)" = 3 ] || fail "$1, rows that ran: $(cut -c 1-99 out/sweep.csv)"
 	grep -qE "^2,,,.*$2" out/sweep.csv || fail "$1, the row: $(cat out/sweep.csv)"
@@ -118,5 +118,5 @@ done
 status=0
 wait "$sweep" || status=$?
 [ "$status" = 1 ] && [ ! -s table ] || fail "advice: $status, $(cat .err table)"
-grep -q "^gvmsim: .*point 1 .*: its run was killed by SIGKILL.*; the same command runs what is missing$" .err ||
+grep -q "^gvmsim: .*point 1 .*: its run was killed by SIGKILL.*; run the command again to make the missing runs$" .err ||
 	fail "advice: $(cat .err)"

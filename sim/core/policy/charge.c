@@ -44,15 +44,15 @@
  * page of such a chunk that has no payer is still of no use to other containers. So the number
  * of a container's chunks is limited, too: at most gmem.limit.high, rounded up to chunks,
  * however few pages it pays for. Otherwise a tenant could fill chunks with parts, discard all
- * but one part of each, and occupy 32 times its limit. In NVIDIA's driver that may happen: there
- * parts of several containers share a chunk, so its port limits bytes alone
- * (gvm_device_config.byte_limits).
+ * but one part of each, and occupy 32 times its limit. NVIDIA's driver puts parts of several
+ * containers into one chunk, so a limit in chunks would count chunks that they share. Its port
+ * limits bytes alone (gvm_device_config.byte_limits), and such a tenant is a known gap there.
  *
  * A page of 64 KB may be charged by pieces of 4 KB, as NVIDIA's driver hands them out. All its
  * pieces have one payer. A piece that goes to another container is refused, and the driver's
  * port charges it to that container as unevictable memory, until the page has no payer any more
- * (gvm_charge_adopt_piece()). A payer for each piece would take 16
- * times the memory, and only for containers with ranges of less than 64 KB.
+ * (gvm_charge_adopt_piece()). A payer for each piece would take 16 times the memory, and only for
+ * containers with ranges of less than 64 KB.
  *
  *
  * How it differs from the papers (GVM 4.3) and the published driver

@@ -41,10 +41,10 @@
 #include "gvm/pressure.h"
 
 /*
- * Free chunks of an evictor's container or device; *ret_total: all its chunks. Those of a container
- * are what its limit leaves. Where it holds for bytes alone, chunks of which the container pays for
- * a part count as that part: else a container with small parts would be full long before its limit,
- * and its evictor would take all but a few of its chunks. Device's lock held.
+ * Free chunks of an evictor's container or device; *ret_total: all its chunks. A container's free
+ * chunks are those that its limit still allows. With byte_limits its bytes count, and not its
+ * chunks: a container with small parts of many chunks would be full long before its limit, and
+ * the evictor would take nearly all of them. Device's lock held.
  */
 static u32 evictor_free_locked(const struct gvm_evictor *evictor, u32 *ret_total)
 {
