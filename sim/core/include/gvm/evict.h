@@ -45,7 +45,8 @@ int gvm_evict_wait_for(struct gvm_container *container, enum gvm_need need,
 /*
  * Evict chunks of @container until its usage is within its gmem.limit.high, or no more can go.
  * Its listeners are told at the beginning. The work is bounded: by twice the excess, and with
- * byte_limits by twice the sum of the excess and the container's chunks. Faults are served meanwhile and held to the limit. Chunks in service leave with their batch.
+ * byte_limits by twice the sum of the excess and the container's chunks. Faults are served
+ * meanwhile and held to the limit. Chunks in service leave with their batch.
  * Returns 0, or an error if it ended early, and the container's next faults do the rest:
  * -EINTR: the thread is being killed; -EAGAIN: the device is being quiesced; -ENODEV: the GPU
  * is lost; -EIO: its books are broken; or the error of an eviction. CONTEXT: process.
