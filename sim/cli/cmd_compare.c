@@ -448,10 +448,11 @@ static int compare(struct comparison *comparison, struct sim_error *err)
 			status = folder_load(&comparison->folders[loaded],
 					     comparison->paths[loaded], err);
 	}
+	if (!status)
+		status = write_metrics(comparison, err);
 	if (!status) {
 		print_heads(comparison);
 		each_container(comparison, print_container, NULL);
-		status = write_metrics(comparison, err);
 	}
 	if (!status && comparison->alone)
 		status = compare_together(comparison->folders, comparison->names,

@@ -15,47 +15,9 @@
 #ifndef SIM_IMPORT_MEASURED_H
 #define SIM_IMPORT_MEASURED_H
 
-#include <jansson.h>
-#include <limits.h>
-#include <stdbool.h>
-
-#include "config/config.h"
-#include "engine/types.h"
-#include "results/folder.h"
+#include "import/measured_parts.h"
 
 struct sim_error;
-
-#define MEASURED_TODO "TODO" /* the value of a key that the user has to set */
-
-/* What the user says of a container's application. */
-struct measured_app {
-	char container[CFG_NAME_MAX];
-	char type[CFG_NAME_MAX]; /* empty: as its log says */
-	char profile[CFG_NAME_MAX];
-};
-
-/* What the user asks for. Borrowed. */
-struct measured_request {
-	const char *results; /* folder */
-	const char *out;     /* the scenario's file */
-	const char *gpu;     /* profile; NULL: by the card's name */
-	u64 lead_ns;
-	const struct measured_app *apps;
-	size_t app_count;
-};
-
-/* Owned by the caller: measured_open(), measured_close(). */
-struct measured {
-	const struct measured_request *request;
-	struct folder folder;
-	json_t *config;	  /* its config.json */
-	json_t *scenario; /* what is to be written */
-	json_t *notes;	  /* texts for the user: "TODO gpu.profile: ...", "estimate ..." */
-	size_t todos;	  /* keys that are not known */
-	bool failed;	  /* there was no memory for a part of it */
-	char card[CFG_TEXT_MAX];
-	size_t trace_count, event_count;
-};
 
 /*
  * Make the scenario of a folder. Nothing is written. Returns 0 or a negative enum sim_exit; the

@@ -31,12 +31,28 @@ need cpio cpio
 need "$cc" gcc
 need_vm
 
-# compile NAME SOURCE...
+# build NAME FLAGS LIBRARIES SOURCE...: a program or library of the machine, on all processors. FLAGS and LIBRARIES
+# are lists of words without blanks.
+build() {
+	name=$1
+	flags="$cc -std=gnu11 -Wall -Werror $2"
+	libraries=$3
+	shift 3
+	objects=$out/objects/$name
+	mkdir -p "$objects"
+	printf '%s\n' "$@" | xargs -P "$(nproc)" -I '{}' sh -c \
+		'exec $1 -c -o "$2/$(echo "$3" | tr / _).o" "$3"' sh "$flags" "$objects" '{}'
+	# shellcheck disable=SC2086 # lists of words
+	$flags -o "$out/root/$name" "$objects"/*.o $libraries
+}
+
+# compile NAME FLAGS SOURCE...: a program that needs no library of the machine
 compile() {
 	name=$1
-	shift
-	"$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -static -I "$source/kernel-port/linux" \
-		-I "$source/kernel-port/fakegpu" -I "$source/kernel-port/fakegpu/tools" -o "$out/root/$name" "$@"
+	flags="-O2 -Wextra -static -I $source/kernel-port/linux -I $source/kernel-port/fakegpu"
+	flags="$flags -I $source/kernel-port/fakegpu/tools $2"
+	shift 2
+	build "$name" "$flags" "" "$@"
 }
 
 copy_libraries() {
@@ -75,16 +91,16 @@ make_runtime() {
 
 # gvmd with its libraries, since it loads plug-ins. It is compiled for any processor: QEMU's is an old one.
 make_gvmd() {
-	"$cc" -std=gnu11 -O1 -Wall -Werror -fno-strict-aliasing -D_GNU_SOURCE -DGVMSIM_VERSION='"guest"' \
-		-I "$source/sim" -I "$source/sim/core/include" -I "$source/sim/engine/port_threads" \
-		-o "$out/root/gvmd" "$source"/sim/gvmd/*.c "$source"/sim/gvmd/host/*.c "$source"/sim/core/*/*.c \
+	build gvmd "-O1 -fno-strict-aliasing -D_GNU_SOURCE -DGVMSIM_VERSION=\"guest\" -I $source/sim \
+		-I $source/sim/core/include -I $source/sim/engine/port_threads" "-ljansson -ldl -lpthread" \
+		"$source"/sim/gvmd/*.c "$source"/sim/gvmd/host/*.c "$source"/sim/core/*/*.c \
 		"$source/sim/engine/port/alloc.c" "$source/sim/engine/port/common.c" \
 		"$source/sim/engine/port/lock_order.c" "$source/sim/engine/port/rbtree.c" \
 		"$source/sim/engine/port_threads/port_threads.c" "$source/sim/config/units.c" \
 		"$source/sim/config/json_read.c" \
 		"$source/sim/ctl/host_files.c" "$source/sim/engine/error.c" \
 		"$source/sim/engine/guess.c" "$source/sim/terminal/command.c" "$source/sim/terminal/manual.c" \
-		"$source/sim/terminal/program.c" "$source/sim/terminal/signals.c" -ljansson -ldl -lpthread
+		"$source/sim/terminal/program.c" "$source/sim/terminal/signals.c"
 	copy_libraries "$out/root/gvmd"
 	cp -r "$source/tests/kernel/policies" "$out/root/policies"
 	for what in CRASH HANG; do
@@ -97,10 +113,10 @@ make_gvmd() {
 shared() {
 	name=$1
 	shift
-	"$cc" -std=gnu11 -O1 -Wall -Werror -fPIC -shared -fvisibility=hidden -fno-strict-aliasing -D_GNU_SOURCE \
-		-Wl,-Bsymbolic -Wl,-soname,"$name" -I "$source/sim" -I "$source/sim/core/include" \
-		-I "$source/sim/engine/port_threads" -I "$source/kernel-port/guardian" -I "$source/kernel-port/linux" \
-		-I "$source/kernel-port/shim" -o "$out/root/shim/$name" "$@" -ldl -lpthread
+	build "shim/$name" "-O1 -fPIC -fvisibility=hidden -fno-strict-aliasing -D_GNU_SOURCE -I $source/sim \
+		-I $source/sim/core/include -I $source/sim/engine/port_threads -I $source/kernel-port/guardian \
+		-I $source/kernel-port/linux -I $source/kernel-port/shim" \
+		"-shared -Wl,-Bsymbolic -Wl,-soname,$name -ldl -lpthread" "$@"
 }
 
 # The shim, the CUDA driver library of its tests, and an application with their libraries.
@@ -113,9 +129,9 @@ make_shim() {
 		"$source/sim/core/fence/fence_heap.c" "$source/sim/engine/error.c" "$source/sim/engine/port/alloc.c" \
 		"$source/sim/engine/port/common.c" "$source/sim/engine/port/lock_order.c" "$source/sim/engine/port/rbtree.c" \
 		"$source/sim/engine/port_threads/port_threads.c"
-	"$cc" -std=gnu11 -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -I "$source/kernel-port/shim" -I "$source/kernel-port/fakegpu" \
-		-I "$source/kernel-port/linux" -I "$tools" -o "$out/root/shim/application" "$source/tests/kernel/shim_application.c" "$tools/fakegpu_lib.c" \
-		-ldl -lpthread
+	build shim/application "-O1 -Wextra -D_GNU_SOURCE -I $source/kernel-port/shim -I $source/kernel-port/fakegpu \
+		-I $source/kernel-port/linux -I $tools" "-ldl -lpthread" \
+		"$source/tests/kernel/shim_application.c" "$tools/fakegpu_lib.c"
 	for file in application libgvm_shim.so libcuda.so.1; do
 		copy_libraries "$out/root/shim/$file"
 	done
@@ -125,9 +141,8 @@ make_shim() {
 compile_uvm() {
 	uvm=$1
 	shift
-	compile init -I "$source/kernel-port/softgpu" -isystem "$uvm/nvidia-uvm" \
-		-isystem "$uvm/common/inc" "$uvm/nvidia-uvm/nvCpuUuid.c" \
-		"$source"/tests/kernel/guest.c "$@"
+	compile init "-I $source/kernel-port/softgpu -isystem $uvm/nvidia-uvm -isystem $uvm/common/inc" \
+		"$uvm/nvidia-uvm/nvCpuUuid.c" "$source"/tests/kernel/guest.c "$@"
 	cp "$modules/softgpu.ko" "$modules/nvidia-uvm.ko" "$out/root/"
 	cp "$source/tests/kernel/softgpu_reference.txt" "$out/root/reference.txt"
 }
@@ -155,15 +170,15 @@ make_initramfs() {
 	fi
 	cp "$modules/gvm.ko" "$out/root/"
 	if [ "$program" = replay ]; then
-		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/replay_*.c \
+		compile init "" "$source"/tests/kernel/guest.c "$source"/tests/kernel/replay_*.c \
 			"$source"/tests/kernel/fakegpu_guest.c "$source"/tests/kernel/fakegpu_gpu.c \
 			"$tools"/fakegpu_lib.c
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 		cp -r "$scripts" "$out/root/scripts"
 	elif [ "$program" = fakegpu ]; then
-		compile init "$source"/tests/kernel/guest.c "$source"/tests/kernel/inject.c \
+		compile init "" "$source"/tests/kernel/guest.c "$source"/tests/kernel/inject.c \
 			"$source"/tests/kernel/fakegpu_*.c "$tools"/fakegpu_lib.c
-		compile gvm-fakegpu "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
+		compile gvm-fakegpu "" "$tools"/gvm_fakegpu.c "$tools"/fakegpu_lib.c
 		case ${GVM_TEST:-policies} in
 		policies) make_gvmd ;;
 		runtime) make_gvmd && make_runtime ;;
@@ -171,7 +186,7 @@ make_initramfs() {
 		esac
 		cp "$modules/fakegpu/gvm_fakegpu.ko" "$out/root/"
 	else
-		compile init "$source"/tests/kernel/guest*.c "$source"/tests/kernel/inject.c
+		compile init "" "$source"/tests/kernel/guest*.c "$source"/tests/kernel/inject.c
 		cp -r "$source/tests/fuzz/corpus/control" "$out/root/corpus"
 		cp "$modules/gvm_selftest.ko" "$modules/coretest/gvm_coretest.ko" "$out/root/"
 	fi

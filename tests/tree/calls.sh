@@ -12,16 +12,23 @@ trap 'rm -rf "$work"' EXIT
 # "UNIT TYPE SYMBOL" for each symbol of the objects named on stdin. A build folder may hold objects of
 # sources that are gone.
 symbols() {
-	while read -r object; do
-		unit=sim/${object##*/sim/}
-		unit=${unit%.c.o}
-		[ ! -f "$unit.c" ] || nm -g -f posix "$object" | sed "s|^\([^ ]*\) \(.\).*|$unit \2 \1|"
-	done | sort -u
+	xargs -r nm -A -g -f posix | sed -n 's|^[^ ]*/\(sim/[^ ]*\)\.c\.o: \([^ ]*\) \(.\).*|\1 \3 \2|p' |
+		awk -v sources="$work/sources" '
+		BEGIN {
+			while ((getline file <sources) > 0)
+				exists[file] = 1
+		}
+		($1 ".c") in exists' | sort -u
 }
-find "$2/CMakeFiles/gvmcollect.dir" -name '*.o' | symbols >"$work/gvmcollect"
-find "$2/CMakeFiles/gvmd.dir" -name '*.o' | symbols >"$work/gvmd"
-find "$2/CMakeFiles/gvmctl.dir" -name '*.o' | symbols >"$work/gvmctl"
-find "$2/CMakeFiles" -path '*/gvmcollect.dir' -prune -o -path '*/gvmd.dir' -prune -o -path '*/gvmctl.dir' -prune -o -path '*/sim/*.o' -print | symbols >"$work/gvmsim"
+
+find sim -name '*.c' >"$work/sources"
+folder=$2/CMakeFiles
+for program in gvmcollect gvmd gvmctl; do
+	find "$folder/$program.dir" "$folder/gvm_threads.dir" "$folder/sim_base.dir" "$folder/sim_terminal.dir" -name '*.o' |
+		symbols >"$work/$program"
+done
+find "$folder" \( -path '*/gvmcollect.dir' -o -path '*/gvmd.dir' -o -path '*/gvmctl.dir' -o -path '*/gvm_threads.dir' \) -prune -o \
+	-path '*/sim/*.o' -print | symbols >"$work/gvmsim"
 for program in gvmsim gvmcollect gvmd gvmctl; do
 	[ "$(wc -l <"$work/$program")" -gt 500 ] || { echo "$program: too few symbols"; exit 1; }
 done
@@ -70,8 +77,7 @@ circles() {
 	}' "$1"
 }
 status=0
-circles "$work/gvmsim" || status=1
-circles "$work/gvmcollect" || status=1
-circles "$work/gvmd" || status=1
-circles "$work/gvmctl" || status=1
+for program in gvmsim gvmcollect gvmd gvmctl; do
+	circles "$work/$program" || status=1
+done
 exit $status

@@ -3,6 +3,7 @@
 #
 # One scenario and seed give byte-identical results, but for wall time and speed-up, whatever compiled the
 # program: gcc with optimization, which is GVMSIM, or clang without. With EVERY, gcc -O0 and clang -O2, too.
+# All programs are built: clang.sh need not read their files again.
 # Usage: compilers.sh GVMSIM SOURCE WORK [EVERY]
 set -eu
 gvmsim=$1
@@ -16,7 +17,7 @@ build() {
 	{
 		cmake -S "$source" -B "$build" -DCMAKE_C_COMPILER="$1" -DCMAKE_BUILD_TYPE=None \
 			-DCMAKE_C_FLAGS="$2" -DGVMSIM_TESTS=OFF
-		cmake --build "$build" --parallel 2 --target gvmsim
+		cmake --build "$build" --parallel 2
 	} >"$build.log" 2>&1 || { cat "$build.log" >&2; exit 1; }
 	echo "$build/gvmsim"
 }

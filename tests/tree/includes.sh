@@ -38,17 +38,29 @@ EOF
 
 # "FILE INCLUDED" for each include in quotes that is a file of ours: beside the file, or from the folders
 # that the compiler looks into.
-find sim kernel-port bench -name '*.[ch]' | sort | while read -r file; do
-	sed -n 's/^[[:space:]]*#[[:space:]]*include "\(.*\)"/\1/p' "$file" | while read -r included; do
-		[ "$file" != sim/core/include/gvm/port.h ] || [ "$included" != gvm_world.h ] || continue
-		for base in "$(dirname "$file")" sim sim/core/include kernel-port/linux kernel-port/fakegpu \
-			kernel-port/coretest/libc tests/core; do
-			[ -f "$base/$included" ] || continue
-			echo "$file $base/$included"
-			break
-		done
-	done
-done >"$work/includes"
+find sim kernel-port bench tests/core -name '*.[ch]' | sort >"$work/files"
+grep -v '^tests/' "$work/files" | xargs awk -v files="$work/files" '
+	BEGIN {
+		while ((getline file <files) > 0)
+			exists[file] = 1
+		count = split("sim sim/core/include kernel-port/linux kernel-port/fakegpu " \
+			"kernel-port/coretest/libc tests/core", bases, " ")
+	}
+	FNR == 1 {
+		bases[0] = FILENAME
+		sub(/\/[^\/]*$/, "", bases[0])
+	}
+	/^[ \t]*#[ \t]*include "/ {
+		split($0, parts, "\"")
+		if (FILENAME == "sim/core/include/gvm/port.h" && parts[2] == "gvm_world.h")
+			next
+		for (i = 0; i <= count; i++) {
+			if ((bases[i] "/" parts[2]) in exists) {
+				print FILENAME, bases[i] "/" parts[2]
+				next
+			}
+		}
+	}' >"$work/includes"
 [ "$(wc -l <"$work/includes")" -gt 500 ] || { echo "too few includes were found"; exit 1; }
 
 if grep -E '^sim/(uvm|gsp|fifo|pcie)/.* sim/core/include/gvm/block\.h$' "$work/includes"; then

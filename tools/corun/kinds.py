@@ -8,6 +8,7 @@ Only the standard library is used.
 """
 
 import csv
+import functools
 import json
 import os
 import subprocess
@@ -40,9 +41,9 @@ def host_speed(gpu):
         return float(json.load(file)["host"]["speed"]["value"])
 
 
-def import_profile(gvmsim, path, gpu, alone=None):
-    """The application that gvmsim makes of the profile of a program, for a scenario. alone is a
-    file with the steps of the program alone; None: those of the profile count."""
+@functools.cache
+def imported_text(gvmsim, path, gpu, alone):
+    """What import_profile() reads. Many runs have the same programs."""
     with tempfile.TemporaryDirectory() as folder:
         made = os.path.join(folder, "app.json")
         done = subprocess.run([gvmsim, "app", "import", path, made, "--gpu", gpu]
@@ -52,7 +53,13 @@ def import_profile(gvmsim, path, gpu, alone=None):
             said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
             raise ValueError(f"{path}: {said[-1]}")
         with open(made, encoding="utf-8") as file:
-            return bare(json.load(file)["app"])
+            return file.read()
+
+
+def import_profile(gvmsim, path, gpu, alone=None):
+    """The application that gvmsim makes of the profile of a program, for a scenario. alone is a
+    file with the steps of the program alone; None: those of the profile count."""
+    return bare(json.loads(imported_text(gvmsim, path, gpu, alone))["app"])
 
 
 def measured_rows(folder, part, key):
