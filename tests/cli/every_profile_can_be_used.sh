@@ -15,28 +15,31 @@ for app in "$source"/scenarios/apps/*.json; do
 	done
 	tensors=$(jq '.app | has("tensors")' "$base")
 	fabric=$(jq '.app | has("fabric")' "$base")
+	name=${app##*/}
+	jq --arg app "${name%.json}" --argjson tensors "$tensors" --argjson fabric "$fabric" \
+		--arg trace "$source/traces/burstgpt1_gvm3256.trace" \
+		'{ name: "one", duration: "1ms", gpu: { profile: "a100-40g" }, containers: { one: { app:
+			({ profile: $app } + if $tensors
+			then { type: "phases", trace: { file: $trace } }
+			elif $fabric then { type: "transfer" }
+			elif $app == "vllm"
+			then { type: "llm-server", trace: { file: $trace }, model: "Qwen2.5-7B" }
+			elif .app.kv_bytes_per_token
+			then { type: "llm-server", trace: { file: $trace }, gpu_memory_utilization: 0.9 }
+			else { type: "diffusion" } end) } } }' "$app" >one.json
 	for gpu in "$source"/scenarios/gpus/*.json; do
-		jq --arg gpu "$(basename "$gpu" .json)" --arg app "$(basename "$app" .json)" \
-			--argjson tensors "$tensors" --argjson fabric "$fabric" --arg trace "$source/traces/burstgpt1_gvm3256.trace" \
-			'{ name: "one", duration: "1ms", gpu: { profile: $gpu }, containers: { one: { app:
-				({ profile: $app } + if $tensors
-				then { type: "phases", trace: { file: $trace } }
-				elif $fabric then { type: "transfer" }
-				elif $app == "vllm"
-				then { type: "llm-server", trace: { file: $trace }, model: "Qwen2.5-7B" }
-				elif .app.kv_bytes_per_token
-				then { type: "llm-server", trace: { file: $trace }, gpu_memory_utilization: 0.9 }
-				else { type: "diffusion" } end) } } }' "$app" >one.json
+		name=${gpu##*/}
+		set -- --quiet --out out --set gpu.profile="${name%.json}"
 		# A server's weights do not fit into each GPU, and it says so.
 		case $gpu in
 		*-1[26]g.json)
-			if ! "$gvmsim" run one.json --quiet --out out 2>.err; then
+			if ! "$gvmsim" run one.json "$@" 2>.err; then
 				grep -q 'does not hold weights and workspace' .err || fail "$gpu, $app: $(cat .err)"
 				continue
 			fi
 			;;
 		*)
-			"$gvmsim" run one.json --quiet --out out 2>.err || fail "$gpu, $app: $(cat .err)"
+			"$gvmsim" run one.json "$@" 2>.err || fail "$gpu, $app: $(cat .err)"
 			;;
 		esac
 		[ ! -s .err ] || fail "$gpu, $app: $(cat .err)"
@@ -54,7 +57,8 @@ systems=0
 for system in $("$gvmsim" reference --words systems); do
 	refused=0
 	for gpu in "$source"/scenarios/gpus/*.json; do
-		gpu=$(basename "$gpu" .json)
+		gpu=${gpu##*/}
+		gpu=${gpu%.json}
 		if "$gvmsim" run one.json --quiet --out out --system "$system" --set gpu.profile="$gpu" 2>.err; then
 			[ ! -s .err ] || fail "$system, $gpu: $(cat .err)"
 			rm -r out

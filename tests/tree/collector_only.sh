@@ -12,7 +12,7 @@ ln -s "$(pkg-config --variable=pcfiledir jansson)/jansson.pc" "$work/pkgconfig/"
 export PKG_CONFIG_LIBDIR="$work/pkgconfig"
 
 {
-	cmake -S "$source" -B "$work/build" -DGVMSIM_COLLECTOR_ONLY=ON
+	cmake -S "$source" -B "$work/build" -DCMAKE_BUILD_TYPE=None -DGVMSIM_COLLECTOR_ONLY=ON
 	cmake --build "$work/build" --parallel 2
 	DESTDIR=$work/installed cmake --install "$work/build" --prefix /usr
 } >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }

@@ -67,31 +67,51 @@ words_of() {
 	awk '/^```/ { block = !block; next } !block && !/^    / && !/^\t/' "$1" | grep -oE '`[^`]+`' | tr -d '`' | sort -u
 }
 
-check_words() {
-	words_of "$1" | while read -r word; do
+# Functions, macros, keys and control files.
+check_names() {
+	awk -v document="$1" -v names="$work/names" -v words="$work/words" '
+		BEGIN {
+			while ((getline name <names) > 0)
+				is_name[name] = 1
+			# A group of keys is a word, too.
+			while ((getline word <words) > 0)
+				do
+					is_word[word] = 1
+				while (sub(/\.[^.]*$/, "", word))
+		}
+		/ / { next }
+		/^[a-zA-Z0-9_]*\(\)$/ {
+			if (!(substr($0, 1, length($0) - 2) in is_name))
+				print document ": no function " $0
+			next
+		}
+		/^(GVM|NVUVM|SIM|CFG|CORETEST)_/ {
+			if (!/[*=]/ && !($0 in is_name))
+				print document ": no name " $0
+			next
+		}
+		/^(gpu|host|app|containers|output|system|gmem|compute|hmem|gcgroup)\./ {
+			if (!/\*$|<|=|NAME|^app\.\*|^gmem\.current\./ && !($0 in is_word))
+				print document ": no key or control file " $0
+		}' "$work/said"
+}
+
+check_paths() {
+	folder=$(dirname "$1")
+	while read -r word; do
 		case $word in
-		*[!a-zA-Z0-9_]*'()' | *' '*) continue ;;
-		*'()')
-			grep -qx "${word%()}" "$work/names" || echo "$1: no function $word"
-			;;
-		GVM_* | NVUVM_* | SIM_* | CFG_* | CORETEST_*)
-			case $word in *'*'* | *=*) continue ;; esac
-			grep -qxF "$word" "$work/names" || echo "$1: no name $word"
-			;;
-		gpu.* | host.* | app.* | containers.* | output.* | system.* | gmem.* | compute.* | hmem.* | gcgroup.*)
-			case $word in *'*' | *'<'* | *=* | app.* | *NAME* | gmem.current.*) continue ;; esac
-			grep -qxF "$word" "$work/words" || echo "$1: no key or control file $word"
-			;;
-		*/* | *.c | *.h | *.sh | *.json | *.md | *.gp)
-			made "$word" && continue
-			case $word in
-			*/*) ;;
-			*) in_some_folder "$word" && continue ;;
-			esac
-			exists "$(dirname "$1")" "$word" || echo "$1: no file $word"
-			;;
+		*' '* | *'()' | GVM_* | NVUVM_* | SIM_* | CFG_* | CORETEST_*) continue ;;
+		gpu.* | host.* | app.* | containers.* | output.* | system.* | gmem.* | compute.* | hmem.* | gcgroup.*) continue ;;
+		*/* | *.c | *.h | *.sh | *.json | *.md | *.gp) ;;
+		*) continue ;;
 		esac
-	done
+		made "$word" && continue
+		case $word in
+		*/*) ;;
+		*) in_some_folder "$word" && continue ;;
+		esac
+		exists "$folder" "$word" || echo "$1: no file $word"
+	done <"$work/said"
 }
 
 # Commands of the two programs, anywhere in a document: subcommands and options are in --help.
@@ -161,7 +181,9 @@ for document in $documents; do
 	[ -f "$document" ] || { complain "no $document"; continue; }
 	{
 		check_links "$document"
-		check_words "$document"
+		words_of "$document" >"$work/said"
+		check_names "$document"
+		check_paths "$document"
 		check_commands "$document"
 		check_labels "$document"
 		check_targets "$document"

@@ -13,7 +13,7 @@ mkdir -p "$work"
 
 {
 	cmake -S "$source" -B "$work/build" -DCMAKE_BUILD_TYPE=None -DGVMSIM_TESTS=OFF \
-		-DCMAKE_C_FLAGS="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
+		-DCMAKE_C_FLAGS="-O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 	cmake --build "$work/build" --parallel 2 --target gvmsim
 } >"$work/build.log" 2>&1 || { cat "$work/build.log"; exit 1; }
 
