@@ -57,6 +57,11 @@ awk -F, '$2 == "slowdown" { sum += $4; speed += 1 / $4; squares += 1 / $4 ^ 2; n
 # A run without the containers has no slowdown.
 [ -z "$(grep ',antt,' $file | cut -d, -f6)" ] || fail "other: $(cat $file)"
 grep -q '^weighted speed-up (STP) ' .out || fail "$(cat .out)"
+# Where its files cannot be, it says only that.
+: >blocked
+"$gvmsim" compare runs/stock runs/mig --out blocked/out >.out 2>.err && fail "files were written below a file"
+[ ! -s .out ] && [ "$(wc -l <.err)" -eq 1 ] || fail "blocked: $(cat .out .err)"
+rm blocked
 expect 2 "compare: --alone runs/ghost is not among the folders, allowed: one of them" compare runs/stock runs/mig --alone runs/ghost
 
 expect 2 "compare: 1 folders, expected 2 to 63, usage: gvmsim compare DIR" compare runs/stock
