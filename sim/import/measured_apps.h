@@ -15,8 +15,8 @@ struct sim_error;
 /*
  * Add the application of container number @index of the folder to @object, its part of the
  * scenario. It starts at @start_ns of the scenario. @early: it ran before the collection.
- * @sampled: the folder has settings of it. What nobody says is a text "TODO" and a note. Returns
- * 0 or -SIM_EXIT_RUNTIME: out of memory.
+ * @sampled: the folder has settings of it. A key whose value is not known gets the text "TODO",
+ * and the user a line. Returns 0 or -SIM_EXIT_RUNTIME: out of memory.
  */
 int measured_apps_add(struct measured *measured, size_t index, u64 start_ns, bool early,
 		      bool sampled, json_t *object, struct sim_error *err);

@@ -35,7 +35,7 @@ struct measured {
 	const struct measured_request *request;
 	struct folder folder;
 	json_t *config;	  /* its config.json */
-	json_t *scenario; /* what is to be written */
+	json_t *scenario; /* the content of the scenario's file */
 	json_t *notes;	  /* texts for the user: "TODO gpu.profile: ...", "estimate ..." */
 	size_t todos;	  /* keys that are not known */
 	bool failed;	  /* there was no memory for a part of it */
